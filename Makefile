@@ -1,0 +1,41 @@
+# Two commands from a bare checkout: `make reproduce` and `make test`. Everything they need is
+# installed into .venv here, at the versions in constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: reproduce test check format clean
+
+reproduce: $(VENV)/.runtime
+	$(BIN)/paofed reproduce --out out
+
+test: check
+	$(BIN)/pytest --cov --cov-report=
+	$(BIN)/coverage report --include='paofed/core/*,paofed/algorithms/*,paofed/world/*' --fail-under=100
+	$(BIN)/coverage report --fail-under=95 --format=total
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "paofed needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP_INSTALL) --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

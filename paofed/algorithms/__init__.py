@@ -1,0 +1,93 @@
+"""The methods by name, and how a name and options become an Algorithm."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from paofed.algorithms.base import Algorithm, Exchange
+from paofed.algorithms.online_fed import online_fed, online_fedsgd
+from paofed.algorithms.pao_fed import VERSIONS, pao_fed
+from paofed.algorithms.pso_fed import pso_fed
+from paofed.core.rules import Divisor
+from paofed.core.staleness import Geometric
+from paofed.errors import AlgorithmError, unknown
+
+T = TypeVar("T")
+
+__all__ = ["ALGORITHMS", "Algorithm", "algorithm", "options_of"]
+
+# The only registry. A factory's keywords are the options that shape this row and no other.
+ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
+    "online-fedsgd": online_fedsgd,
+    "online-fed": online_fed,
+    "pso-fed": pso_fed,
+    **{f"pao-fed-{version}": partial(pao_fed, version) for version in VERSIONS},
+}
+
+
+def algorithm(
+    name: str | Algorithm,
+    *,
+    shared: int | None = None,
+    subset: float | None = None,
+    coordinated: bool | None = None,
+    step_size: float | None = None,
+    max_age: int | None = None,
+    staleness: float | None = None,
+    divisor: Divisor | None = None,
+    exchange: Exchange | None = None,
+) -> Algorithm:
+    """Make an algorithm from its name, or from one's own record, with options; None: its own value.
+
+    >>> algorithm("pao-fed-u1", shared=32).uplink
+    Windows(width=32, coordinated=False, ahead=1)
+    """
+    shape = {"shared": shared, "subset": subset, "coordinated": coordinated}
+    given = {key: value for key, value in shape.items() if value is not None}
+    row = _build(name, given) if isinstance(name, str) else _unshaped(name, given)
+    return replace(
+        row,
+        step_size=_first(step_size, row.step_size),
+        max_age=_first(max_age, row.max_age),
+        staleness=row.staleness if staleness is None else Geometric(staleness),
+        divisor=_first(divisor, row.divisor),
+        exchange=_first(exchange, row.exchange),
+    )
+
+
+def _first(given: T | None, own: T) -> T:
+    return own if given is None else given
+
+
+def options_of(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the options that shape this row: those its factory takes by keyword."""
+    if name not in ALGORITHMS:
+        raise AlgorithmError(unknown("algorithm", name, ALGORITHMS))
+    parameters = inspect.signature(ALGORITHMS[name]).parameters
+    return {key: p for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+
+
+def _build(name: str, given: Mapping[str, float]) -> Algorithm:
+    options = options_of(name)
+    for key in given:
+        if key not in options:
+            takes = ", ".join(options) or "no options of its own"
+            raise AlgorithmError(f"{name} has no option {key!r}; it takes {takes}")
+    for key, parameter in options.items():
+        if parameter.default is parameter.empty and key not in given:
+            raise AlgorithmError(
+                f"{name} needs {key!r}: a fraction of the available clients such as 0.2, "
+                f"or a count such as 4"
+            )
+    return ALGORITHMS[name](**given)
+
+
+def _unshaped(own: Algorithm, given: Mapping[str, float]) -> Algorithm:
+    if given:
+        raise AlgorithmError(
+            f"{', '.join(given)} cannot be set on the finished algorithm {own.name!r}: "
+            f"make the record with the value you want"
+        )
+    return own

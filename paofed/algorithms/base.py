@@ -1,0 +1,103 @@
+"""The Algorithm record: what a federated method is made of."""
+
+import math
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Literal, get_args
+
+from paofed.core.rules import Aggregate, Divisor, Learn, aggregate, lms_step
+from paofed.core.selection import Schedule, Windows
+from paofed.core.staleness import Staleness
+from paofed.errors import AlgorithmError, unknown
+
+# In which order a contact moves numbers; the reference engine spells the three out.
+Exchange = Literal["paper", "single", "live"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """One method: numbers and pure functions, nothing else.
+
+    A new method is a new record. `step_size` and `max_age` may be left to the scenario (None).
+    `learn` and `aggregate` are the paper's unless replaced.
+    """
+
+    name: str
+    downlink: Schedule
+    uplink: Schedule
+    staleness: Staleness
+    learns_while_away: bool
+    subset: float | None = None
+    step_size: float | None = None
+    max_age: int | None = None
+    divisor: Divisor = "class"
+    exchange: Exchange = "paper"
+    learn: Learn = lms_step
+    aggregate: Aggregate = aggregate
+
+    def __post_init__(self) -> None:
+        if self.step_size is not None:
+            check_step_size(self.step_size)
+        if self.max_age is not None:
+            check_max_age(self.max_age)
+        if self.subset is not None:
+            check_subset(self.subset)
+        _one_of("divisor", self.divisor, get_args(Divisor))
+        _one_of("exchange", self.exchange, get_args(Exchange))
+
+    def require_fits(self, features: int) -> None:
+        """Refuse a model of this size where the algorithm cannot work on it."""
+        sizes = [s.size(features) for s in (self.downlink, self.uplink) if isinstance(s, Windows)]
+        whole = sizes == [features, features]
+        if self.exchange != "paper" and self.uplink == self.downlink and not whole:
+            raise AlgorithmError(
+                f"{self.name} sends back the window it has just received, so it cannot do exchange "
+                f"{self.exchange!r}: use 'paper', or a version whose uplink is the next window"
+            )
+
+    def describe(self) -> dict[str, object]:
+        """Name every part in plain words and numbers, for provenance."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"kind": type(value).__name__, **asdict(value)}
+    if callable(value):
+        return getattr(value, "__qualname__", repr(value))
+    return value
+
+
+def check_step_size(value: float) -> None:
+    """Refuse a step size that is not a positive, finite number."""
+    if not _is_number(value) or not value > 0:
+        raise AlgorithmError(f"step size is {value!r}: expected a finite number above 0")
+
+
+def check_max_age(value: int) -> None:
+    """Refuse an age limit that is not a whole number from 0 on."""
+    if not _is_whole(value) or value < 0:
+        raise AlgorithmError(f"max age is {value!r}: expected a whole number of ticks from 0 on")
+
+
+def check_subset(value: float) -> None:
+    """Refuse a subset that is neither a fraction nor a count."""
+    fraction = _is_number(value) and 0 < value < 1
+    count = _is_whole(value) and value >= 1
+    if not (fraction or count):
+        raise AlgorithmError(
+            f"subset is {value!r}: expected a fraction above 0 and below 1, "
+            f"or a whole number of clients from 1 on"
+        )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _one_of(kind: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise AlgorithmError(unknown(kind, value, known))

@@ -1,0 +1,25 @@
+"""Online-FedSGD and Online-Fed: whole models travel and clients rest while they are away."""
+
+from dataclasses import replace
+
+from paofed.algorithms.base import Algorithm
+from paofed.core.selection import Windows
+from paofed.core.staleness import Geometric
+
+_WHOLE_MODEL = Windows(width=None)
+
+
+def online_fedsgd() -> Algorithm:
+    """Online-FedSGD: every available client takes part."""
+    return Algorithm(
+        name="online-fedsgd",
+        downlink=_WHOLE_MODEL,
+        uplink=_WHOLE_MODEL,
+        staleness=Geometric(1.0),
+        learns_while_away=False,
+    )
+
+
+def online_fed(*, subset: float) -> Algorithm:
+    """Online-Fed: the server picks `subset` of the available clients."""
+    return replace(online_fedsgd(), name="online-fed", subset=subset)

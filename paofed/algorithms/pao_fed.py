@@ -1,0 +1,37 @@
+"""PAO-Fed: every available client takes part with a small window; six versions, one table."""
+
+from typing import NamedTuple
+
+from paofed.algorithms.base import Algorithm
+from paofed.core.selection import Windows
+from paofed.core.staleness import Geometric
+
+
+class Version(NamedTuple):
+    """What tells the versions apart."""
+
+    coordinated: bool
+    uplink_ahead: int  # 0: the window just received; 1: the next one, left alone longest
+    staleness_base: float
+
+
+VERSIONS = {
+    "c0": Version(coordinated=True, uplink_ahead=0, staleness_base=1.0),
+    "u0": Version(coordinated=False, uplink_ahead=0, staleness_base=1.0),
+    "c1": Version(coordinated=True, uplink_ahead=1, staleness_base=1.0),
+    "u1": Version(coordinated=False, uplink_ahead=1, staleness_base=1.0),
+    "c2": Version(coordinated=True, uplink_ahead=1, staleness_base=0.2),
+    "u2": Version(coordinated=False, uplink_ahead=1, staleness_base=0.2),
+}
+
+
+def pao_fed(version: str, *, shared: int = 4) -> Algorithm:
+    """One of the six versions."""
+    coordinated, ahead, base = VERSIONS[version]
+    return Algorithm(
+        name=f"pao-fed-{version}",
+        downlink=Windows(shared, coordinated),
+        uplink=Windows(shared, coordinated, ahead),
+        staleness=Geometric(base),
+        learns_while_away=True,
+    )

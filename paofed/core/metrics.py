@@ -1,0 +1,28 @@
+"""How good a model is and what it cost to learn."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+
+BYTES_PER_COORDINATE = 4  # a coordinate travels as a float32
+
+
+def mean_squared_error(w: FloatArray, z: FloatArray, y: FloatArray) -> float:
+    """Average the squared error of a model over mapped inputs z of shape (T, D) and targets y."""
+    return float(np.mean((y - z @ w) ** 2))
+
+
+def decibels(mse: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Express a linear mean squared error in dB; the error of a perfect model is -inf.
+
+    >>> float(decibels(0.01))
+    -20.0
+    """
+    with np.errstate(divide="ignore"):
+        return 10.0 * np.log10(np.asarray(mse, dtype=np.float64))
+
+
+def payload_bytes(coordinates: int) -> int:
+    """Count the bytes of that many coordinates on the wire, without any transport's overhead."""
+    return BYTES_PER_COORDINATE * coordinates

@@ -1,0 +1,76 @@
+"""What travels: which coordinates (a pure function of client and tick), and whose."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.errors import AlgorithmError
+
+# (client, tick, features) -> the coordinates that travel; no indices are ever sent.
+Schedule = Callable[[int, int, int], IntArray]
+
+
+def window(start: int, width: int, features: int) -> IntArray:
+    """W(start, m) = {(start + i) mod D : i = 0..m-1}: it wraps, so m need not divide D.
+
+    >>> window(6, 4, 8)
+    array([6, 7, 0, 1])
+    """
+    return (start + np.arange(width)) % features
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The paper's schedule: m consecutive coordinates that move on by m at every tick.
+
+    Coordinated: the same for all clients. Uncoordinated: client k is k windows further on.
+    `ahead = 1` is the window that the client will receive next, i.e. the one left alone longest.
+    A `width` of None is the whole model.
+    """
+
+    width: int | None
+    coordinated: bool = True
+    ahead: int = 0
+
+    def __post_init__(self) -> None:
+        width = self.width
+        if width is not None and (type(width) is not int or width < 1):
+            raise AlgorithmError(f"shared is {width!r}: expected a whole number from 1 on")
+
+    def size(self, features: int) -> int:
+        """Count the coordinates of one message (m, or D for the whole model)."""
+        width = features if self.width is None else self.width
+        if width > features:
+            raise AlgorithmError(
+                f"shared is {width}, but the model has only {features} features: "
+                f"share at most {features}"
+            )
+        return width
+
+    def start(self, client: int, tick: int, features: int) -> int:
+        """Return the first coordinate of the window of (client, tick)."""
+        steps = tick + self.ahead + (0 if self.coordinated else client)
+        return self.size(features) * steps % features
+
+    def __call__(self, client: int, tick: int, features: int) -> IntArray:
+        """Return the coordinates of the window of (client, tick)."""
+        return window(self.start(client, tick, features), self.size(features), features)
+
+
+def pick(available: BoolArray, lottery: FloatArray, subset: float | None) -> BoolArray:
+    """Choose who takes part among the available clients, from the realised lottery numbers.
+
+    None: everyone. A fraction below 1: those whose number is below it, possibly nobody. A count:
+    that many with the smallest numbers, ties by index, all of them if fewer are available.
+    """
+    if subset is None:
+        return available
+    if subset < 1:
+        return available & (lottery < subset)
+    candidates = np.flatnonzero(available)
+    order = np.argsort(lottery[candidates], kind="stable")  # stable: ties by index
+    chosen = np.zeros_like(available)
+    chosen[candidates[order[: int(subset)]]] = True
+    return chosen

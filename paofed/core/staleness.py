@@ -1,0 +1,31 @@
+"""How much an update weighs by its age (alpha_l in the paper)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from paofed.errors import AlgorithmError
+
+Staleness = Callable[[int], float]  # age -> weight in [0, 1]; beyond the age limit nothing counts
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """alpha_l = base^l. The paper's versions use 1 (age is ignored) and 0.2.
+
+    >>> Geometric(0.5)(3)
+    0.125
+    """
+
+    base: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.base) and 0.0 <= self.base <= 1.0):
+            raise AlgorithmError(
+                f"staleness base is {self.base}: expected a number from 0 (only fresh updates "
+                f"count) to 1 (age is ignored)"
+            )
+
+    def __call__(self, age: int) -> float:
+        """Return the weight of an update of this age."""
+        return float(self.base) ** age

@@ -1,0 +1,80 @@
+"""Files that are either whole or not there: write to a temporary name, then rename."""
+
+import contextlib
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import FileError
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a place that cannot be written to, before any long work begins."""
+    folder = path.parent
+    if path.is_dir():
+        raise FileError(f"{path} is a directory: give the name of a file to write")
+    if not folder.is_dir():
+        raise FileError(f"{folder} is not a directory: create it first, or write elsewhere")
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"{folder} may not be written to: write elsewhere")
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open `path` for writing; it appears, whole, only when the block ends without an error."""
+    require_writable(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # It can only be read by setting it; mkstemp's 0600 would surprise people who share files.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write named arrays as one compressed `.npz`, whole or not at all."""
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    """Read all arrays of an `.npz`; a damaged or foreign file is one clear error."""
+    try:
+        with path.open("rb") as file:
+            return _read_archive(file)
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist") from None
+    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+        raise FileError(f"{path} cannot be read as a .npz of plain arrays: {error}") from None
+
+
+def _read_archive(file: BinaryIO) -> dict[str, NDArray[np.generic]]:
+    archive = np.load(file, allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise ValueError("it holds a single array, not an archive of named ones")  # noqa: TRY004
+    with archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name, content in arrays.items():
+        if not isinstance(content, np.ndarray):
+            raise ValueError(f"its entry {name!r} is not an array")  # noqa: TRY004
+    return arrays

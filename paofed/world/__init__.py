@@ -1,0 +1,1 @@
+"""What nature does to a fleet: data, presence, delay."""

@@ -1,0 +1,147 @@
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
+from paofed.core.arrays import IntArray
+from paofed.core.selection import Windows
+from paofed.core.staleness import Geometric
+from paofed.errors import AlgorithmError
+from paofed.simulate.reference import replay
+from tests.natures import small_trace
+
+# shared, coordinated, uplink windows ahead, weight at age 2, learns while away, subset
+TABLE = {
+    "online-fedsgd": (None, True, 0, 1.0, False, None),
+    "online-fed": (None, True, 0, 1.0, False, 0.3),
+    "pso-fed": (4, True, 1, 1.0, True, 0.3),
+    "pao-fed-c0": (4, True, 0, 1.0, True, None),
+    "pao-fed-u0": (4, False, 0, 1.0, True, None),
+    "pao-fed-c1": (4, True, 1, 1.0, True, None),
+    "pao-fed-u1": (4, False, 1, 1.0, True, None),
+    "pao-fed-c2": (4, True, 1, 0.2**2, True, None),
+    "pao-fed-u2": (4, False, 1, 0.2**2, True, None),
+}
+
+
+def test_the_registry_is_the_table() -> None:
+    assert list(ALGORITHMS) == list(TABLE)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_row_of_the_table(name: str) -> None:
+    shared, coordinated, ahead, weight, learns, subset = TABLE[name]
+    row = algorithm(name, subset=subset)
+    assert row.name == name
+    assert row.downlink == Windows(shared, coordinated)
+    assert row.uplink == Windows(shared, coordinated, ahead)
+    assert row.staleness(0) == 1.0
+    assert row.staleness(2) == pytest.approx(weight)
+    assert (row.learns_while_away, row.subset) == (learns, subset)
+    assert (row.step_size, row.max_age) == (None, None)
+    assert (row.divisor, row.exchange) == ("class", "paper")
+
+
+def test_options_reach_the_record() -> None:
+    made = algorithm(
+        "pso-fed",
+        shared=8,
+        subset=5,
+        coordinated=False,
+        step_size=0.7,
+        max_age=3,
+        staleness=0.5,
+        divisor="coverage",
+        exchange="live",
+    )
+    assert made.uplink == Windows(8, coordinated=False, ahead=1)
+    assert (made.subset, made.step_size, made.max_age) == (5, 0.7, 3)
+    assert made.staleness == Geometric(0.5)
+    assert (made.divisor, made.exchange) == ("coverage", "live")
+
+
+def test_one_s_own_record_stands_where_a_name_can() -> None:
+    def odd_coordinates(client: int, tick: int, features: int) -> IntArray:
+        return np.arange((client + tick) % 2, features, 2)
+
+    own = Algorithm(
+        name="mine",
+        downlink=odd_coordinates,
+        uplink=odd_coordinates,
+        staleness=Geometric(0.9),
+        learns_while_away=True,
+    )
+    assert algorithm(own, step_size=0.2).step_size == 0.2
+    assert algorithm(own) == own
+    outcome = replay(small_trace(3), own)
+    assert outcome.server_model.any()
+    assert own.describe()["downlink"].endswith("odd_coordinates")  # type: ignore[attr-defined]
+    with pytest.raises(AlgorithmError, match="shared cannot be set on the finished algorithm"):
+        algorithm(own, shared=3)
+    with pytest.raises(AlgorithmError, match="cannot do exchange 'live'"):
+        replay(small_trace(3), replace(own, exchange="live"))
+
+
+def test_full_sharing_may_use_every_exchange() -> None:
+    trace = small_trace(3, features=7)
+    live = replay(trace, algorithm("pao-fed-c0", shared=7, exchange="live"))
+    again = replay(trace, algorithm("pao-fed-c1", shared=7, exchange="live"))
+    np.testing.assert_array_equal(live.mse, again.mse)
+
+
+def test_a_record_describes_itself_in_plain_words() -> None:
+    described = algorithm("pao-fed-c2", shared=2).describe()
+    assert described["uplink"] == {"kind": "Windows", "width": 2, "coordinated": True, "ahead": 1}
+    assert described["staleness"] == {"kind": "Geometric", "base": 0.2}
+    assert described["learn"] == "lms_step"
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("pao-fed-u3", {}, r"did you mean 'pao-fed-u[012]'"),
+    ("gossip", {}, r"unknown algorithm 'gossip': \(known: online-fedsgd"),
+    ("online-fed", {}, "needs 'subset': a fraction"),
+    ("pso-fed", {}, "needs 'subset': a fraction"),
+    ("online-fedsgd", {"shared": 4}, "no option 'shared'; it takes no options of its own"),
+    ("pao-fed-u1", {"subset": 3}, "no option 'subset'; it takes shared"),
+    ("pao-fed-c1", {"coordinated": False}, "no option 'coordinated'"),
+    ("pao-fed-u1", {"shared": 0}, "shared is 0: expected a whole number"),
+    ("pao-fed-u1", {"shared": 2.5}, "shared is 2.5: expected a whole number"),
+    ("pao-fed-u1", {"step_size": 0}, "step size is 0: expected a finite number above 0"),
+    ("pao-fed-u1", {"step_size": -0.1}, "step size is -0.1"),
+    ("pao-fed-u1", {"step_size": math.nan}, "step size is nan"),
+    ("pao-fed-u1", {"step_size": math.inf}, "step size is inf"),
+    ("pao-fed-u1", {"step_size": True}, "step size is True"),
+    ("pao-fed-u1", {"step_size": "fast"}, "step size is 'fast'"),
+    ("pao-fed-u1", {"max_age": -1}, "max age is -1: expected a whole number"),
+    ("pao-fed-u1", {"max_age": 1.5}, "max age is 1.5"),
+    ("pao-fed-u1", {"staleness": 1.2}, "staleness base is 1.2"),
+    ("pao-fed-u1", {"divisor": "clas"}, "unknown divisor 'clas': did you mean 'class'"),
+    ("pao-fed-u1", {"exchange": "lives"}, "unknown exchange 'lives': did you mean 'live'"),
+    *(
+        ("pso-fed", {"subset": subset}, "expected a fraction above 0 and below 1, or a whole")
+        for subset in (0, 0.0, 1.0, 1.5, -1, -0.2, math.nan, math.inf, True)
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "text"), BAD)
+def test_bad_options_are_refused_in_words(name: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(AlgorithmError, match=text):
+        algorithm(name, **options)
+
+
+def test_one_is_a_count() -> None:
+    assert algorithm("pso-fed", subset=1).subset == 1
+
+
+def test_a_model_too_small_for_the_window() -> None:
+    with pytest.raises(AlgorithmError, match="shared is 9, but the model has only 7 features"):
+        replay(small_trace(0, features=7), algorithm("pao-fed-u1", shared=9))
+
+
+def test_options_of_a_row() -> None:
+    assert list(options_of("pso-fed")) == ["subset", "shared", "coordinated"]
+    assert list(options_of("pao-fed-c0")) == ["shared"]

@@ -1,0 +1,145 @@
+"""`paofed replay` as a user meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.algorithms import algorithm
+from paofed.cli import main
+from paofed.simulate.reference import replay
+from tests.natures import small_trace
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "trace.npz"
+    small_trace(1, features=12).save(path)
+    return path
+
+
+def test_writes_the_published_names(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = trace.with_name("out.npz")
+    assert main(["replay", str(trace), "--algorithm", "pao-fed-u1", "--out", str(out)]) == 0
+    expected = replay(small_trace(1, features=12), "pao-fed-u1")
+    with np.load(out) as file:
+        np.testing.assert_array_equal(file["server_model"], expected.server_model)
+        np.testing.assert_array_equal(file["mse"], expected.mse)
+        assert file["sent_up"].dtype.kind == "i"
+        assert (int(file["sent_up"]), int(file["sent_down"])) == (
+            expected.sent_up,
+            expected.sent_down,
+        )
+        provenance = json.loads(str(file["provenance"]))
+    assert provenance["algorithm"]["name"] == "pao-fed-u1"
+    assert len(provenance["trace_sha256"]) == 64
+    assert set(provenance["versions"]) >= {"paofed", "numpy", "python"}
+    assert "pao-fed-u1" in capsys.readouterr().out
+
+
+def test_options_mean_what_they_say(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = trace.with_name("out.npz")
+    options = (
+        "--algorithm pso-fed --shared 5 --step-size 0.3 --max-age 3 --staleness 0.5 --subset 2 "
+        "--divisor coverage --uncoordinated --exchange live --engine reference --json"
+    )
+    assert main(["replay", str(trace), *options.split(), "--out", str(out)]) == 0
+    method = algorithm(
+        "pso-fed",
+        shared=5,
+        subset=2,
+        coordinated=False,
+        step_size=0.3,
+        max_age=3,
+        staleness=0.5,
+        divisor="coverage",
+        exchange="live",
+    )
+    expected = replay(small_trace(1, features=12), method)
+    with np.load(out) as file:
+        np.testing.assert_array_equal(file["mse"], expected.mse)
+    assert json.loads(capsys.readouterr().out)["final_db"] == pytest.approx(expected.final_db)
+
+
+BAD = [
+    ("--algorithm pao-fed-u9", "did you mean 'pao-fed-u"),
+    ("--algorithm pao-fed-u1 --sharde 3", "did you mean --shared?"),
+    ("--algorithm pao-fed-u1 --frobnicate", "unexpected '--frobnicate' (see"),
+    ("--algorithm pao-fed-u1 --shared 13", "only 12 features"),
+    ("--algorithm pao-fed-u1 --shared four", "invalid int value: 'four'"),
+    ("--algorithm pao-fed-u1 --shared -1", "shared is -1"),
+    ("--algorithm pao-fed-u1 --step-size nan", "step size is nan"),
+    ("--algorithm pao-fed-u1 --step-size -1", "step size is -1.0"),
+    ("--algorithm pao-fed-u1 --max-age -2", "max age is -2"),
+    ("--algorithm pao-fed-u1 --staleness inf", "staleness base is inf"),
+    ("--algorithm online-fed", "needs 'subset'"),
+    ("--algorithm online-fed --subset 1.0", "subset is 1.0"),
+    ("--algorithm online-fed --subset some", "invalid number value: 'some'"),
+    ("--algorithm online-fedsgd --shared 4", "no option 'shared'"),
+    ("--algorithm pao-fed-c0 --exchange live", "cannot do exchange 'live'"),
+    ("--algorithm pao-fed-c1 --uncoordinated", "no option 'coordinated'"),
+    ("--algorithm pao-fed-c1 --divisor klass", "invalid choice: 'klass'"),
+    ("", "required: --algorithm"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), BAD)
+def test_bad_input_is_one_line_and_exit_code_2(
+    options: str, text: str, trace: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.with_name("out.npz")
+    try:
+        code = main(["replay", str(trace), *options.split(), "--out", str(out)])
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    stdout, stderr = capfd.readouterr()
+    assert code == 2
+    assert stdout == ""
+    assert stderr.startswith("paofed replay: error: ")
+    assert stderr.count("\n") == 1
+    assert text in stderr
+    assert sorted(p.name for p in trace.parent.iterdir()) == ["trace.npz"]
+
+
+def test_bad_files(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = trace.read_bytes()
+    trace.write_bytes(whole[:300])
+    out = trace.with_name("out.npz")
+    assert main(["replay", str(trace), "--algorithm", "pao-fed-u1", "--out", str(out)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert not out.exists()
+    nowhere = str(trace.with_name("no") / "out.npz")
+    assert main(["replay", str(trace), "--algorithm", "pao-fed-u1", "--out", nowhere]) == 2
+    assert "is not a directory" in capsys.readouterr().err
+
+
+def test_divergence_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.npz"
+    small_trace(0, ticks=400, features=12).save(path)
+    arguments = [
+        "--algorithm",
+        "online-fedsgd",
+        "--step-size",
+        "1000",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    assert main(["replay", str(path), *arguments]) == 0
+    assert "online-fedsgd diverged at tick" in capsys.readouterr().err
+    assert (tmp_path / "o").exists()
+
+
+def test_as_a_program(trace: Path) -> None:
+    command = [sys.executable, "-m", "paofed", "replay", str(trace)]
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [*command, "--algorithm", "nope", "--out", "x.npz"],
+        capture_output=True,
+        text=True,
+        cwd=trace.parent,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("paofed replay: error: unknown algorithm 'nope'")

@@ -1,0 +1,225 @@
+"""The reference engine against the literal paper, tick by tick."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
+from paofed.algorithms.base import Exchange
+from paofed.core.rules import Divisor
+from paofed.errors import AlgorithmError
+from paofed.simulate.reference import replay, ticks
+from paofed.world.trace import Trace
+from tests.natures import small_trace
+from tests.oracle import extended, literal
+
+NAMES = list(ALGORITHMS)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One algorithm with options, as the product and as the oracle spell it."""
+
+    name: str
+    shared: int
+    subset: float
+    coordinated: bool | None
+    staleness: float | None
+    divisor: Divisor
+    exchange: Exchange
+    step_size: float
+    max_age: int
+
+    @property
+    def product(self) -> Algorithm:
+        shape = {
+            "shared": self.shared,
+            "subset": self.subset,
+            "coordinated": self.coordinated,
+        }
+        taken = options_of(self.name)
+        own = {key: value for key, value in shape.items() if key in taken}
+        row: Algorithm = ALGORITHMS[self.name](**{k: v for k, v in own.items() if v is not None})
+        return algorithm(
+            row,
+            staleness=self.staleness,
+            divisor=self.divisor,
+            exchange=self.exchange,
+            step_size=self.step_size,
+            max_age=self.max_age,
+        )
+
+    @property
+    def oracle(self) -> literal.Row:
+        return literal.row(
+            self.name,
+            shared=self.shared,
+            coordinated=self.coordinated if self.name == "pso-fed" else None,
+            base=self.staleness,
+            subset=self.subset if literal.ROWS[self.name].picks else None,
+            divisor=self.divisor,
+            exchange=self.exchange,
+            step_size=self.step_size,
+            max_age=self.max_age,
+        )
+
+
+@st.composite
+def cases(draw: st.DrawFn, features: int, exchanges: tuple[Exchange, ...]) -> Case:
+    exchange = draw(st.sampled_from(exchanges))
+    shared = draw(st.integers(1, features))
+    zero = () if exchange == "paper" or shared == features else ("pao-fed-c0", "pao-fed-u0")
+    return Case(
+        name=draw(st.sampled_from([name for name in NAMES if name not in zero])),
+        shared=shared,
+        subset=draw(st.sampled_from([0.2, 0.5, 0.9, 1, 2, 3, 99])),
+        coordinated=draw(st.sampled_from([None, True, False])),
+        staleness=draw(st.sampled_from([None, 0.0, 0.5, 1.0])),
+        divisor=draw(st.sampled_from(["class", "coverage"])),
+        exchange=exchange,
+        step_size=draw(st.sampled_from([0.1, 0.4, 0.9])),
+        max_age=draw(st.integers(0, 7)),
+    )
+
+
+def nature(trace: Trace) -> literal.Nature:
+    return {name: getattr(trace, name) for name in asdict(trace)}
+
+
+def assert_same_history(trace: Trace, case: Case, *, wire32: bool = False) -> None:
+    """Compare every model of every tick; a difference is located at the first tick that has it."""
+    expected = literal.run(nature(trace), case.oracle, wire32=wire32)
+    wire = np.float32 if wire32 else np.float64
+    up = down = 0
+    for state, info in ticks(trace, case.product, wire=wire):
+        n = info.tick
+        np.testing.assert_allclose(
+            state.server, expected.server[n + 1], rtol=0, atol=1e-12, err_msg=f"server, tick {n}"
+        )
+        np.testing.assert_allclose(
+            state.local, expected.clients[n + 1], rtol=0, atol=1e-12, err_msg=f"clients, tick {n}"
+        )
+        up += info.sent_up
+        down += info.sent_down
+    assert (up, down) == (expected.sent_up, expected.sent_down)
+    outcome = replay(trace, case.product, wire=wire)
+    np.testing.assert_allclose(outcome.mse, expected.mse, rtol=1e-12, atol=1e-12)
+    assert (outcome.sent_up, outcome.sent_down) == (up, down)
+    np.testing.assert_array_equal(outcome.server_model, state.server)
+
+
+@settings(max_examples=250, deadline=None)
+@given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
+def test_equals_the_literal_paper(case: Case, seed: int) -> None:
+    assert_same_history(small_trace(seed, features=7), case)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
+def test_equals_the_literal_paper_over_a_float32_wire(case: Case, seed: int) -> None:
+    assert_same_history(small_trace(seed, features=7), case, wire32=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("exchange", ["paper", "single", "live"])
+@pytest.mark.parametrize("subset", [0.4, 2])
+def test_every_row_in_every_exchange(name: str, exchange: Exchange, subset: float) -> None:
+    if exchange != "paper" and name in ("pao-fed-c0", "pao-fed-u0"):
+        with pytest.raises(AlgorithmError, match="cannot do exchange"):
+            replay(small_trace(1), algorithm(name, exchange=exchange))
+        return
+    case = Case(name, 3, subset, None, None, "class", exchange, 0.4, 4)
+    assert_same_history(small_trace(1), case)
+
+
+@settings(max_examples=120, deadline=None)
+@given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
+def test_equals_the_extended_matrices(case: Case, seed: int) -> None:
+    """Eq. (12), corrected as docs/notation.md says, reproduces the engine's step."""
+    trace = small_trace(seed, ticks=12, clients=3, features=6)
+    expected = extended.run(nature(trace), case.oracle)
+    for state, info in ticks(trace, case.product):
+        np.testing.assert_allclose(state.server, expected[info.tick + 1], rtol=0, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
+def test_rows_of_the_extended_matrices_sum_to_one(case: Case, seed: int) -> None:
+    """What the proof of Theorem I needs, and what "newest only" provides."""
+    arrays = nature(small_trace(seed, ticks=8, clients=3, features=6))
+    for tick in range(8):
+        for matrix in (
+            extended.a_matrix(arrays, case.oracle, tick),
+            extended.b_matrix(arrays, case.oracle, tick),
+        ):
+            np.testing.assert_allclose(matrix.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+def test_the_small_natures_hold_what_is_easy_to_get_wrong() -> None:
+    """The properties above only mean something if these situations occur in their traces."""
+    overtaking = several = late = unborn = empty = 0
+    for seed in range(20):
+        trace = small_trace(seed)
+        arrival = np.arange(trace.ticks)[:, None] + trace.delay
+        for k in range(trace.clients):
+            sent = np.flatnonzero(trace.available[:, k])
+            due = arrival[sent, k]
+            overtaking += int((np.diff(due) < 0).any())
+            several += int((due[:-1] > sent[1:]).any())
+        late += int((trace.delay[trace.available] > 4).any())
+        unborn += int((arrival[trace.available] >= trace.ticks).any())
+        empty += int((~trace.available.any(axis=1)).any())
+    assert min(overtaking, several, late, unborn, empty) >= 10
+
+
+def test_by_hand() -> None:
+    """Two clients, two features, one message each way, worked out on paper."""
+    # cos(0) = 1 and sqrt(2/2) = 1: z = (1, 1) for every input.
+    trace = Trace(
+        x=np.zeros((2, 2, 1)),
+        y=np.array([[1.0, 0.0], [0.0, 3.0]]),
+        has_data=np.array([[True, False], [False, True]]),
+        available=np.array([[True, False], [False, True]]),
+        delay=np.array([[1, 0], [0, 0]]),
+        lottery=np.zeros((2, 2)),
+        frequencies=np.zeros((1, 2)),
+        phases=np.zeros(2),
+        x_test=np.zeros((1, 1)),
+        y_test=np.ones(1),
+    )
+    # Tick 0: client 0 steps to (.5, .5) and sends coordinate 1, due at tick 1.
+    # Tick 1: client 1 steps to (1.5, 1.5) and sends coordinate 0 (window 1 + 1), age 0. The server
+    # moves coordinate 0 to 1.5 and coordinate 1 to .25 * .5, since age 1 weighs .25.
+    method = algorithm("pao-fed-c1", shared=1, step_size=0.5, staleness=0.25)
+    outcome = replay(trace, method)
+    np.testing.assert_allclose(outcome.server_model, [1.5, 0.125])
+    np.testing.assert_allclose(outcome.mse, [1.0, (1 - 1.625) ** 2])
+    assert (outcome.sent_up, outcome.sent_down) == (2, 2)
+
+
+def test_defaults_yield_to_the_algorithm_s_own_values() -> None:
+    trace = small_trace(5)
+    own = algorithm("pao-fed-u1", step_size=0.1, max_age=2)
+    by_default = replay(trace, "pao-fed-u1", step_size=0.1, max_age=2)
+    np.testing.assert_array_equal(replay(trace, own).mse, by_default.mse)
+    assert not np.array_equal(replay(trace, "pao-fed-u1").mse, by_default.mse)
+
+
+@pytest.mark.parametrize("step_size", [0.0, -1.0, np.nan, np.inf])
+def test_refuses_a_bad_default_step_size(step_size: float) -> None:
+    with pytest.raises(AlgorithmError, match="step size"):
+        replay(small_trace(0), "pao-fed-u1", step_size=step_size)
+
+
+def test_refuses_a_bad_default_age_limit() -> None:
+    with pytest.raises(AlgorithmError, match="max age"):
+        replay(small_trace(0), "pao-fed-u1", max_age=-1)
+
+
+def test_an_exploding_model_is_a_fact_not_a_crash() -> None:
+    outcome = replay(small_trace(0, ticks=400), "online-fedsgd", step_size=1e3)
+    assert outcome.diverged_at is not None
+    assert np.isfinite(outcome.mse[: outcome.diverged_at]).all()
