@@ -4,13 +4,16 @@
     ├── InputError          what was handed to us cannot be used: the command line exits with 2
     │   ├── AlgorithmError  an unknown algorithm, an option it does not take, a value out of range
     │   ├── TraceError      a trace whose arrays are missing, misshapen or contradict each other
-    │   └── FileError       a file that cannot be read, or a place that cannot be written to
+    │   ├── ScenarioError   a scenario that is not valid, told with the place in its file
+    │   ├── FileError       a file that cannot be read, or a place that cannot be written to
+    │   └── MissingExtraError  something that needs a package outside the base install
     └── ContractError       an algorithm breaks the contract that `check_algorithm` holds it to
 
 Every text says what was got, what was expected and, where that is not obvious, what to do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -30,8 +33,16 @@ class TraceError(InputError):
     """A trace whose arrays are missing, misshapen or contradict each other."""
 
 
+class ScenarioError(InputError):
+    """A scenario that is not valid, told with the place in its file."""
+
+
 class FileError(InputError):
     """A file that cannot be read, or a place that cannot be written to."""
+
+
+class MissingExtraError(InputError):
+    """Something that needs a package outside the base install."""
 
 
 class ContractError(PaofedError, AssertionError):
@@ -46,5 +57,18 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     near = get_close_matches(got, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {kind} {got!r}: {hint}(known: {', '.join(names)})"
+    hint = f": did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Explain in one sentence that a package outside the base install is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "paofed":
+            raise
+        raise MissingExtraError(
+            f"{what} needs {error.name}, which is not installed: pip install 'paofed[{extra}]'"
+        ) from error

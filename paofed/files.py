@@ -1,11 +1,13 @@
 """Files that are either whole or not there: write to a temporary name, then rename."""
 
 import contextlib
+import csv
+import io
 import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,11 +28,22 @@ def require_writable(path: Path) -> None:
         raise FileError(f"{folder} may not be written to: write elsewhere")
 
 
+def make_folder(path: Path) -> None:
+    """Create a folder, and those above it, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path} cannot be made a directory: {error.strerror}") from None
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open `path` for writing; it appears, whole, only when the block ends without an error."""
     require_writable(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -51,6 +64,16 @@ def _umask() -> int:
     return mask
 
 
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV, whole or not at all; floats keep every digit."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+
+
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
     """Write named arrays as one compressed `.npz`, whole or not at all."""
     with replacing(path) as file:
@@ -64,17 +87,22 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
             return _read_archive(file)
     except FileNotFoundError:
         raise FileError(f"{path} does not exist") from None
-    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
-        raise FileError(f"{path} cannot be read as a .npz of plain arrays: {error}") from None
+    except FileError as error:
+        raise FileError(f"{path} cannot be read: {error}") from None
+    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile):
+        raise FileError(
+            f"{path} cannot be read as a .npz of plain arrays: it is truncated, damaged, or "
+            f"something else"
+        ) from None
 
 
 def _read_archive(file: BinaryIO) -> dict[str, NDArray[np.generic]]:
     archive = np.load(file, allow_pickle=False)
     if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise ValueError("it holds a single array, not an archive of named ones")  # noqa: TRY004
+        raise FileError("it holds a single array, not a .npz archive of named ones")
     with archive:
         arrays = {name: archive[name] for name in archive.files}
     for name, content in arrays.items():
         if not isinstance(content, np.ndarray):
-            raise ValueError(f"its entry {name!r} is not an array")  # noqa: TRY004
+            raise FileError(f"its entry {name!r} is not an array")
     return arrays

@@ -1,3 +1,5 @@
+import csv
+import math
 import os
 import zipfile
 from pathlib import Path
@@ -6,7 +8,7 @@ import numpy as np
 import pytest
 
 from paofed.errors import FileError
-from paofed.files import load_arrays, replacing, require_writable, save_arrays
+from paofed.files import load_arrays, replacing, require_writable, save_arrays, write_table
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -52,3 +54,12 @@ def test_an_archive_of_something_else(tmp_path: Path) -> None:
         archive.writestr("notes.txt", "hello")
     with pytest.raises(FileError, match=r"its entry 'notes.txt' is not an array"):
         load_arrays(tmp_path / "a.npz")
+
+
+def test_a_table_keeps_every_digit_and_whole_numbers_stay_whole(tmp_path: Path) -> None:
+    numbers = [0.1 + 0.2, -1 / 3, 1e-300, math.pi * 1e17, math.inf, float(np.float64(2) / 3)]
+    write_table(tmp_path / "t.csv", ["text", "count", *"abcdef"], [["a, b", 12, *numbers]])
+    with (tmp_path / "t.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["text"], row["count"]) == ("a, b", "12")
+    assert [float(row[column]) for column in "abcdef"] == numbers

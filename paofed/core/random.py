@@ -44,6 +44,9 @@ def child(key: Key, *path: int) -> Key:
     Branches are told apart by the generator itself, so two of them share numbers only with
     the probability that two random 64-bit keys are equal.
     """
+    for word in path:
+        if not 0 <= word <= _WORD:
+            raise InputError(f"index {word} is out of range: expected a number from 0 to 2^32 - 1")
     a, b, c = (*path, *(0,) * (3 - len(path)))
     low, high, *_ = philox(key, a, b, c, _KEY_COUNTER)
     return Key(int(low), int(high))
@@ -68,11 +71,46 @@ def uniform(word: WordArray) -> FloatArray:
     return word.astype(np.float64) * 2.0**-32
 
 
-def normal_pair(first: WordArray, second: WordArray) -> tuple[FloatArray, FloatArray]:
-    """Turn two words into two independent standard normal numbers (Box and Muller)."""
-    radius = np.sqrt(-2.0 * np.log((first + 1.0) * 2.0**-32))  # (0, 1]: never the logarithm of 0
-    angle = 2.0 * np.pi * uniform(second)
-    return radius * np.cos(angle), radius * np.sin(angle)
+# Wichura's AS241 (Applied Statistics 37, 1988): the normal quantile as two ratios of polynomials,
+# coefficients from the constant on. A word gives a p of at least 2^-33, so the third ratio, for p
+# below 1.4e-11, is never needed.
+CENTRAL_NUMERATOR = (
+    3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+    1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+    3.3430575583588128105e4, 2.5090809287301226727e3,
+)  # fmt: skip
+CENTRAL_DENOMINATOR = (
+    1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+    2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4,
+    5.2264952788528545610e3,
+)  # fmt: skip
+TAIL_NUMERATOR = (
+    1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+    3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+    2.27238449892691845833e-2, 7.74545014278341407640e-4,
+)  # fmt: skip
+TAIL_DENOMINATOR = (
+    1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+    1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+    1.05075007164441684324e-9,
+)  # fmt: skip
+
+
+def normal(word: WordArray) -> FloatArray:
+    """Turn words into standard normal numbers: the quantiles of (word + 1/2) 2^-32."""
+    q = uniform(word) + (2.0**-33 - 0.5)
+    r = 0.180625 - q * q
+    central = q * _polynomial(r, CENTRAL_NUMERATOR) / _polynomial(r, CENTRAL_DENOMINATOR)
+    t = np.sqrt(-np.log(0.5 - np.abs(q))) - 1.6
+    tail = _polynomial(t, TAIL_NUMERATOR) / _polynomial(t, TAIL_DENOMINATOR)
+    return np.where(np.abs(q) <= 0.425, central, np.copysign(tail, q))
+
+
+def _polynomial(x: FloatArray, coefficients: tuple[float, ...]) -> FloatArray:
+    value = np.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        value = value * x + coefficient
+    return value
 
 
 def uniforms(key: Key, count: int, purpose: int) -> FloatArray:
@@ -84,5 +122,4 @@ def uniforms(key: Key, count: int, purpose: int) -> FloatArray:
 def normals(key: Key, count: int, purpose: int) -> FloatArray:
     """Draw `count` standard normal numbers."""
     blocks = np.arange(-(-count // 4))
-    a, b, c, d = philox(key, blocks, 0, 0, purpose)
-    return np.stack([*normal_pair(a, b), *normal_pair(c, d)]).T.ravel()[:count]
+    return normal(philox(key, blocks, 0, 0, purpose)).T.ravel()[:count]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,13 +13,16 @@ from paofed.errors import AlgorithmError
 Schedule = Callable[[int, int, int], IntArray]
 
 
+@lru_cache(maxsize=4096)  # there are few, and they come again every few ticks
 def window(start: int, width: int, features: int) -> IntArray:
     """W(start, m) = {(start + i) mod D : i = 0..m-1}: it wraps, so m need not divide D.
 
     >>> window(6, 4, 8)
     array([6, 7, 0, 1])
     """
-    return (start + np.arange(width)) % features
+    coordinates: IntArray = (start + np.arange(width)) % features
+    coordinates.setflags(write=False)  # everybody who asks gets this very array
+    return coordinates
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Windows:
         width = self.width
         if width is not None and (type(width) is not int or width < 1):
             raise AlgorithmError(f"shared is {width!r}: expected a whole number from 1 on")
+        if type(self.coordinated) is not bool:
+            raise AlgorithmError(f"coordinated is {self.coordinated!r}: expected true or false")
 
     def size(self, features: int) -> int:
         """Count the coordinates of one message (m, or D for the whole model)."""

@@ -1,6 +1,5 @@
 """How much an update weighs by its age (alpha_l in the paper)."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,9 +19,9 @@ class Geometric:
     base: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.base) and 0.0 <= self.base <= 1.0):
+        if type(self.base) not in (int, float) or not 0.0 <= self.base <= 1.0:
             raise AlgorithmError(
-                f"staleness base is {self.base}: expected a number from 0 (only fresh updates "
+                f"staleness base is {self.base!r}: expected a number from 0 (only fresh updates "
                 f"count) to 1 (age is ignored)"
             )
 

@@ -1,9 +1,11 @@
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.random import Key, child, key_of, normal_pair, normals, philox, uniforms
+from paofed.core.random import Key, child, key_of, normal, normals, philox, uniforms
 from paofed.errors import InputError
 
 # The known answers published with Random123 for philox4x32, 10 rounds: counter, key, output.
@@ -50,6 +52,12 @@ def test_refuses_a_seed_that_does_not_fit(seed: int) -> None:
         key_of(seed)
 
 
+@pytest.mark.parametrize("word", [-1, 1 << 32])
+def test_refuses_a_branch_that_does_not_fit(word: int) -> None:
+    with pytest.raises(InputError, match="out of range"):
+        child(key_of(0), 1, word)
+
+
 def test_uniforms_and_normals_have_their_moments() -> None:
     """Each of the 5 bounds is 6 standard errors: false-alarm rate below 1e-8 over seeds."""
     count = 200_001
@@ -70,9 +78,9 @@ def test_purposes_are_different_numbers() -> None:
     assert not np.intersect1d(uniforms(key_of(1), 50, 0), uniforms(key_of(1), 50, 1)).size
 
 
-def test_every_word_makes_a_finite_normal() -> None:
-    extremes = np.array([0, 1, 2**31, 2**32 - 1], dtype=np.uint32)
-    first, second = normal_pair(extremes[:, None], extremes[None, :])
-    assert np.isfinite(first).all()
-    assert np.isfinite(second).all()
-    assert np.hypot(first, second).max() == pytest.approx(np.sqrt(64 * np.log(2)))
+def test_normals_are_the_quantiles_of_their_words() -> None:
+    """Against the standard library, over the whole range and at both ends."""
+    spread = np.random.default_rng(0).integers(0, 2**32, size=2000)
+    word = np.concatenate([[0, 1, 2**31 - 1, 2**31, 2**32 - 1], spread]).astype(np.uint32)
+    exact = [NormalDist().inv_cdf((int(w) + 0.5) / 2**32) for w in word]
+    np.testing.assert_allclose(normal(word), exact, rtol=1e-13, atol=1e-15)
