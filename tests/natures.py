@@ -1,7 +1,10 @@
 """Small random natures, rich in the situations that are easy to get wrong."""
 
+from typing import Any
+
 import numpy as np
 
+from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
 
@@ -37,3 +40,21 @@ def small_trace(
         x_test=rng.normal(size=(tests, inputs)),
         y_test=rng.normal(size=tests),
     )
+
+
+_SETTING = Scenario.load("setting-1").model_dump()
+_SMALL: dict[str, Any] = {
+    "ticks": 150,
+    "clients": 12,
+    "features": 24,
+    "test_samples": 40,
+    "stream": {"samples": (50, 90, 150)},
+    "availability": {"kind": "bernoulli", "probabilities": (0.5, 0.1)},
+    "delay": {"kind": "geometric", "base": 0.4},
+}
+
+
+def small_scenario(**changes: Any) -> Scenario:
+    """A small fleet in the paper's world; changes replace whole laws, and keys of the stream."""
+    stream = {**_SETTING["stream"], **_SMALL["stream"], **changes.pop("stream", {})}
+    return Scenario.model_validate({**_SETTING, **_SMALL, **changes, "stream": stream})

@@ -1,0 +1,21 @@
+"""Chance as integer comparisons: a probability is a threshold on a random word of 32 bits.
+
+An event is `word < threshold`, so it is the same bit in every engine, precision and machine.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+ThresholdArray = NDArray[np.uint64]
+
+CERTAIN = 1 << 32  # above every word
+
+
+def threshold(probability: ArrayLike) -> ThresholdArray:
+    """Return the number of words, out of 2^32, that mean yes."""
+    return np.rint(np.asarray(probability, dtype=np.float64) * CERTAIN).astype(np.uint64)
+
+
+def by_group(values: tuple[float, ...], clients: int) -> NDArray[np.float64]:
+    """Spread group values over a fleet in turn: client k is in group k mod G."""
+    return np.asarray(values, dtype=np.float64)[np.arange(clients) % len(values)]

@@ -1,0 +1,172 @@
+"""Realise nature: (scenario, seed, world, run) -> Trace, the same bits however it is asked for.
+
+The map, the clients' laws and the test set belong to a world; samples, presence, delays and lottery
+to a run in it. Every number is a function of (seed, world, run, client, tick, purpose), so any
+client's part can be produced without the others'. The compiled engine draws the same numbers inside
+its kernels (paofed.simulate.fast).
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from paofed.core.features import FourierMap, draw_map
+from paofed.core.random import Key, child, key_of, normal, philox, uniform
+from paofed.memory import require_memory
+from paofed.world.events import threshold
+from paofed.world.recorded import Recorded
+from paofed.world.scenario import Scenario
+from paofed.world.streams import INPUTS, ClientLaws, target
+from paofed.world.trace import Trace
+
+PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
+
+
+class Purpose(IntEnum):
+    """What a random number is for; the last word of its counter."""
+
+    LAWS = 0
+    TEST = 1
+    EVENTS = 2  # one block per client and tick: data, presence, delay, lottery
+    SAMPLE = 3  # inputs, then observation noise
+    PHASE = 4
+
+
+class World(NamedTuple):
+    """What does not change between the runs of a world."""
+
+    key: Key
+    fourier_map: FourierMap
+    laws: ClientLaws
+    x_test: FloatArray
+    y_test: FloatArray
+
+
+def make_world(scenario: Scenario, seed: int, world: int) -> World:
+    """Draw the map, the clients' laws and the test set."""
+    key = child(key_of(seed), world)
+    fourier_map = draw_map(
+        child(key, 0, 1),
+        inputs=INPUTS,
+        features=scenario.features,
+        width=scenario.kernel_width,
+    )
+    laws = scenario.stream.laws(key, scenario.clients, Purpose.LAWS)
+    # Every test sample comes from the stationary law of a client drawn at random.
+    t = np.arange(scenario.test_samples)
+    k = (uniform(philox(key, t, 0, 0, Purpose.TEST)[0]) * scenario.clients).astype(np.int64)
+    draws = _normals(key, t, np.ones_like(t), Purpose.TEST)
+    x_test = laws.stationary_mean[k, None] + laws.spread[k, None] * draws[:, :INPUTS]
+    y_test = target(x_test) + laws.noise[k] * draws[:, INPUTS]
+    return World(key, fourier_map, laws, x_test, y_test)
+
+
+def run_key(world: World, run: int) -> Key:
+    """Derive the key of one run's samples, presence, delays and lottery."""
+    return child(world.key, run, 2)
+
+
+def realize(
+    scenario: Scenario,
+    world: int = 0,
+    run: int = 0,
+    *,
+    seed: int = 0,
+    clients: IntArray | None = None,
+) -> Trace:
+    """Realise one run, for the whole fleet or for some clients of it alone (by index)."""
+    cells = scenario.ticks * (scenario.clients if clients is None else len(clients))
+    require_memory(100 * cells, f"a trace of {cells:,} client ticks")
+    made = make_world(scenario, seed, world)
+    key = run_key(made, run)
+    k = np.arange(scenario.clients) if clients is None else np.asarray(clients, dtype=np.int64)
+    n = np.arange(scenario.ticks)[:, None]
+    data, presence, lateness, lottery = philox(key, k, n, 0, Purpose.EVENTS)
+    has_data = _arrivals(scenario, key, k, data)
+    x, y = _samples(made.laws, key, k, has_data)
+    return Trace(
+        x=x,
+        y=y,
+        has_data=has_data,
+        available=has_data & _presence(scenario, k, presence),
+        delay=_delays(scenario, k, lateness),
+        lottery=uniform(lottery),
+        frequencies=made.fourier_map.frequencies,
+        phases=made.fourier_map.phases,
+        x_test=made.x_test,
+        y_test=made.y_test,
+    )
+
+
+def phases(key: Key, k: IntArray) -> IntArray:
+    """Draw each client's phase for `even` arrivals, in units of 2^-PHASE_BITS."""
+    words = philox(key, k, 0, 0, Purpose.PHASE)[0]
+    shifted: IntArray = words.astype(np.int64) >> (32 - PHASE_BITS)
+    return shifted
+
+
+def _arrivals(scenario: Scenario, key: Key, k: IntArray, words: WordArray) -> BoolArray:
+    ticks = scenario.ticks
+    samples = scenario.stream.samples_of(scenario.clients)[k]
+    if scenario.stream.arrivals == "bernoulli":
+        return np.less(words, threshold(samples / ticks))
+    # Sample i arrives at floor((i + phase) N / samples), so those that have arrived before tick n
+    # are the i < n samples / N - phase: a count, in exact integers.
+    n = np.arange(ticks + 1)[:, None]
+    arrived = -((phases(key, k) * ticks - (n * samples << PHASE_BITS)) // (ticks << PHASE_BITS))
+    moved: BoolArray = np.diff(np.maximum(arrived, 0), axis=0) > 0
+    return moved
+
+
+def _presence(scenario: Scenario, k: IntArray, words: WordArray) -> BoolArray:
+    law = scenario.availability
+    if isinstance(law, Recorded):
+        return law.table(scenario.ticks, scenario.clients)[:, k].astype(bool)
+    first, start, stay = (thresholds[k] for thresholds in law.link(scenario.clients))
+    on = np.empty(words.shape, dtype=bool)
+    on[0] = words[0] < first
+    for n in range(1, len(words)):
+        on[n] = words[n] < np.where(on[n - 1], stay, start)
+    return on
+
+
+def _delays(scenario: Scenario, k: IntArray, words: WordArray) -> IntArray:
+    law = scenario.delay
+    if isinstance(law, Recorded):
+        return law.table(scenario.ticks, scenario.clients)[:, k]
+    thresholds, step = law.ladder()
+    # Thresholds fall, so those above a word come first; searching wants them rising.
+    rungs = thresholds.size - np.searchsorted(thresholds[::-1], words, side="right")
+    return step * rungs.astype(np.int64)
+
+
+def _samples(
+    laws: ClientLaws, key: Key, k: IntArray, has_data: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Let every client's series move on at each of its samples."""
+    ticks, where = np.nonzero(has_data)
+    draws = np.zeros((*has_data.shape, INPUTS + 1))
+    draws[ticks, where] = _normals(key, k[where], ticks, Purpose.SAMPLE)
+    own = ClientLaws(*(law[k] for law in laws))
+    u = own.centre[:, None] + own.spread[:, None] * draws[..., :INPUTS]
+    memory = own.memory[:, None]
+    fresh = np.sqrt(1 - memory**2)
+    x = np.zeros_like(u)
+    now, begun = np.zeros(u.shape[1:]), np.zeros(len(k), dtype=bool)
+    for n, there in enumerate(has_data):
+        moved = np.where(begun[:, None], memory * now + fresh * u[n], u[n])
+        now = np.where(there[:, None], moved, now)
+        begun |= there
+        x[n] = now
+    y = target(x) + own.noise * draws[..., INPUTS]
+    x[~has_data], y[~has_data] = 0.0, 0.0
+    return x, y
+
+
+def _normals(key: Key, c0: IntArray, c1: IntArray, purpose: Purpose) -> FloatArray:
+    """Draw INPUTS + 1 standard normal numbers for each pair of counters."""
+    blocks = range(-(-(INPUTS + 1) // 4))
+    words = np.concatenate([philox(key, c0, c1, block, purpose) for block in blocks])
+    return normal(words[: INPUTS + 1].T)

@@ -1,0 +1,53 @@
+"""A table that somebody recorded: one row per tick, one column per client."""
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import FileError
+from paofed.world.value import Value
+
+
+class Recorded(Value):
+    """What really happened, from a `.csv` (numbers only, no header) or `.npy` file."""
+
+    kind: Literal["recorded"] = "recorded"
+    file: str
+    most: ClassVar[int] = 2**31 - 1  # the largest entry that makes sense
+
+    def table(self, ticks: int, clients: int) -> NDArray[np.int64]:
+        """Read the table and refuse one that does not fit the scenario."""
+        path = Path(self.file)
+        try:
+            raw = _read(path)
+        except FileNotFoundError:
+            raise FileError(f"{path} does not exist") from None
+        except (OSError, ValueError, EOFError) as error:
+            raise FileError(f"{path} cannot be read as a table of numbers: {error}") from None
+        if raw.shape != (ticks, clients):
+            raise FileError(
+                f"{path} has shape {raw.shape}: expected one row per tick and one column per "
+                f"client, ({ticks}, {clients})"
+            )
+        with np.errstate(invalid="ignore"):  # infinity has no remainder, and is refused for it
+            whole = raw.dtype.kind in "biuf" and bool(((raw >= 0) & (raw % 1 == 0)).all())
+        if not whole:
+            raise FileError(f"{path} holds something else than whole numbers from 0 on")
+        if raw.max() > self.most:
+            raise FileError(f"{path} holds {raw.max():g}: expected at most {self.most}")
+        return raw.astype(np.int64)
+
+
+def _read(path: Path) -> NDArray[Any]:
+    if path.suffix == ".npy":
+        loaded = np.load(path)
+        if not isinstance(loaded, np.ndarray):
+            loaded.close()
+            raise ValueError("it is an archive of arrays, not one array")
+        return loaded
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an empty file is told by its shape
+        return np.loadtxt(path, delimiter=",", ndmin=2)

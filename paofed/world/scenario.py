@@ -1,0 +1,182 @@
+"""Scenario: a fleet and what happens to it, as numbers; read from TOML, checked whole."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, Self, get_args
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from paofed.errors import FileError, ScenarioError, unknown
+from paofed.world.availability import Availability
+from paofed.world.delays import LONGEST, Delay
+from paofed.world.recorded import Recorded
+from paofed.world.streams import Synthetic
+from paofed.world.value import Value
+
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+PRESETS = ("setting-1", "setting-2", "ideal")
+
+
+class Scenario(Value):
+    """Everything about a fleet but its algorithm and the seed."""
+
+    name: Annotated[str, Field(min_length=1)]
+    ticks: Count
+    clients: Count
+    features: Count
+    kernel_width: Annotated[float, Field(ge=1e-6, le=1e6)]
+    step_size: Annotated[float, Field(gt=0)]  # where an algorithm has none of its own
+    max_age: Annotated[int, Field(ge=0, le=LONGEST)]  # likewise
+    test_samples: Count
+    stream: Synthetic
+    availability: Availability
+    delay: Delay
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        groups = {"stream.samples": len(self.stream.samples)}
+        if not isinstance(self.availability, Recorded):
+            groups["availability"] = self.availability.groups
+        for place, count in groups.items():
+            if self.clients % count:
+                _misfit(
+                    place,
+                    f"{place} has {count} groups, which do not divide {self.clients} clients "
+                    f"evenly: repeat entries for groups of other sizes",
+                )
+        if max(self.stream.samples) > self.ticks:
+            _misfit(
+                "stream.samples",
+                f"stream.samples asks for {max(self.stream.samples)} samples in {self.ticks} "
+                f"ticks: a client sees at most one sample per tick",
+            )
+        for place, law in (("availability.file", self.availability), ("delay.file", self.delay)):
+            if isinstance(law, Recorded):
+                try:
+                    law.table(self.ticks, self.clients)
+                except FileError as error:
+                    _misfit(place, f"{place}: {error}")
+        return self
+
+    @classmethod
+    def load(cls, name: str | Path) -> Self:
+        """Read a preset by name or a TOML file by path; every mistake is told with its place."""
+        if str(name) in PRESETS:
+            resource = files("paofed.world") / "presets" / f"{name}.toml"
+            return cls.parse(resource.read_text(encoding="utf-8"), str(name))
+        path = Path(name)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise ScenarioError(
+                f"{unknown('scenario', str(name), PRESETS)}, and there is no file of that name"
+            ) from None
+        except UnicodeDecodeError as error:
+            raise ScenarioError(f"{path} cannot be read as text: {error}") from None
+        except OSError as error:
+            raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
+        return cls.parse(text, str(name), folder=path.parent)
+
+    @classmethod
+    def parse(cls, text: str, origin: str, folder: Path | None = None) -> Self:
+        """Check the text of a scenario; `origin` names it in errors, `folder` holds its tables."""
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(f"{origin}: not valid TOML: {error}") from None
+        try:
+            return cls.model_validate(_with_paths(values, folder or Path()))
+        except ValidationError as error:
+            # A misspelt key is two errors, one missing and one unknown: the latter helps.
+            errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+            raise ScenarioError(_explain(errors[0], text, origin)) from None
+
+    def to_toml(self) -> str:
+        """Write every value, defaults included, as a file that `load` reads back."""
+        values = self.model_dump()
+        tables = {key: value for key, value in values.items() if isinstance(value, dict)}
+        lines = _assignments({key: v for key, v in values.items() if key not in tables})
+        for key, table in tables.items():
+            lines += ["", f"[{key}]", *_assignments(table)]
+        return "\n".join(lines) + "\n"
+
+
+def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Read the files that a scenario names from beside it, wherever the program was started."""
+    return {
+        key: {**value, "file": str((folder / value["file"]).resolve())}
+        if isinstance(value, dict) and isinstance(value.get("file"), str)
+        else value
+        for key, value in values.items()
+    }
+
+
+def _assignments(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_toml(value)}" for key, value in values.items()]
+
+
+def _toml(value: str | float | tuple[float, ...]) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return repr(value)
+
+
+def _misfit(place: str, message: str) -> NoReturn:
+    """Refuse values that are fine alone but not together, naming the place to look at."""
+    raise PydanticCustomError("misfit", "{message}", {"message": message, "place": place})
+
+
+def _explain(error: ErrorDetails, text: str, origin: str) -> str:
+    """Say one validation error in one line: its place in the file, what was got and expected."""
+    loc, kind = error["loc"], error["type"]
+    if kind == "misfit":
+        return f"{_place(error['ctx']['place'].split('.'), text, origin)}: {error['msg']}"
+    # A union of laws puts the chosen kind behind the law's name; people only wrote the key.
+    tagged = len(loc) > 1 and loc[0] in ("availability", "delay") and loc[1] in _LAWS
+    path = [str(part) for part in ((loc[0], *loc[2:]) if tagged else loc)]
+    key, place = ".".join(path), _place(path, text, origin)
+    if kind == "extra_forbidden":
+        model = _LAWS[str(loc[1])] if tagged else Synthetic if len(path) > 1 else Scenario
+        return f"{place}: {unknown('key', path[-1], model.model_fields)}"
+    if kind == "missing":
+        return f"{place}: {key} is missing"
+    if kind == "union_tag_invalid":
+        tags = [tag.strip("'") for tag in error["ctx"]["expected_tags"].split(", ")]
+        return f"{place}: {unknown(f'{key}.kind', str(error['ctx']['tag']), tags)}"
+    if kind == "union_tag_not_found":
+        return f"{place}: {key}.kind is missing"
+    if kind == "too_short":
+        return f"{place}: {key} is empty: expected at least one entry"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{place}: {key} is {error['input']!r}: {message[0].lower()}{message[1:]}"
+
+
+_LAWS: Mapping[str, type[Value]] = {
+    law.model_fields["kind"].default: law
+    for union in (Availability, Delay)
+    for law in get_args(get_args(union)[0])
+}
+
+
+def _place(path: Sequence[str], text: str, origin: str) -> str:
+    """Find the line of a key, or of the nearest table above it."""
+    wanted = [part for part in path if not part.isdigit()]
+    table: list[str] = []
+    best, depth = 0, 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[([^\[\]]+)\]", line):
+            here = table = [part.strip() for part in header[1].split(".")]
+        elif key := re.match(r"\s*([\w.-]+)\s*=", line):
+            here = [*table, *key[1].split(".")]
+        else:
+            continue
+        if len(here) > depth and wanted[: len(here)] == here:
+            best, depth = number, len(here)
+    return f"{origin}:{best}" if best else origin

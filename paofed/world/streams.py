@@ -1,0 +1,62 @@
+"""Where samples come from: the paper's nonlinear function of autoregressive inputs."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.random import Key, philox, uniform
+from paofed.world.value import Counts, MemoryRange, Range, Value, VarianceRange
+
+INPUTS = 4  # what the paper's function takes
+
+
+def target(x: FloatArray) -> FloatArray:
+    """f(x) = sqrt(x1^2 + sin^2(pi x4)) + (0.8 - 0.5 exp(-x2^2)) x3, for x of shape (..., 4)."""
+    x1, x2, x3, x4 = np.moveaxis(x, -1, 0)
+    y: FloatArray = np.sqrt(x1**2 + np.sin(np.pi * x4) ** 2) + (0.8 - 0.5 * np.exp(-(x2**2))) * x3
+    return y
+
+
+class ClientLaws(NamedTuple):
+    """The laws of every client's data, each of shape (K,).
+
+    x <- memory x + sqrt(1 - memory^2) u with u ~ N(centre, spread^2 I); y = f(x) + noise.
+    """
+
+    memory: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+    noise: FloatArray  # standard deviation
+
+    @property
+    def stationary_mean(self) -> FloatArray:
+        """Mean of every coordinate of x in the long run; its standard deviation is `spread`."""
+        return self.centre * np.sqrt(1 - self.memory**2) / (1 - self.memory)
+
+
+class Synthetic(Value):
+    """The paper's stream: every client draws its laws once per world from the ranges given."""
+
+    kind: Literal["synthetic"] = "synthetic"
+    samples: Counts  # per data group over the whole run; client k is in group floor(G k / K)
+    arrivals: Literal["bernoulli", "even"] = "bernoulli"
+    memory: MemoryRange = (0.2, 0.9)
+    centre: Range = (-0.2, 0.2)
+    variance: VarianceRange = (0.2, 1.2)
+    noise_variance: VarianceRange = (0.005, 0.03)
+
+    def samples_of(self, clients: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Return how many samples each client sees (exactly or on average)."""
+        group = len(self.samples) * np.arange(clients) // clients
+        return np.asarray(self.samples, dtype=np.int64)[group]
+
+    def laws(self, key: Key, clients: int, purpose: int) -> ClientLaws:
+        """Draw the laws of all clients of one world."""
+        words = philox(key, np.arange(clients), 0, 0, purpose)
+        ranges = (self.memory, self.centre, self.variance, self.noise_variance)
+        memory, centre, variance, noise = (
+            low + (high - low) * uniform(word)
+            for (low, high), word in zip(ranges, words, strict=True)
+        )
+        return ClientLaws(memory, centre, np.sqrt(variance), np.sqrt(noise))

@@ -1,0 +1,606 @@
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from paofed.errors import ScenarioError
+from paofed.world.recorded import Recorded
+from paofed.world.scenario import PRESETS, Scenario
+
+# What the three presets share, with the values that the paper does not state (sigma and mu).
+COMMON = {
+    "ticks": 2000,
+    "clients": 256,
+    "features": 200,
+    "kernel_width": 1.0,
+    "step_size": 0.4,
+    "test_samples": 500,
+    "stream": {
+        "kind": "synthetic",
+        "samples": (500, 1000, 1500, 2000),
+        "arrivals": "bernoulli",
+        "memory": (0.2, 0.9),
+        "centre": (-0.2, 0.2),
+        "variance": (0.2, 1.2),
+        "noise_variance": (0.005, 0.03),
+    },
+}
+PAPER: dict[str, dict[str, Any]] = {
+    "setting-1": {
+        **COMMON,
+        "name": "setting-1",
+        "max_age": 10,
+        "availability": {"kind": "bernoulli", "probabilities": (0.25, 0.1, 0.025, 0.005)},
+        "delay": {"kind": "geometric", "base": 0.2},
+    },
+    "setting-2": {
+        **COMMON,
+        "name": "setting-2",
+        "max_age": 60,
+        "availability": {"kind": "bernoulli", "probabilities": (0.025, 0.01, 0.0025, 0.0005)},
+        "delay": {"kind": "stepped", "base": 0.4, "step": 10},
+    },
+    "ideal": {
+        **COMMON,
+        "name": "ideal",
+        "max_age": 10,
+        "availability": {"kind": "bernoulli", "probabilities": (1.0,)},
+        "delay": {"kind": "none"},
+    },
+}
+
+SMALL = """\
+# A fleet of four.
+name = "small"
+ticks = 8
+clients = 4
+features = 5
+kernel_width = 1.0
+step_size = 0.4
+max_age = 3
+test_samples = 6
+
+[stream]
+kind = "synthetic"
+samples = [4, 8]
+arrivals = "even"
+memory = [0.2, 0.9]
+centre = [-0.1, 0.1]
+variance = [0.3, 1.2]
+noise_variance = [0.01, 0.02]
+
+[availability]  # who is there
+kind = "bursts"
+mean_on = [3.0, 2.0]
+mean_off = [4.0]
+
+[delay]
+kind = "stepped"
+base = 0.6
+step = 2
+"""
+
+
+def complaint(text: str, folder: Path | None = None) -> tuple[str, str]:
+    """The line of the file that a refusal points at ('' for none), and what it says: one line."""
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.parse(text, "fleet.toml", folder)
+    place, _, says = str(refusal.value).partition(": ")
+    assert "\n" not in says
+    name, _, number = place.partition(":")
+    assert name == "fleet.toml"
+    return text.split("\n")[int(number) - 1] if number else "", says
+
+
+def changed(old: str, new: str) -> str:
+    assert SMALL.count(old) == 1
+    return SMALL.replace(old, new)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_hold_the_paper_s_numbers(name: str) -> None:
+    assert Scenario.load(name).model_dump() == PAPER[name]
+
+
+def test_every_preset_on_disk_is_known_by_name() -> None:
+    assert set(PRESETS) == set(PAPER)
+    folder = Path(__file__).parents[2] / "paofed" / "world" / "presets"
+    assert {path.stem for path in folder.iterdir()} == set(PRESETS)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_written_and_read_is_itself(name: str) -> None:
+    scenario = Scenario.load(name)
+    assert Scenario.parse(scenario.to_toml(), "again") == scenario
+
+
+def test_a_file_written_and_loaded_is_itself(tmp_path: Path) -> None:
+    scenario = Scenario.parse(SMALL, "small")
+    (tmp_path / "again.toml").write_text(scenario.to_toml(), encoding="utf-8")
+    assert Scenario.load(tmp_path / "again.toml") == scenario
+    assert Scenario.load(str(tmp_path / "again.toml")) == scenario
+
+
+def test_a_scenario_does_not_change() -> None:
+    scenario = Scenario.load("ideal")
+    with pytest.raises(ValidationError, match="frozen"):
+        scenario.ticks = 3
+    with pytest.raises(ValidationError, match="frozen"):
+        scenario.stream.arrivals = "even"
+
+
+def test_what_a_stream_leaves_out_is_the_paper_s() -> None:
+    kept = [line for line in SMALL.split("\n") if "[stream]" in line or "samples" in line]
+    bare = "\n".join([*SMALL.split("[stream]")[0].split("\n"), "[stream]", kept[-1]])
+    tail = "\n[availability]" + SMALL.split("[availability]")[1]
+    expected = {**PAPER["ideal"]["stream"], "samples": (4, 8)}
+    assert Scenario.parse(bare + tail, "bare").stream.model_dump() == expected
+
+
+AWKWARD = "a \t\"'\\#=[]{}.,é\u2028\U0001f41d"  # what may stand in a name, and confuse a writer
+
+
+def floats(low: float, high: float, **options: Any) -> st.SearchStrategy[float]:
+    return st.floats(low, high, allow_nan=False, allow_infinity=False, **options)
+
+
+def ranges(low: float, high: float, **options: Any) -> st.SearchStrategy[list[float]]:
+    return st.lists(floats(low, high, **options), min_size=2, max_size=2).map(sorted)
+
+
+def lists(values: st.SearchStrategy[Any], length: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(values, min_size=length, max_size=length)
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Any valid scenario without tables; its groups divide its fleet."""
+    count, durations = st.integers(1, 5), floats(1, 1e9)
+    data, on, off = draw(count), draw(count), draw(count)
+    ticks = draw(st.integers(1, 500_000))
+    availability: dict[str, Any] = draw(
+        st.one_of(
+            st.fixed_dictionaries(
+                {"kind": st.just("bernoulli"), "probabilities": lists(floats(0, 1), on)}
+            ),
+            st.fixed_dictionaries(
+                {
+                    "kind": st.just("bursts"),
+                    "mean_on": lists(durations, on),
+                    "mean_off": lists(durations, off),
+                }
+            ),
+        )
+    )
+    base, step = floats(0, 0.999), st.integers(1, 10**6)
+    delay: dict[str, Any] = draw(
+        st.one_of(
+            st.just({"kind": "none"}),
+            st.fixed_dictionaries({"kind": st.just("geometric"), "base": base}),
+            st.fixed_dictionaries({"kind": st.just("stepped"), "base": base, "step": step}),
+        )
+    )
+    stream = st.fixed_dictionaries(
+        {"samples": lists(st.integers(1, ticks), data)},
+        optional={
+            "kind": st.just("synthetic"),
+            "arrivals": st.sampled_from(["bernoulli", "even"]),
+            "memory": ranges(0, 1, exclude_max=True),
+            "centre": ranges(-1e300, 1e300),
+            "variance": ranges(0, 1e300),
+            "noise_variance": ranges(0, 1e300),
+        },
+    )
+    return Scenario.model_validate(
+        {
+            "name": draw(st.text(AWKWARD, min_size=1)),
+            "ticks": ticks,
+            "clients": math.lcm(data, on, off) * draw(count),
+            "features": draw(st.integers(1, 2**31 - 1)),
+            "kernel_width": draw(floats(1e-6, 1e6)),
+            "step_size": draw(floats(0, 1e300, exclude_min=True)),
+            "max_age": draw(st.integers(0, 10**6)),
+            "test_samples": draw(st.integers(1, 2**31 - 1)),
+            "stream": draw(stream),
+            "availability": availability,
+            "delay": delay,
+        }
+    )
+
+
+@settings(deadline=None)
+@given(scenarios())
+def test_any_scenario_written_and_read_is_itself(scenario: Scenario) -> None:
+    assert Scenario.parse(scenario.to_toml(), "again") == scenario
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "a bell \a", "\x7f"])
+def test_any_name_that_a_file_can_hold_is_written_back(name: str) -> None:
+    scenario = Scenario.load("ideal").model_copy(update={"name": name})
+    assert Scenario.parse(scenario.to_toml(), "again") == scenario
+
+
+def test_whole_numbers_stand_for_real_ones() -> None:
+    scenario = Scenario.parse(changed("kernel_width = 1.0", "kernel_width = 1"), "small")
+    assert scenario == Scenario.parse(SMALL, "small")
+
+
+NOT_INTEGER, NOT_NUMBER = "input should be a valid integer", "input should be a valid number"
+NOT_FINITE = "input should be a finite number"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("ticks = 8", 'ticks = "8"', f"ticks is '8': {NOT_INTEGER}"),
+        ("ticks = 8", "ticks = true", f"ticks is True: {NOT_INTEGER}"),
+        ("ticks = 8", "ticks = 8.0", f"ticks is 8.0: {NOT_INTEGER}"),
+        ("ticks = 8", "ticks = nan", f"ticks is nan: {NOT_INTEGER}"),
+        ("ticks = 8", "ticks = [8]", f"ticks is [8]: {NOT_INTEGER}"),
+        ("ticks = 8", "ticks = 0", "ticks is 0: input should be greater than or equal to 1"),
+        ("ticks = 8", "ticks = -8", "ticks is -8: input should be greater than or equal to 1"),
+        ("ticks = 8", "ticks = 2_147_483_648",
+         "ticks is 2147483648: input should be less than 2147483648"),
+        ("clients = 4", "clients = 0",
+         "clients is 0: input should be greater than or equal to 1"),
+        ("features = 5", "features = inf", f"features is inf: {NOT_INTEGER}"),
+        ("max_age = 3", "max_age = -1",
+         "max_age is -1: input should be greater than or equal to 0"),
+        ("test_samples = 6", "test_samples = 0",
+         "test_samples is 0: input should be greater than or equal to 1"),
+        ('name = "small"', "name = 3", "name is 3: input should be a valid string"),
+        ("kernel_width = 1.0", "kernel_width = true", f"kernel_width is True: {NOT_NUMBER}"),
+        ("kernel_width = 1.0", 'kernel_width = "1"', f"kernel_width is '1': {NOT_NUMBER}"),
+        ("kernel_width = 1.0", "kernel_width = 0",
+         "kernel_width is 0: input should be greater than or equal to 0.000001"),
+        ("kernel_width = 1.0", "kernel_width = -1.5",
+         "kernel_width is -1.5: input should be greater than or equal to 0.000001"),
+        ("kernel_width = 1.0", "kernel_width = inf", f"kernel_width is inf: {NOT_FINITE}"),
+        ("step_size = 0.4", "step_size = nan", f"step_size is nan: {NOT_FINITE}"),
+        ("step_size = 0.4", "step_size = 0.0",
+         "step_size is 0.0: input should be greater than 0"),
+        ("samples = [4, 8]", 'samples = ["4", 8]', f"stream.samples.0 is '4': {NOT_INTEGER}"),
+        ("samples = [4, 8]", "samples = [4, true]", f"stream.samples.1 is True: {NOT_INTEGER}"),
+        ("samples = [4, 8]", "samples = [4.0, 8]", f"stream.samples.0 is 4.0: {NOT_INTEGER}"),
+        ("samples = [4, 8]", "samples = [0, 8]",
+         "stream.samples.0 is 0: input should be greater than or equal to 1"),
+        ("samples = [4, 8]", "samples = [\n  4,\n  0,\n]",
+         "stream.samples.1 is 0: input should be greater than or equal to 1"),
+        ("samples = [4, 8]", "samples = 8", "stream.samples is 8: input should be a valid "),
+        ("samples = [4, 8]", "samples = []", "stream.samples is empty: "),
+        ('kind = "synthetic"', 'kind = "synthetc"',
+         "stream.kind is 'synthetc': input should be 'synthetic'"),
+        ('arrivals = "even"', 'arrivals = "evenly"',
+         "stream.arrivals is 'evenly': input should be 'bernoulli' or 'even'"),
+        ("memory = [0.2, 0.9]", "memory = [0.2, 1.0]",
+         "stream.memory.1 is 1.0: input should be less than 1"),
+        ("memory = [0.2, 0.9]", "memory = [-0.2, 0.9]",
+         "stream.memory.0 is -0.2: input should be greater than or equal to 0"),
+        ("memory = [0.2, 0.9]", "memory = [0.9, 0.2]",
+         "stream.memory is [0.9, 0.2]: expected [low, high]"),
+        ("memory = [0.2, 0.9]", "memory = [0.2]", "stream.memory.1 is missing"),
+        ("memory = [0.2, 0.9]", "memory = [0.2, 0.5, 0.9]", "stream.memory is [0.2, 0.5, 0.9]: "),
+        ("centre = [-0.1, 0.1]", "centre = [0.1, -0.1]",
+         "stream.centre is [0.1, -0.1]: expected [low, high]"),
+        ("centre = [-0.1, 0.1]", "centre = [-inf, 0.1]", f"stream.centre.0 is -inf: {NOT_FINITE}"),
+        ("variance = [0.3, 1.2]", "variance = [1.2, 0.3]",
+         "stream.variance is [1.2, 0.3]: expected [low, high]"),
+        ("variance = [0.3, 1.2]", "variance = [-0.3, 1.2]",
+         "stream.variance.0 is -0.3: input should be greater than or equal to 0"),
+        ("noise_variance = [0.01, 0.02]", "noise_variance = [0.01, nan]",
+         f"stream.noise_variance.1 is nan: {NOT_FINITE}"),
+        ("mean_on = [3.0, 2.0]", "mean_on = [3.0, 0.5]",
+         "availability.mean_on.1 is 0.5: input should be greater than or equal to 1"),
+        ("mean_off = [4.0]", "mean_off = [inf]", f"availability.mean_off.0 is inf: {NOT_FINITE}"),
+        ("mean_off = [4.0]", "mean_off = []", "availability.mean_off is empty: "),
+        ("base = 0.6", "base = 1.0",
+         "delay.base is 1.0: input should be less than or equal to 0.999"),
+        ("base = 0.6", "base = -0.1",
+         "delay.base is -0.1: input should be greater than or equal to 0"),
+        ("base = 0.6", "base = false", f"delay.base is False: {NOT_NUMBER}"),
+        ("step = 2", "step = 0", "delay.step is 0: input should be greater than or equal to 1"),
+        ("step = 2", "step = 2.0", f"delay.step is 2.0: {NOT_INTEGER}"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_told_with_its_key_and_line(old: str, new: str, says: str) -> None:
+    at, said = complaint(changed(f"\n{old}\n", f"\n{new}\n"))
+    assert at == new.split("\n")[0]
+    assert said.startswith(says)
+
+
+@pytest.mark.parametrize("probability", ["1.5", "-0.1", "nan", "true", '"0.5"'])
+def test_an_impossible_probability(probability: str) -> None:
+    law = f'kind = "bernoulli"\nprobabilities = [0.5, {probability}]'
+    at, said = complaint(changed('kind = "bursts"\nmean_on = [3.0, 2.0]\nmean_off = [4.0]', law))
+    assert at == f"probabilities = [0.5, {probability}]"
+    assert said.startswith("availability.probabilities.1 is ")
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "says"),
+    [
+        ("ticks = 8", "", "ticks is missing"),
+        ('name = "small"', "", "name is missing"),
+        ("samples = [4, 8]", "[stream]", "stream.samples is missing"),
+        ("mean_off = [4.0]", "[availability]  # who is there", "availability.mean_off is missing"),
+        ("base = 0.6", "[delay]", "delay.base is missing"),
+        ('kind = "stepped"', "[delay]", "delay.kind is missing"),
+        ('kind = "bursts"', "[availability]  # who is there", "availability.kind is missing"),
+    ],
+)
+def test_a_missing_key_is_told_with_its_table(line: str, at: str, says: str) -> None:
+    assert complaint(changed(f"\n{line}\n", "\n")) == (at, says)
+
+
+def test_a_missing_table() -> None:
+    assert complaint(SMALL.split("[delay]")[0]) == ("", "delay is missing")
+    assert complaint("") == ("", "name is missing")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("[delay]", "[delays]", "unknown key 'delays': did you mean 'delay'? (known: name, "),
+        ("ticks = 8", "tick = 8", "unknown key 'tick': did you mean 'ticks'? (known: name, "),
+        ("base = 0.6", "basis = 0.6", "unknown key 'basis': did you mean 'base'? (known: kind, "),
+        ("samples = [4, 8]", "sample = [4, 8]", "unknown key 'sample': did you mean 'samples'? "),
+    ],
+)
+def test_a_misspelt_key_is_told_before_the_one_it_stands_for(old: str, new: str, says: str) -> None:
+    at, said = complaint(changed(f"\n{old}\n", f"\n{new}\n"))
+    assert at == new
+    assert said.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("after", "line", "says"),
+    [
+        ("ticks = 8", "tickz = 8",
+         "unknown key 'tickz': did you mean 'ticks'? (known: name, ticks, clients, "),
+        ("ticks = 8", "seed = 1", "unknown key 'seed' (known: name, "),
+        ("samples = [4, 8]", "centr = [0.0, 0.0]",
+         "unknown key 'centr': did you mean 'centre'? (known: kind, samples, "),
+        ('kind = "bursts"', "mean_of = [4.0]",
+         "unknown key 'mean_of': did you mean 'mean_off'? (known: kind, mean_on, mean_off)"),
+        ("step = 2", "stepp = 2",
+         "unknown key 'stepp': did you mean 'step'? (known: kind, base, step)"),
+    ],
+)  # fmt: skip
+def test_an_unknown_key_suggests_the_nearest(after: str, line: str, says: str) -> None:
+    at, said = complaint(changed(f"\n{after}\n", f"\n{after}\n{line}\n"))
+    assert at == line
+    assert said.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("after", "line"),
+    [
+        ("ticks = 8", "none = 8"),
+        ("samples = [4, 8]", "bernoulli = true"),
+        ("step = 2", "geometric = 0.2"),
+    ],
+)
+def test_an_unknown_key_may_be_named_like_a_kind(after: str, line: str) -> None:
+    at, said = complaint(changed(f"\n{after}\n", f"\n{after}\n{line}\n"))
+    assert at == line
+    assert said.startswith(f"unknown key '{line.split()[0]}' (known")
+
+
+def test_an_unknown_table_may_be_named_like_a_kind() -> None:
+    at, said = complaint(SMALL + "[recorded]\nfile = 'presence.csv'\n")
+    assert at == "[recorded]"
+    assert said.startswith("unknown key 'recorded' (known")
+
+
+def test_an_unknown_table() -> None:
+    at, said = complaint(SMALL + "[streem]\nkind = 'synthetic'\n")
+    assert at == "[streem]"
+    assert said.startswith("unknown key 'streem': did you mean 'stream'? ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('kind = "bursts"', 'kind = "burst"',
+         "unknown availability.kind 'burst': did you mean 'bursts'? (known: bernoulli, bursts, "),
+        ('kind = "stepped"', 'kind = "geometrical"',
+         "unknown delay.kind 'geometrical': did you mean 'geometric'? (known: geometric, "),
+        ('kind = "stepped"', "kind = 3", "unknown delay.kind '3' (known: geometric, "),
+    ],
+)  # fmt: skip
+def test_an_unknown_kind_suggests_the_nearest(old: str, new: str, says: str) -> None:
+    at, said = complaint(changed(old, new))
+    assert at.startswith(("[availability]", "[delay]", new))
+    assert said.startswith(says)
+
+
+def test_a_law_that_is_no_table() -> None:
+    head = SMALL.split("[delay]")[0]
+    at, said = complaint(head.replace("ticks = 8", "ticks = 8\ndelay = 3"))
+    assert at == "delay = 3"
+    assert said.startswith("delay is 3: input should be a valid ")
+
+
+MISFITS = [
+    ("clients = 4", "clients = 5", ("[stream]", "samples = "),
+     "stream.samples has 2 groups, which do not divide 5 clients evenly"),
+    ("mean_on = [3.0, 2.0]", "mean_on = [3.0, 2.0, 1.0]", ("[availability]", "mean_on = "),
+     "availability has 3 groups, which do not divide 4 clients evenly"),
+    ("mean_off = [4.0]", "mean_off = [4.0, 4.0, 4.0]", ("[availability]", "mean_off = "),
+     "availability has 3 groups, which do not divide 4 clients evenly"),
+    ("ticks = 8", "ticks = 7", ("[stream]", "samples = "),
+     "stream.samples asks for 8 samples in 7 ticks: a client sees at most one sample per tick"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("begin", ["# A fleet of four.\n", ""], ids=["comment", "no comment"])
+@pytest.mark.parametrize(("old", "new", "places", "says"), MISFITS)
+def test_numbers_that_do_not_fit_together(
+    begin: str, old: str, new: str, places: tuple[str, ...], says: str
+) -> None:
+    at, said = complaint(changed(old, new).replace("# A fleet of four.\n", begin))
+    assert says in said
+    assert at.startswith(places)
+
+
+def test_groups_that_just_fit() -> None:
+    text = changed("mean_off = [4.0]", "mean_off = [4.0, 3.0, 2.0, 1.0]")
+    assert Scenario.parse(text, "small").availability.model_dump()["mean_off"] == (4, 3, 2, 1)
+    full = Scenario.parse(changed("samples = [4, 8]", "samples = [8, 8, 8, 8]"), "small")
+    assert full.stream.samples == (8, 8, 8, 8)
+
+
+@pytest.mark.parametrize(
+    "delay",
+    [
+        'delay = { kind = "geometric", base = 2.0 }',
+        'delay.base = 2.0\ndelay.kind = "geometric"',
+    ],
+    ids=["inline", "dotted"],
+)
+def test_the_line_is_found_however_the_table_is_written(delay: str) -> None:
+    text = SMALL.split("[delay]")[0].replace("ticks = 8", f"ticks = 8\n{delay}")
+    at, said = complaint(text)
+    assert at == delay.split("\n")[0]
+    assert said.startswith("delay.base is 2.0: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("ticks = 8", "ticks = ", 3),
+        ("ticks = 8", "ticks = 8\nticks = 8", 4),
+        ("[delay]", "[delay", 25),
+        ("ticks = 8", "ticks = 8 seconds", 3),
+    ],
+)
+def test_what_is_not_toml_is_told_with_the_parser_s_line(old: str, new: str, line: int) -> None:
+    _, said = complaint(changed(old, new))
+    assert said.startswith("not valid TOML: ")
+    assert f"(at line {line}, column " in said
+
+
+def refusal_to_load(name: str | Path) -> str:
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.load(name)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def test_an_unknown_preset_suggests_the_nearest() -> None:
+    says = refusal_to_load("setting1")
+    assert says.startswith("unknown scenario 'setting1': did you mean 'setting-1'? (known: ")
+    assert says.endswith(", and there is no file of that name")
+    assert "did you mean" not in refusal_to_load("nowhere.toml")
+
+
+def test_a_path_that_holds_no_text(tmp_path: Path) -> None:
+    assert refusal_to_load(tmp_path) == f"{tmp_path} cannot be read: Is a directory"
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes('name = "Zoë"'.encode("latin-1"))
+    assert refusal_to_load(latin).startswith(f"{latin} cannot be read as text: ")
+
+
+def test_a_mistake_in_a_file_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_text(changed("ticks = 8", "ticks = 0"), encoding="utf-8")
+    assert refusal_to_load(path).startswith(f"{path}:3: ticks is 0: ")
+    path.write_text(changed("ticks = 8", "ticks = "), encoding="utf-8")
+    assert refusal_to_load(path).startswith(f"{path}: not valid TOML: ")
+
+
+RECORDED = {
+    "availability": (
+        'kind = "bursts"\nmean_on = [3.0, 2.0]\nmean_off = [4.0]',
+        'kind = "recorded"\nfile = "table.csv"',
+    ),
+    "delay": ('kind = "stepped"\nbase = 0.6\nstep = 2', 'kind = "recorded"\nfile = "table.csv"'),
+}
+
+
+@pytest.mark.parametrize("law", RECORDED)
+def test_a_table_is_read_from_beside_the_scenario_wherever_one_stands(
+    law: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    home.mkdir()
+    elsewhere.mkdir()
+    (home / "fleet.toml").write_text(changed(*RECORDED[law]), encoding="utf-8")
+    table = np.arange(32).reshape(8, 4) % 2
+    np.savetxt(home / "table.csv", table, delimiter=",", fmt="%d")
+    monkeypatch.chdir(elsewhere)
+    for path in (home / "fleet.toml", Path("..", "home", "fleet.toml")):
+        read = getattr(Scenario.load(path), law)
+        assert isinstance(read, Recorded)
+        np.testing.assert_array_equal(read.table(8, 4), table)
+
+
+def test_an_absolute_path_is_left_alone(tmp_path: Path) -> None:
+    np.save(tmp_path / "table.npy", np.zeros((8, 4), dtype=np.int64))
+    text = changed(*RECORDED["delay"]).replace("table.csv", str(tmp_path / "table.npy"))
+    read = Scenario.parse(text, "fleet.toml", Path("elsewhere"))
+    assert read.delay == Recorded(file=str(tmp_path / "table.npy"))
+    assert Scenario.parse(read.to_toml(), "again") == read
+
+
+def test_a_scenario_with_a_table_written_beside_it_is_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").mkdir()
+    np.savetxt(tmp_path / "home" / "table.csv", np.zeros((8, 4)), delimiter=",", fmt="%d")
+    first, second = Path("home", "first.toml"), Path("home", "second.toml")
+    monkeypatch.chdir(tmp_path)
+    first.write_text(changed(*RECORDED["delay"]), encoding="utf-8")
+    second.write_text(Scenario.load(first).to_toml(), encoding="utf-8")
+    assert Scenario.load(second) == Scenario.load(first)
+
+
+@pytest.mark.parametrize("law", RECORDED)
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "does not exist"),
+        (
+            "0,1,0,1,0\n" * 8,
+            "has shape (8, 5): expected one row per tick and one column per client",
+        ),
+        ("0,1,0,1\n" * 7, "has shape (7, 4): expected one row per tick and one column per client"),
+        ("0,1,0,-1\n" * 8, "holds something else than whole numbers from 0 on"),
+        ("0,1,0,0.5\n" * 8, "holds something else than whole numbers from 0 on"),
+        ("0,1,0,nan\n" * 8, "holds something else than whole numbers from 0 on"),
+        ("0,1,0,1e10\n" * 8, "holds 1e+10: expected at most "),
+        ("0,1,0,word\n" * 8, "cannot be read as a table of numbers: "),
+    ],
+)
+def test_a_bad_table_is_told_with_its_file_and_the_place_of_its_law(
+    content: str | None, says: str, law: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    at, said = complaint(changed(*RECORDED[law]), tmp_path)
+    assert at == 'file = "table.csv"'
+    assert said.startswith(f"{law}.file: {path} {says}")
+
+
+def test_presence_is_0_or_1_but_a_delay_may_be_long(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("0,1,0,2\n" * 8, encoding="utf-8")
+    _, said = complaint(changed(*RECORDED["availability"]), tmp_path)
+    assert said.endswith("table.csv holds 2: expected at most 1")
+    read = Scenario.parse(changed(*RECORDED["delay"]), "fleet.toml", tmp_path).delay
+    assert isinstance(read, Recorded)
+    assert read.table(8, 4).tolist() == [[0, 1, 0, 2]] * 8
+
+
+@pytest.mark.parametrize("law", RECORDED)
+def test_a_table_s_name_is_text(law: str, tmp_path: Path) -> None:
+    text = changed(*RECORDED[law]).replace('"table.csv"', "3")
+    assert complaint(text, tmp_path) == (
+        "file = 3",
+        f"{law}.file is 3: input should be a valid string",
+    )
