@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from paofed.core.rules import Aggregate, Divisor, Learn, aggregate, lms_step
 from paofed.core.selection import Schedule, Windows
@@ -11,6 +11,16 @@ from paofed.errors import AlgorithmError, unknown
 
 # In which order a contact moves numbers; the reference engine spells the three out.
 Exchange = Literal["paper", "single", "live"]
+
+
+LONGEST = 1_000_000  # ticks that anything may be late
+
+
+class Settled(NamedTuple):
+    """The two numbers that an algorithm may leave to the scenario."""
+
+    step_size: float
+    max_age: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +45,9 @@ class Algorithm:
     aggregate: Aggregate = aggregate
 
     def __post_init__(self) -> None:
+        for part in ("downlink", "uplink", "staleness", "learn", "aggregate"):
+            if not callable(getattr(self, part)):
+                raise AlgorithmError(f"{part} is {getattr(self, part)!r}: expected a function")
         if self.step_size is not None:
             check_step_size(self.step_size)
         if self.max_age is not None:
@@ -43,6 +56,14 @@ class Algorithm:
             check_subset(self.subset)
         _one_of("divisor", self.divisor, get_args(Divisor))
         _one_of("exchange", self.exchange, get_args(Exchange))
+
+    def settled(self, *, step_size: float, max_age: int) -> Settled:
+        """Fill in what the algorithm leaves to the scenario; its own values win."""
+        mu = step_size if self.step_size is None else self.step_size
+        limit = max_age if self.max_age is None else self.max_age
+        check_step_size(mu)
+        check_max_age(limit)
+        return Settled(mu, limit)
 
     def require_fits(self, features: int) -> None:
         """Refuse a model of this size where the algorithm cannot work on it."""
@@ -75,8 +96,10 @@ def check_step_size(value: float) -> None:
 
 def check_max_age(value: int) -> None:
     """Refuse an age limit that is not a whole number from 0 on."""
-    if not _is_whole(value) or value < 0:
-        raise AlgorithmError(f"max age is {value!r}: expected a whole number of ticks from 0 on")
+    if not _is_whole(value) or not 0 <= value <= LONGEST:
+        raise AlgorithmError(
+            f"max age is {value!r}: expected a whole number of ticks from 0 to {LONGEST}"
+        )
 
 
 def check_subset(value: float) -> None:
@@ -100,4 +123,4 @@ def _is_number(value: object) -> bool:
 
 def _one_of(kind: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise AlgorithmError(unknown(kind, value, known))
+        raise AlgorithmError(unknown(kind, str(value), known))

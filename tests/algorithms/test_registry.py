@@ -101,7 +101,7 @@ def test_a_record_describes_itself_in_plain_words() -> None:
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("pao-fed-u3", {}, r"did you mean 'pao-fed-u[012]'"),
-    ("gossip", {}, r"unknown algorithm 'gossip': \(known: online-fedsgd"),
+    ("gossip", {}, r"unknown algorithm 'gossip' \(known: online-fedsgd"),
     ("online-fed", {}, "needs 'subset': a fraction"),
     ("pso-fed", {}, "needs 'subset': a fraction"),
     ("online-fedsgd", {"shared": 4}, "no option 'shared'; it takes no options of its own"),
