@@ -35,6 +35,10 @@ def test_by_name() -> None:
     check_algorithm("pao-fed-u2")
 
 
+def test_windows_larger_than_the_usual_model() -> None:
+    check_algorithm(algorithm("pao-fed-u1", shared=100))
+
+
 U1 = algorithm("pao-fed-u1")
 
 
@@ -122,3 +126,37 @@ def _growing(client: int, tick: int, _: int) -> IntArray:
 def test_an_unknown_check() -> None:
     with pytest.raises(KeyError):
         check_one("vibes", "pao-fed-u1")
+
+
+def learns_in_place(w: FloatArray, z: FloatArray, y: float, mu: float) -> FloatArray:
+    w += mu * (y - w @ z) * z
+    return w
+
+
+def learns_nothing_finite(w: FloatArray, z: FloatArray, y: float, mu: float) -> FloatArray:
+    return w * np.nan + z * y * mu
+
+
+def aggregates_in_place(w: FloatArray, messages: list[Message], _: int) -> FloatArray:
+    for m in messages:
+        w[m.coordinates] = m.values
+    return w
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (replace(U1, learn=learns_in_place), "learn changes what it was given"),
+        (replace(U1, learn=learns_nothing_finite), "not finite from one that is"),
+        (with_rule(aggregates_in_place), "aggregate changes what it was given"),
+    ],
+)
+def test_arguments_are_left_alone(broken: Algorithm, complaint: str) -> None:
+    with pytest.raises(ContractError, match=complaint):
+        check_one("arguments left alone", broken)
+
+
+def test_what_an_algorithm_raises_is_told_with_the_check() -> None:
+    broken = replace(U1, uplink=lambda *_: [0, 1])  # type: ignore[arg-type]
+    with pytest.raises(ContractError, match="'windows are windows': it raised TypeError"):
+        check_algorithm(broken)

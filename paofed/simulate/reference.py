@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from paofed.algorithms import Algorithm, algorithm
-from paofed.algorithms.base import check_max_age, check_step_size
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import mean_squared_error
 from paofed.core.rules import Message, merge
@@ -52,6 +52,7 @@ def replay(
     """
     z_test = trace.fourier_map(trace.x_test)
     mse = np.empty(trace.ticks)
+    sent = np.empty(trace.ticks, dtype=np.int64)
     sent_up = sent_down = 0
     # A step size that is too large overflows; the error curve then says so, tick by tick.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -59,7 +60,10 @@ def replay(
             mse[info.tick] = mean_squared_error(state.server, z_test, trace.y_test)
             sent_up += info.sent_up
             sent_down += info.sent_down
-    return Outcome(server_model=state.server, mse=mse, sent_up=sent_up, sent_down=sent_down)
+            sent[info.tick] = sent_up + sent_down
+    return Outcome(
+        server_model=state.server, mse=mse, sent=sent, sent_up=sent_up, sent_down=sent_down
+    )
 
 
 def ticks(
@@ -71,12 +75,9 @@ def ticks(
     wire: DTypeLike = np.float64,
 ) -> Iterator[tuple[State, Info]]:
     """Yield the state after every tick; see `replay` for the arguments."""
-    alg = algorithm(method)
+    alg = resolve(method)
     alg.require_fits(trace.features)
-    mu = step_size if alg.step_size is None else alg.step_size
-    limit = max_age if alg.max_age is None else alg.max_age
-    check_step_size(mu)
-    check_max_age(limit)
+    mu, limit = alg.settled(step_size=step_size, max_age=max_age)
 
     features = trace.features
     fourier_map = trace.fourier_map

@@ -1,17 +1,38 @@
-"""What a simulation leaves behind."""
+"""What a simulation leaves behind: curves, traffic, models, and where they came from."""
 
 import json
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray
-from paofed.core.metrics import decibels
-from paofed.files import save_arrays
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import decibels, payload_bytes
+from paofed.errors import FileError, InputError, unknown
+from paofed.files import load_arrays, save_arrays, write_table
+
+FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
+NEPERS = 10.0 / np.log(10.0)  # d(dB) / d(log mse): turns a relative error into dB
+
+
+def versions() -> dict[str, str]:
+    """Name what computed a result."""
+    found = {"python": platform.python_version()}
+    for package in ("paofed", "numpy", "numba"):
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def curve_ticks(ticks: int, every: int) -> IntArray:
+    """The ticks at which an error curve has a point: every so many, and the last one."""
+    points = np.arange(every - 1, ticks, every)
+    return points if points.size and points[-1] == ticks - 1 else np.append(points, ticks - 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,17 +41,18 @@ class Outcome:
 
     server_model: FloatArray  # (D,), after the last tick
     mse: FloatArray  # (N,), linear mean over the test set after each tick
+    sent: IntArray  # (N,), coordinates up and down until then
     sent_up: int  # coordinates, whether or not they arrived
     sent_down: int
 
     @property
     def final_db(self) -> float:
-        """Return the error after the last tick in dB."""
+        """The error after the last tick in dB."""
         return float(decibels(self.mse[-1]))
 
     @property
     def diverged_at(self) -> int | None:
-        """Return the first tick whose error is not a finite number, or None."""
+        """The first tick whose error is not a finite number, or None."""
         bad = np.flatnonzero(~np.isfinite(self.mse))
         return int(bad[0]) if bad.size else None
 
@@ -46,10 +68,141 @@ class Outcome:
         save_arrays(Path(path), arrays)
 
 
-def versions() -> dict[str, str]:
-    """Name what computed a result."""
-    return {
-        "paofed": version("paofed"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
+class RunRecord(NamedTuple):
+    """All algorithms over one run: what an engine hands back."""
+
+    mse: FloatArray  # (A, P)
+    sent: IntArray  # (A, P), coordinates up and down until then
+    sent_up: IntArray  # (A,)
+    sent_down: IntArray  # (A,)
+    models: FloatArray  # (A, D)
+
+
+class Final(NamedTuple):
+    """The final error of an algorithm in dB, with the standard error of its mean over runs."""
+
+    db: float
+    standard_error: float  # NaN for a single run
+
+
+_ARRAYS = ("ticks", "mse", "sent", "sent_up", "sent_down", "models")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """Several algorithms over R runs that share their worlds, A algorithms, P points of a curve."""
+
+    provenance: Mapping[str, Any]  # scenario, algorithms, seed, versions, ...
+    ticks: IntArray  # (P,), 0-based; the error is that of the model after the tick
+    mse: FloatArray  # (R, A, P), linear
+    sent: IntArray  # (R, A, P), coordinates up and down until then
+    sent_up: IntArray  # (R, A), coordinates
+    sent_down: IntArray  # (R, A)
+    models: FloatArray  # (R, A, D), the server's after the last tick
+
+    @property
+    def runs(self) -> int:
+        """How many runs were finished."""
+        return len(self.mse)
+
+    @property
+    def algorithms(self) -> list[str]:
+        """The names of the algorithms, in the order of the arrays."""
+        return [str(described["name"]) for described in self.provenance["algorithms"]]
+
+    def run_curves(self, name: str) -> FloatArray:
+        """The linear error curve of every run, (R, P)."""
+        return self.mse[:, self._index(name)]
+
+    def run_traffic(self, name: str) -> IntArray:
+        """The coordinates sent until each point of every run's curve, (R, P)."""
+        return self.sent[:, self._index(name)]
+
+    def curve(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Linear mean over runs and its standard error, (P,) each; NaN errors for a single run."""
+        return _mean(self.run_curves(name))
+
+    def curve_db(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """The curve in dB and its standard error in dB (first order)."""
+        mean, error = self.curve(name)
+        return decibels(mean), NEPERS * error / mean
+
+    def run_finals(self, name: str) -> FloatArray:
+        """The linear error of every run over the last 5 % of the ticks, (R,)."""
+        last = self.ticks >= self.ticks[-1] + 1 - max(1, round(FINAL_SHARE * (self.ticks[-1] + 1)))
+        finals: FloatArray = self.run_curves(name)[:, last].mean(axis=-1)
+        return finals
+
+    def final(self, name: str) -> Final:
+        """The error over the last 5 % of the ticks."""
+        mean, error = _mean(self.run_finals(name))
+        return Final(float(decibels(mean)), float(NEPERS * error / mean))
+
+    def traffic(self, name: str) -> tuple[float, float]:
+        """Coordinates up and down per run, on average."""
+        index = self._index(name)
+        return float(self.sent_up[:, index].mean()), float(self.sent_down[:, index].mean())
+
+    def diverged(self, name: str) -> tuple[int, int | None]:
+        """In how many runs the error stopped being finite, and the earliest tick of it."""
+        bad = ~np.isfinite(self.mse[:, self._index(name)])
+        points = np.flatnonzero(bad.any(axis=0))
+        return int(bad.any(axis=1).sum()), int(self.ticks[points[0]]) if points.size else None
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as one `.npz`, whole or not at all."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        about = np.array(json.dumps(self.provenance))
+        save_arrays(Path(path), {**arrays, "provenance": about})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result back; a file that is none is one clear error."""
+        arrays: dict[str, Any] = load_arrays(Path(path))
+        if set(arrays) != {*_ARRAYS, "provenance"}:
+            raise FileError(f"{path} is not a result: it holds {', '.join(arrays) or 'nothing'}")
+        return cls(provenance=json.loads(str(arrays.pop("provenance"))), **arrays)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the curves as a tidy table: one row per algorithm and tick."""
+        header = ["algorithm", "tick", "runs", "mse", "mse_se", "db", "db_se"]
+        rows = (
+            [name, int(tick), self.runs, *map(float, values)]
+            for name in self.algorithms
+            for tick, *values in zip(
+                self.ticks, *self.curve(name), *self.curve_db(name), strict=True
+            )
+        )
+        write_table(Path(path), header, rows)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One record per algorithm: final error, traffic per run, divergence."""
+        return [self._summary(name) for name in self.algorithms]
+
+    def _summary(self, name: str) -> dict[str, Any]:
+        up, down = self.traffic(name)
+        runs, tick = self.diverged(name)
+        return {
+            "algorithm": name,
+            **self.final(name)._asdict(),
+            "sent_up": up,
+            "sent_down": down,
+            "bytes_up": payload_bytes(up),
+            "bytes_down": payload_bytes(down),
+            "diverged_runs": runs,
+            "diverged_at": tick,
+        }
+
+    def _index(self, name: str) -> int:
+        if name not in self.algorithms:
+            raise InputError(unknown("algorithm", name, self.algorithms))
+        return self.algorithms.index(name)
+
+
+def _mean(values: FloatArray) -> tuple[Any, Any]:
+    """Mean over the first axis and its standard error."""
+    runs = len(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = values.mean(axis=0)
+        spread = values.std(axis=0, ddof=1) if runs > 1 else np.full_like(mean, np.nan)
+    return mean, spread / np.sqrt(runs)

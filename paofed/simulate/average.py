@@ -1,0 +1,73 @@
+"""The average of the server's model over many runs in one world: what theory predicts."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.simulate import fast
+from paofed.simulate.result import curve_ticks
+from paofed.world.realize import make_world
+from paofed.world.scenario import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """A algorithms, P points, D features."""
+
+    runs: int
+    ticks: IntArray  # (P,), 0-based
+    models: FloatArray  # (A, P, D), averaged over the runs
+    errors: FloatArray  # (A, P, D), standard error of each coordinate
+    mse: FloatArray  # (A, P), of the averaged model on the test set
+    learning: FloatArray  # (A, P), the mean of the runs' own errors: the learning curve
+
+
+def average(
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    *,
+    runs: int,
+    seed: int = 0,
+    world: int = 0,
+    every: int = 50,
+    report: Callable[[float], None] = lambda _: None,
+) -> Average:
+    """Run algorithms of the family many times in one world, spread over the cores."""
+    ticks = curve_ticks(scenario.ticks, every)
+    lock, done = threading.Lock(), 0.0
+
+    def heard(part: float) -> None:
+        nonlocal done
+        with lock:
+            done += part / runs
+            report(min(done, 1.0))
+
+    def one(run: int) -> tuple[FloatArray, FloatArray]:
+        path: list[FloatArray] = []
+        record = fast.run(
+            scenario, methods, seed=seed, world=world, run=run, every=every, precision="float32",
+            report=heard, watch=lambda models: path.append(models.copy()),
+        )  # fmt: skip
+        return np.stack(path, axis=1), record.mse
+
+    shape = len(methods), ticks.size
+    total, squares = (np.zeros((*shape, scenario.features)) for _ in range(2))
+    learning = np.zeros(shape)
+    made = make_world(scenario, seed, world)
+    z_test = made.fourier_map(made.x_test)
+    # Models that diverge have neither a finite mean nor a variance.
+    with np.errstate(over="ignore", invalid="ignore"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, mse in pool.map(one, range(runs)):  # in order: sums do not depend on luck
+            total += path
+            squares += path**2
+            learning += mse
+        models = total / runs
+        variance = np.maximum(squares / runs - models**2, 0.0) * runs / max(runs - 1, 1)
+        mse = np.mean((made.y_test - models @ z_test.T) ** 2, axis=-1)
+        return Average(runs, ticks, models, np.sqrt(variance / runs), mse, learning / runs)

@@ -1,0 +1,209 @@
+"""The compiled engine: many algorithms over one world in one pass, blocks of clients on threads.
+
+Twin of paofed.simulate.reference. The rules are in paofed.simulate.kernels; algorithms of the
+family (windows, any weight by age, LMS steps, eq. 9) become rows of numbers for them, others are
+left to the reference engine.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import Self
+
+import numpy as np
+from numba.core import event
+
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.features import FourierMap
+from paofed.core.rules import aggregate, lms_step
+from paofed.core.selection import Windows
+from paofed.errors import AlgorithmError
+from paofed.simulate import kernels, layout
+from paofed.simulate.layout import Precision
+from paofed.simulate.records import Nature
+from paofed.simulate.result import Outcome, RunRecord, curve_ticks
+from paofed.world.realize import make_world
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+
+__all__ = [
+    "Precision",
+    "Simulation",
+    "ThreadPool",
+    "in_family",
+    "note_compilation",
+    "replay",
+    "run",
+]
+
+_ALL_PHASES = kernels.EVENTS | kernels.PICK | kernels.LEARN | kernels.SERVE
+
+
+def in_family(method: Algorithm) -> bool:
+    """Whether the kernels can run this algorithm: everything about it is numbers."""
+    windows = isinstance(method.downlink, Windows) and isinstance(method.uplink, Windows)
+    return windows and method.learn is lms_step and method.aggregate is aggregate
+
+
+def run(
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    *,
+    seed: int,
+    world: int,
+    run: int,
+    every: int,
+    precision: Precision,
+    report: Callable[[float], None],
+    pool: "ThreadPool | None" = None,
+    watch: Callable[[FloatArray], None] | None = None,
+) -> RunRecord:
+    """Run algorithms over one run of one world, drawn inside the kernels.
+
+    `watch` sees the server's models, (A, D), at every point of the curve; they change afterwards.
+    """
+    made = make_world(scenario, seed, world)
+    settled = [_settle(m, scenario.step_size, scenario.max_age) for m in methods]
+    nature, ages = layout.drawn(scenario, made, run), layout.ages_of(scenario)
+    simulation = Simulation(settled, nature, ages, made.fourier_map, scenario.clients, precision)
+    return simulation.record(scenario.ticks, every, made.x_test, made.y_test, report, pool, watch)
+
+
+def replay(
+    trace: Trace, method: str | Algorithm, *, step_size: float = 0.4, max_age: int = 10
+) -> Outcome:
+    """Run an algorithm over a trace in float64, as paofed.simulate.reference.replay does."""
+    settled = _settle(resolve(method), step_size, max_age)
+    if not in_family(settled):
+        raise AlgorithmError(
+            f"{settled.name} is outside the family that the fast engine knows: "
+            f"use the reference engine"
+        )
+    nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
+    simulation = Simulation([settled], nature, ages, trace.fourier_map, trace.clients, "float64")
+    record = simulation.record(trace.ticks, 1, trace.x_test, trace.y_test, lambda _: None)
+    return Outcome(
+        server_model=record.models[0],
+        mse=record.mse[0],
+        sent=record.sent[0],
+        sent_up=int(record.sent_up[0]),
+        sent_down=int(record.sent_down[0]),
+    )
+
+
+def _settle(method: Algorithm, step_size: float, max_age: int) -> Algorithm:
+    return replace(method, **method.settled(step_size=step_size, max_age=max_age)._asdict())
+
+
+class Simulation:
+    """All algorithms over one run, ready to advance; what it holds does not grow with the ticks."""
+
+    def __init__(
+        self,
+        methods: Sequence[Algorithm],
+        nature: Nature,
+        ages: IntArray,
+        fourier_map: FourierMap,
+        clients: int,
+        precision: Precision,
+    ) -> None:
+        inputs, features = fourier_map.frequencies.shape
+        for method in methods:
+            method.require_fits(features)
+        kept = layout.kept(ages, methods)
+        self.nature = nature
+        self.family = layout.family(methods, kept, features)
+        self.model = layout.model(fourier_map, precision, methods, clients, kept)
+        self.blocks = len(self.model.blocks) - 1
+        self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
+        self._fourier_map = fourier_map
+        self._precision = precision
+
+    def advance(self, begin: int, end: int, pool: "ThreadPool | None" = None) -> None:
+        """Run the ticks from `begin` up to `end`, on this thread or spread over a pool."""
+        if pool is None:
+            self._run(begin, end, _ALL_PHASES, 0, self.blocks)
+            return
+        for n in range(begin, end):
+            pool.each(partial(self._run, n, n + 1, kernels.EVENTS), self.blocks)
+            self._run(n, n + 1, kernels.PICK, 0, self.blocks)
+            pool.each(partial(self._run, n, n + 1, kernels.LEARN), self.blocks)
+            self._run(n, n + 1, kernels.SERVE, 0, self.blocks)
+
+    def _run(self, n0: int, n1: int, phases: int, b0: int, b1: int) -> None:
+        kernels.advance(self.nature, self.moment, self.family, self.model, n0, n1, phases, b0, b1)
+
+    def record(
+        self,
+        ticks: int,
+        every: int,
+        x_test: FloatArray,
+        y_test: FloatArray,
+        report: Callable[[float], None],
+        pool: "ThreadPool | None" = None,
+        watch: Callable[[FloatArray], None] | None = None,
+    ) -> RunRecord:
+        """Run all ticks, evaluating the server's models on the way; `report` hears the progress."""
+        z_test = self._fourier_map(x_test).astype(self._precision)
+        y_true = y_test.astype(self._precision)
+        points = curve_ticks(ticks, every)
+        mse = np.empty((len(self.family.mu), points.size))
+        sent = np.empty(mse.shape, dtype=np.int64)
+        begin = 0
+        for point, tick in enumerate(points.tolist()):
+            self.advance(begin, tick + 1, pool)
+            kernels.evaluate(self.model.shared, z_test, y_true, mse, point)
+            sent[:, point] = (self.model.sent_up + self.model.sent_down).sum(axis=0)
+            if watch is not None:
+                watch(self.model.server)
+            report((tick + 1 - begin) / ticks)
+            begin = tick + 1
+        return RunRecord(
+            mse=mse,
+            sent=sent,
+            sent_up=self.model.sent_up.sum(axis=0),
+            sent_down=self.model.sent_down.sum(axis=0),
+            models=self.model.server.copy(),
+        )
+
+
+class ThreadPool:
+    """Threads that share the blocks of one run, each the same contiguous part every time."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._executor = ThreadPoolExecutor(threads)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+
+    def each(self, work: Callable[[int, int], None], blocks: int) -> None:
+        """Do work on (begin, end) of every part and wait for all of it."""
+        cuts = [blocks * i // self._threads for i in range(self._threads + 1)]
+        list(self._executor.map(work, cuts[:-1], cuts[1:]))
+
+
+class _CompilationNote(event.Listener):
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._said = False
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (the listener's interface)
+        if not self._said:
+            self._said = True
+            self._say("compiling the kernels: once on this machine, about ten seconds")
+
+    def on_end(self, event: event.Event) -> None:
+        """Say nothing."""
+
+
+def note_compilation(say: Callable[[str], None]) -> AbstractContextManager[object]:
+    """While inside, say so if kernels must be compiled (later uses find them on disk)."""
+    return event.install_listener("numba:compile", _CompilationNote(say))

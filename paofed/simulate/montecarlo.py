@@ -1,0 +1,264 @@
+"""Many runs of several algorithms: spread over cores, reported as they go, kept when stopped."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from typing import Literal, NamedTuple, TypedDict, get_args
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
+from paofed.errors import AlgorithmError, InputError, unknown
+from paofed.memory import require_memory
+from paofed.simulate import fast, reference
+from paofed.simulate.result import Result, RunRecord, curve_ticks, versions
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+
+Engine = Literal["fast", "reference"]
+Report = Callable[[float], None]  # told the share of all work that is done, from 0 to 1
+
+_SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
+_SLOWER = 200.0  # how much longer the reference takes than the fast engine, for honest progress
+
+
+class _Stopped(Exception):  # noqa: N818 (not an error)
+    """Ends a run that nobody waits for any more."""
+
+
+class _Place(TypedDict):
+    """Where one run stands among all."""
+
+    seed: int
+    world: int
+    run: int
+    every: int
+
+
+class _Task(NamedTuple):
+    """What all runs have in common."""
+
+    scenario: Scenario
+    methods: Sequence[Algorithm]
+    seed: int
+    same_world: bool
+    every: int
+    precision: fast.Precision
+    runs: int
+    workers: int
+
+    def place(self, index: int) -> _Place:
+        """Seed, world and run of the index-th run."""
+        world, run = (0, index) if self.same_world else (index, 0)
+        return {"seed": self.seed, "world": world, "run": run, "every": self.every}
+
+
+def run(
+    scenario: Scenario,
+    methods: str | Algorithm | Sequence[str | Algorithm],
+    *,
+    runs: int = 1,
+    seed: int = 0,
+    same_world: bool = False,
+    engine: Engine = "fast",
+    precision: fast.Precision = "float32",
+    every: int = 10,
+    workers: int | None = None,
+    report: Report | None = None,
+) -> Result:
+    """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
+
+    The fast engine takes the algorithms of its family, the reference engine the others. An
+    interrupt (Ctrl-C) ends the work; the result then holds the runs that were finished, unless
+    there are none.
+    """
+    given = [methods] if isinstance(methods, str | Algorithm) else methods
+    chosen = [resolve(method) for method in given]
+    _check(scenario, chosen, runs, every, workers, engine, precision)
+    common = (seed, same_world, every, precision, runs, workers or os.cpu_count() or 1)
+    quick = [engine == "fast" and fast.in_family(method) for method in chosen]
+    inside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
+    outside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
+    progress = _Progress(report, len(inside.methods), _SLOWER * len(outside.methods), runs)
+
+    finished: list[dict[int, RunRecord]] = []
+    with suppress(KeyboardInterrupt):
+        for task, engine_of, heard in (
+            (inside, _on_threads, progress.fast),
+            (outside, _on_processes, progress.reference),
+        ):
+            if task.methods:
+                finished.append({})
+                finished[-1].update(engine_of(task, heard))
+    stages = bool(inside.methods) + bool(outside.methods)
+    kept = sorted(set.intersection(*map(set, finished))) if len(finished) == stages else []
+    if not kept:
+        raise KeyboardInterrupt
+    return Result(
+        provenance={
+            "scenario": scenario.model_dump(),
+            "algorithms": [method.describe() for method in chosen],
+            "seed": seed,
+            "same_world": same_world,
+            "runs_requested": runs,
+            "runs_finished": kept,
+            "engines": ["fast" if q else "reference" for q in quick],
+            "precision": precision,
+            "versions": versions(),
+        },
+        ticks=curve_ticks(scenario.ticks, every),
+        **_stack([_joined([stage[i] for stage in finished], quick) for i in kept]),
+    )
+
+
+def _check(
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    runs: int,
+    every: int,
+    workers: int | None,
+    engine: str,
+    precision: str,
+) -> None:
+    for kind, got, known in (
+        ("engine", engine, get_args(Engine)),
+        ("precision", precision, get_args(fast.Precision)),
+    ):
+        if got not in known:
+            raise InputError(unknown(kind, got, known))
+    if not methods:
+        raise AlgorithmError("no algorithm was given: name at least one")
+    names = [method.name for method in methods]
+    for name in names:
+        if names.count(name) > 1:
+            raise AlgorithmError(f"{name} is given twice: give each algorithm a name of its own")
+    for what, count in (("runs", runs), ("every", every), ("workers", workers)):
+        if count is not None and count < 1:
+            raise InputError(f"{what} is {count}: expected a whole number from 1 on")
+    for method in methods:
+        method.require_fits(scenario.features)
+    size = 4 if precision == "float32" else 8
+    require_memory(
+        size * scenario.clients * scenario.features * len(methods),
+        f"{scenario.clients} clients with {scenario.features} features, {len(methods)} algorithms,",
+    )
+
+
+class _Progress:
+    """Adds up what the engines report, weighted by how long they take."""
+
+    def __init__(self, report: Report | None, fast_share: float, slow_share: float, runs: int):
+        self._report = report
+        self._unit = 1.0 / (runs * (fast_share + slow_share))
+        self._shares = fast_share, slow_share
+        self._done = 0.0
+        self._lock = threading.Lock()
+
+    def fast(self, part: float) -> None:
+        """Count a part of one run of the fast engine."""
+        self._add(part * self._shares[0])
+
+    def reference(self, part: float) -> None:
+        """Count a part of one run of the reference engine."""
+        self._add(part * self._shares[1])
+
+    def _add(self, work: float) -> None:
+        with self._lock:
+            self._done = min(1.0, self._done + work * self._unit)
+            if self._report is not None:
+                self._report(self._done)
+
+
+def _on_threads(task: _Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
+    """Run the fast engine; its kernels release the interpreter, so threads are enough."""
+    stop = threading.Event()
+
+    def heard(part: float) -> None:
+        if stop.is_set():
+            raise _Stopped
+        report(part)
+
+    def job(index: int, pool: fast.ThreadPool | None = None) -> tuple[int, RunRecord]:
+        place = task.place(index)
+        record = fast.run(
+            task.scenario, task.methods, precision=task.precision, report=heard, pool=pool, **place
+        )
+        return index, record
+
+    if task.scenario.clients >= _SPREAD_FROM:
+        with fast.ThreadPool(task.workers) as pool:
+            yield from (job(index, pool) for index in range(task.runs))
+    else:
+        executor = ThreadPoolExecutor(task.workers)
+        try:
+            futures = [executor.submit(job, index) for index in range(task.runs)]
+            yield from (future.result() for future in as_completed(futures))
+        finally:
+            stop.set()
+            executor.shutdown(cancel_futures=True)
+
+
+def _on_processes(task: _Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
+    """Run the reference engine; it is plain Python, so only processes use several cores."""
+    # Forked, so that anyone's own functions reach the workers without being pickled.
+    context = multiprocessing.get_context("fork")
+    workers = min(task.workers, task.runs)
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forking beside threads; ours have ended, NumPy's own are idle.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pool = context.Pool(workers, initializer=_inherit, initargs=(task,))
+    with pool:
+        for index, record in pool.imap_unordered(_one_run, range(task.runs)):
+            report(1.0)
+            yield index, record
+
+
+_inherited: list[_Task] = []  # in a worker process: what it was forked for
+
+
+def _inherit(task: _Task) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted and ends its workers
+    _inherited.append(task)
+
+
+def _one_run(index: int) -> tuple[int, RunRecord]:
+    task = _inherited[-1]
+    return index, run_reference(task.scenario, task.methods, **task.place(index))
+
+
+def run_reference(
+    scenario: Scenario, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
+) -> RunRecord:
+    """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
+    trace = realize(scenario, world, run, seed=seed)
+    points = curve_ticks(scenario.ticks, every)
+    outcomes = [
+        reference.replay(trace, method, step_size=scenario.step_size, max_age=scenario.max_age)
+        for method in methods
+    ]
+    return RunRecord(
+        mse=np.array([outcome.mse[points] for outcome in outcomes]),
+        sent=np.array([outcome.sent[points] for outcome in outcomes]),
+        sent_up=np.array([outcome.sent_up for outcome in outcomes]),
+        sent_down=np.array([outcome.sent_down for outcome in outcomes]),
+        models=np.array([outcome.server_model for outcome in outcomes]),
+    )
+
+
+def _joined(parts: Sequence[RunRecord], quick: Sequence[bool]) -> RunRecord:
+    """Put what the engines computed back into the order in which it was asked for."""
+    # The fast engine's come first; the inverse of that sorting puts everything back.
+    order = np.argsort(np.argsort(~np.array(quick), kind="stable"))
+    return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
+
+
+def _stack(records: Sequence[RunRecord]) -> dict[str, np.ndarray]:
+    return {
+        name: np.stack([getattr(record, name) for record in records]) for name in RunRecord._fields
+    }

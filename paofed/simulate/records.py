@@ -1,0 +1,95 @@
+"""What the kernels read and write: plain arrays, grouped; typed Any, since numba infers them."""
+
+from typing import Any, NamedTuple
+
+
+class Nature(NamedTuple):
+    """What happens: either thresholds and laws to draw from, or a trace (`traced`) to read."""
+
+    key: Any  # (2,) uint64: the run's
+    even: Any  # bool: arrivals are even rather than independent
+    samples: Any  # (K,) int64: of every client over the run
+    phase: Any  # (K,) int64, in units of 2^-phase_bits
+    phase_bits: Any
+    ticks: Any
+    data: Any  # (K,) uint64 threshold
+    first: Any  # (K,) uint64 thresholds of the link
+    start: Any
+    stay: Any
+    presence: Any  # (N, K) uint8 recorded, or (0, 0)
+    ladder: Any  # (L,) uint64 falling thresholds
+    step: Any
+    lateness: Any  # (N, K) int64 recorded, or (0, 0)
+    memory: Any  # (K,) float64
+    fresh: Any  # sqrt(1 - memory^2)
+    centre: Any
+    spread: Any
+    noise: Any
+    traced: Any  # bool: read the arrays below instead
+    x: Any  # (N, K, d)
+    y: Any  # (N, K)
+    has_data: Any  # (N, K) bool
+    available: Any
+    delay: Any  # (N, K) int64
+    lottery: Any  # (N, K) float64
+
+
+class Moment(NamedTuple):
+    """What is so at this tick, for every client."""
+
+    has_data: Any  # (K,) uint8
+    available: Any  # (K,) uint8
+    on: Any  # (K,) uint8: the link, with or without data
+    delay: Any  # (K,) int64
+    lottery: Any  # (K,) float64
+    now: Any  # (K, d) float64: where the series is
+    begun: Any  # (K,) uint8
+    picked: Any  # (A, K) uint8: who takes part
+    scratch: Any  # (K,) float64
+    words: Any  # (4, K) uint64: random words of the events
+    todo: Any  # (B, STRETCH + 1) int64: ticks whose samples a client learns now
+    draws: Any  # (B, 5, STRETCH) uint64: random words of those samples
+    normals: Any  # (B, 5, STRETCH) float64
+    x: Any  # (B, STRETCH, d) float64, padded to whole groups
+    y: Any  # (B, STRETCH) float64
+    pending: Any  # (K,) uint64: ticks of this stretch whose sample is not learned yet, as bits
+    ahead: Any  # (K,) uint8: how many of them the live algorithms have learned
+
+
+class Family(NamedTuple):
+    """Algorithms as rows of numbers, A of each."""
+
+    down: Any  # (A, 3) int64 windows: width, windows further on per client, windows ahead
+    up: Any
+    learns_away: Any
+    picks: Any  # whether the server picks a subset
+    subset: Any  # below 1: a fraction; else a count
+    mu: Any  # float64
+    max_age: Any
+    by_coverage: Any
+    exchange: Any  # 0 paper, 1 single, 2 live
+    weight: Any  # (A, ages): alpha by position in the list of ages
+
+
+class Model(NamedTuple):
+    """Models and what is on its way to the server."""
+
+    blocks: Any  # (B + 1,) int64: where the blocks of clients begin and end
+    frequencies: Any  # (d, D) real, in turns (divided by 2 pi), padded to whole groups of inputs
+    phases: Any  # (D,) real, in turns
+    cosine: Any  # tuple of coefficients, scaled by sqrt(2/D)
+    server: Any  # (A, D) float64
+    shared: Any  # (A, D) real: the server's model as clients receive it
+    local: Any  # (K, A, row) real: rows of D numbers, padded to whole cache lines
+    age_index: Any  # (longest + 2,) int64: position of an age in the list of ages, or -1
+    base: Any  # (ages,) int64: an age of l needs l + 1 cells, used in turn; where they begin
+    period: Any  # (ages,) int64: l + 1
+    sums: Any  # (blocks, cells, A, D) float64: what is on its way
+    holders: Any  # (blocks, cells, A, D) int32: by how many messages
+    counts: Any  # (blocks, cells, A) int64: messages in all
+    settled: Any  # (D,) uint8: coordinates that a newer age has moved
+    mapped: Any  # (blocks, GROUP, row) real: z(x) of the client at hand, zero beyond D
+    gram: Any  # (blocks, 6) real: products of these rows, 01 02 03 12 13 23
+    answers: Any  # (ring, A, K) uint8: who is answered at a tick, or (1, 0, 0) where nobody is
+    sent_up: Any  # (blocks, A) int64
+    sent_down: Any

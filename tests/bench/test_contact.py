@@ -1,0 +1,21 @@
+import json
+
+import pytest
+
+from paofed.bench.contact import bytes_per_device, contact_cost
+from paofed.cli import main
+
+
+def test_what_a_contact_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes are exact; times are only there (machines are noisy)."""
+    cost = contact_cost()
+    assert (cost.bytes_up, cost.bytes_down) == (22, 23)
+    assert min(cost.server_us, cost.device_us, cost.learn_us) > 0
+    assert main(["bench", "--live"]) == 0
+    assert "server, per contact" in capsys.readouterr().out
+    assert main(["bench", "--live", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bytes_up"] == 22
+
+
+def test_a_device_takes_little_room_on_the_server() -> None:
+    assert bytes_per_device(10_000, max_age=200) < 200
