@@ -1,0 +1,1 @@
+"""Calculators, no simulation: which step sizes are safe, where the mean goes, what it costs."""

@@ -1,0 +1,68 @@
+"""How large a step may be: the paper's bound, and what it does not see.
+
+Theorem I bounds the step by 2 / (the largest eigenvalue of any R_k), which makes the mean of a
+client that is left alone contract in the Euclidean norm. Sharing some coordinates contracts in the
+maximum norm only, so both together guarantee nothing: docs/theory.md has a fleet that diverges
+below the bound. What does guarantee convergence, for any windows, presence and delays, is that
+every I - mu R_k contracts in the maximum norm.
+
+And the mean is not all: a single LMS step multiplies the error along z by 1 - mu |z|^2, so above
+2 / |z|^2 it expands; since |z|^2 <= 2 for Fourier features, no step size up to 1 ever does.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.theory.moments import Moments
+
+NEVER_EXPANDS = 1.0  # 2 / (the most that |z|^2 can be)
+
+
+class StepSizes(NamedTuple):
+    """Limits on the step size of one fleet."""
+
+    by_client: FloatArray  # (K,), 2 / lambda_max(R_k)
+    typical: float  # 2 / E|z|^2, smallest over the clients: above it steps expand on average
+    guaranteed: float | None  # for any windows, presence and delays, or None where nothing is
+
+    @property
+    def bound(self) -> float:
+        """The bound of Theorem I."""
+        return float(self.by_client.min())
+
+    @property
+    def client(self) -> int:
+        """The client that sets the bound."""
+        return int(self.by_client.argmin())
+
+    def warning(self, mu: float) -> str | None:
+        """Say what is wrong with a step size, if anything is."""
+        if mu >= self.bound:
+            return (
+                f"step size {mu:g} is not below the bound {self.bound:.2f} of Theorem I: "
+                f"the mean of client {self.client}'s model diverges"
+            )
+        if mu >= self.typical:
+            return (
+                f"step size {mu:g} is below the bound {self.bound:.2f} of Theorem I, but above "
+                f"{self.typical:.2f} steps expand on average: models blow up although their mean "
+                f"would not"
+            )
+        if mu > NEVER_EXPANDS:
+            return (
+                f"step size {mu:g} lets single steps expand where |z|^2 is above {2 / mu:.2f}: "
+                f"stay at or below {NEVER_EXPANDS:g} to be safe"
+            )
+        return None
+
+
+def step_sizes(moments: Moments) -> StepSizes:
+    """The limits of a fleet."""
+    largest = np.array([np.linalg.eigvalsh(R)[-1] for R in moments.R])
+    traces = np.trace(moments.R, axis1=1, axis2=2)
+    sums = np.abs(moments.R).sum(axis=2)
+    dominant = bool((2 * np.diagonal(moments.R, axis1=1, axis2=2) > sums).all())
+    guaranteed = float(2.0 / sums.max()) if dominant else None
+    return StepSizes(2.0 / largest, float(2.0 / traces.max()), guaranteed)

@@ -1,0 +1,90 @@
+"""What theory must know of a fleet: moments of its data, rates of its contacts, a test set."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.errors import InputError
+from paofed.theory.moments import Moments, closed_form, estimated
+from paofed.world.events import CERTAIN
+from paofed.world.realize import make_world
+from paofed.world.recorded import Recorded
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+
+_MOST_BYTES = 1_500_000_000
+
+
+class Contacts(NamedTuple):
+    """How often clients see data and are there, and how late their messages are.
+
+    Rates in the long run: theory takes every tick as independent of the others, which links that
+    go on and off for long, recorded tables and even arrivals are not.
+    """
+
+    data: FloatArray  # (K,), probability of a sample at a tick
+    available: FloatArray  # (K,), of a sample and a contact
+    ages: IntArray  # (L,), the delays that occur, rising
+    late: FloatArray  # (K, L), probability of each delay
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Self:
+        """Read the rates off a scenario's laws."""
+        data = scenario.stream.samples_of(scenario.clients) / scenario.ticks
+        presence, delay = scenario.availability, scenario.delay
+        if isinstance(presence, Recorded):
+            there = presence.table(scenario.ticks, scenario.clients).mean(axis=0)
+        else:
+            there = presence.link(scenario.clients).first / CERTAIN
+        if isinstance(delay, Recorded):
+            ages, late = _frequencies(delay.table(scenario.ticks, scenario.clients))
+        else:
+            rungs, step = delay.ladder()
+            beyond = np.concatenate([[1.0], rungs / CERTAIN, [0.0]])
+            ages = step * np.arange(rungs.size + 1)
+            late = np.broadcast_to(-np.diff(beyond), (scenario.clients, ages.size))
+        return cls(data, data * there, ages, late)
+
+    @classmethod
+    def seen(cls, trace: Trace) -> Self:
+        """Count the rates in a trace."""
+        data, available = (seen.mean(axis=0) for seen in (trace.has_data, trace.available))
+        ages, late = _frequencies(np.where(trace.available, trace.delay, -1))
+        return cls(data, available, ages, late)
+
+
+class Fleet(NamedTuple):
+    """One world as theory sees it."""
+
+    moments: Moments
+    contacts: Contacts
+    z_test: FloatArray  # (T, D)
+    y_test: FloatArray  # (T,)
+
+    @classmethod
+    def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
+        """A scenario's fleet in one world; exact where its laws are."""
+        size = 8 * scenario.clients * scenario.features**2
+        if size > _MOST_BYTES:
+            raise InputError(
+                f"{scenario.clients} clients with {scenario.features} features need "
+                f"{size / 1e9:.1f} GB of correlation matrices: theory goes up to "
+                f"{_MOST_BYTES / 1e9:.0f} GB; take a smaller fleet with the same groups"
+            )
+        made = make_world(scenario, seed, world)
+        moments = closed_form(made.fourier_map, made.laws)
+        return cls(moments, Contacts.of(scenario), made.fourier_map(made.x_test), made.y_test)
+
+    @classmethod
+    def seen(cls, trace: Trace) -> Self:
+        """The fleet of a trace, estimated from it."""
+        z_test = trace.fourier_map(trace.x_test)
+        return cls(estimated(trace), Contacts.seen(trace), z_test, trace.y_test)
+
+
+def _frequencies(delays: IntArray) -> tuple[IntArray, FloatArray]:
+    """Which delays occur and how often, by client (column); negative entries do not count."""
+    ages = np.unique(delays[delays >= 0]) if (delays >= 0).any() else np.zeros(1, dtype=np.int64)
+    counts = np.stack([(delays == age).sum(axis=0) for age in ages], axis=1)
+    return ages, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)

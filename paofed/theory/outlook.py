@@ -1,0 +1,53 @@
+"""Everything theory says of algorithms in one fleet, in one place."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from paofed.algorithms.base import Algorithm, Settled
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.theory.bounds import StepSizes, step_sizes
+from paofed.theory.cost import Cost, expected
+from paofed.theory.fleet import Fleet
+from paofed.theory.mean import Prediction, growth, predict
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What to expect before any run; lists go by algorithm."""
+
+    steps: StepSizes
+    mu: list[float]
+    growth: FloatArray  # per tick, of deviations from the fixed point: above 1 the mean diverges
+    costs: list[Cost]
+    prediction: Prediction
+
+    def warnings(self) -> list[str]:
+        """What to worry about, one sentence each."""
+        told = []
+        for name, mu, factor in zip(self.prediction.names, self.mu, self.growth, strict=True):
+            if factor > 1:
+                told.append(f"{name}: the mean diverges, by a factor of {factor:.4f} per tick")
+            if (warning := self.steps.warning(mu)) is not None:
+                told.append(f"{name}: {warning}")
+        return told
+
+
+def outlook(
+    fleet: Fleet,
+    methods: Sequence[Algorithm],
+    settings: Settled,
+    points: IntArray,
+    report: Callable[[float], None] = lambda _: None,
+) -> Outlook:
+    """Compute it; `settings` are for what the algorithms leave open."""
+    features = fleet.z_test.shape[1]
+    costs = [expected(fleet.contacts, method, features) for method in methods]
+    ticks = int(points[-1]) + 1
+    iterations = min(ticks, 1000)
+    share = ticks / (ticks + iterations)
+    prediction = predict(fleet, methods, settings, points, lambda done: report(share * done))
+    factors = growth(
+        fleet, methods, settings, iterations, lambda done: report(share + (1 - share) * done)
+    )
+    mu = [method.settled(**settings._asdict()).step_size for method in methods]
+    return Outlook(step_sizes(fleet.moments), mu, factors, costs, prediction)

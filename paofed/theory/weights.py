@@ -1,0 +1,75 @@
+"""How much a message is expected to move the server, by sender, age and coordinate.
+
+A message of age l that holds coordinate j moves it by alpha_l / |K_l| unless a newer one holds j
+too. Client k's message of age l arrives at a tick with probability q_{k,l}, all independently, so
+for the X others of a class E[1 / (1 + X)] is the integral of E[s^X], a product of (1 - q + q s),
+over s in [0, 1]: a polynomial, which Gauss and Legendre integrate exactly.
+"""
+
+import numpy as np
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+
+_NODES = 128  # exact for up to 256 messages in a class, and good far beyond
+
+
+class Weights:
+    """The expected weights of one algorithm; phases are sending ticks modulo the period P."""
+
+    def __init__(
+        self,
+        ages: IntArray,
+        alpha: FloatArray,
+        q: FloatArray,
+        held: BoolArray,
+        *,
+        by_coverage: bool,
+    ) -> None:
+        """Take the ages that count (L,), their weights (L,), q (L, K) and windows (P, K, D)."""
+        self.ages = ages
+        self.q = q
+        self._which = np.arange(ages.size)
+        masks = held.astype(np.float64)
+        holders = held.sum(axis=1).max() if by_coverage else q.shape[1]
+        s, weight = np.polynomial.legendre.leggauss(int(min(_NODES, holders // 2 + 1)))
+        s, weight = (s + 1) / 2, weight / 2
+        miss = 1 - q[:, None, :] * (1 - s[:, None])  # (L, S, K): E[s^1{arrives}]
+        if by_coverage:
+            # The class of a coordinate is who holds it: one product for each, by phase.
+            others = np.stack([np.exp(np.log(miss) @ mask) for mask in masks])
+            self._by_node = weight[:, None] * others  # (P, L, S, D)
+            self._share = alpha[:, None, None] * q[:, None, :] / miss  # (L, S, K)
+        else:
+            class_product = weight * np.exp(np.log(miss).sum(axis=-1))  # (L, S)
+            expected = np.einsum("ls,lsk->lk", class_product, 1 / miss)
+            self._by_node = np.ones((1, 1, 1, 1))
+            self._share = (alpha[:, None] * q * expected)[:, None, :]
+        with np.errstate(divide="ignore"):  # a message that is certain leaves no chance: exp(-inf)
+            lost = np.log1p(-q)
+        self._total = np.stack([self.pulls(p, mask) for p, mask in enumerate(masks)])
+        self._missed = np.stack([np.exp(_product(lost, mask)) for mask in masks])  # (P, L, D)
+
+    def pulls(self, phase: int, sent: FloatArray) -> FloatArray:
+        """Sums of what is sent (K, D; zero outside the windows), weighted, by age: (L, D)."""
+        by_node = self._by_node[phase % len(self._by_node)]
+        pulled: FloatArray = (by_node * (self._share @ sent)).sum(axis=1)
+        return pulled
+
+    def move(self, w: FloatArray, n: int, pulls: FloatArray) -> FloatArray:
+        """The server's expected model after tick n; pulls of the age l are those of tick n - l."""
+        begun = self.ages <= n
+        phase, which = (n - self.ages[begun]) % len(self._total), self._which[begun]
+        missed = np.cumprod(self._missed[phase, which], axis=0)
+        newest = np.concatenate([np.ones_like(missed[:1]), missed[:-1]])
+        change: FloatArray = (newest * (pulls[begun] - self._total[phase, which] * w)).sum(axis=0)
+        return w + change
+
+
+def _product(logs: FloatArray, mask: FloatArray) -> FloatArray:
+    """Sum the logs (L, K) over the holders of each coordinate; -inf times 0 is 0 here."""
+    certain = np.isneginf(logs)
+    if not certain.any():
+        return logs @ mask
+    finite: FloatArray = np.where(certain, 0.0, logs) @ mask
+    finite[(certain.astype(np.float64) @ mask) > 0] = -np.inf
+    return finite

@@ -1,0 +1,35 @@
+"""Fleets made by hand, for which everything is known."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from paofed.theory.fleet import Contacts, Fleet
+from paofed.theory.moments import Moments
+
+
+def fleet_of(
+    correlations: ArrayLike,
+    with_target: ArrayLike | None = None,
+    *,
+    data: ArrayLike = 1.0,
+    available: ArrayLike = 1.0,
+    ages: Sequence[int] = (0,),
+    late: ArrayLike = (1.0,),
+) -> Fleet:
+    """R_k of shape (K, D, D); the rates, and P(delay) as (L,) or (K, L), are spread over clients.
+
+    The test set is the target of the model (1, 0, 0, ...).
+    """
+    R = np.asarray(correlations, dtype=np.float64)  # noqa: N806 (the paper's symbol)
+    clients, features = R.shape[:2]
+    r = np.zeros((clients, features)) if with_target is None else np.asarray(with_target)
+    contacts = Contacts(
+        data=np.broadcast_to(np.asarray(data, dtype=np.float64), clients),
+        available=np.broadcast_to(np.asarray(available, dtype=np.float64), clients),
+        ages=np.asarray(ages, dtype=np.int64),
+        late=np.broadcast_to(np.asarray(late, dtype=np.float64), (clients, len(ages))),
+    )
+    z_test = np.eye(features)
+    return Fleet(Moments(R, r, 0.0, 0.0), contacts, z_test, z_test[:, 0])

@@ -1,0 +1,87 @@
+"""Expected traffic against what simulations count."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed.algorithms.spec import from_text
+from paofed.core.arrays import IntArray
+from paofed.core.selection import Windows, window
+from paofed.errors import AlgorithmError
+from paofed.simulate.montecarlo import run
+from paofed.theory.cost import Cost, expected, picked_share, windows_of
+from paofed.theory.fleet import Contacts
+from tests.natures import small_scenario
+
+U1 = from_text("pao-fed-u1")
+
+
+def test_expected_traffic_is_what_simulations_count() -> None:
+    """Contacts are independent: 8 comparisons at 6 standard errors, false-alarm rate 2e-8."""
+    scenario, runs = small_scenario(), 20
+    texts = {
+        "online-fedsgd": 24,
+        "online-fed:subset=0.3": 24,
+        "pso-fed:subset=0.7,shared=5": 5,
+        "pao-fed-u1:exchange=live,max_age=0": 4,  # what is dropped on arrival was sent
+    }
+    methods = [from_text(text) for text in texts]
+    contacts = Contacts.of(scenario)
+    result = run(scenario, methods, runs=runs, seed=1)
+    for method, size in zip(methods, texts.values(), strict=True):
+        cost = expected(contacts, method, scenario.features)
+        rates = contacts.available * picked_share(method)
+        assert cost.contacts == pytest.approx(rates.mean(), rel=1e-12)
+        trials = runs * scenario.ticks
+        error = np.sqrt((rates * (1 - rates)).sum() * trials) / (trials * scenario.clients)
+        for sent, told in zip(
+            result.traffic(method.name), (cost.coordinates_up, cost.coordinates_down), strict=True
+        ):
+            counted = sent / (scenario.ticks * scenario.clients)
+            assert told == pytest.approx(size * cost.contacts, rel=1e-12)
+            assert abs(counted - told) < 6 * size * error
+
+
+def test_bytes_count_both_directions() -> None:
+    assert Cost(contacts=0.5, coordinates_up=2.0, coordinates_down=3.0).bytes == 20.0
+
+
+def test_the_two_directions_may_differ() -> None:
+    uneven = replace(U1, uplink=Windows(2, coordinated=False, ahead=1))
+    contacts = Contacts.of(small_scenario())
+    cost = expected(contacts, uneven, 24)
+    assert cost.coordinates_down == 2 * cost.coordinates_up == 4 * cost.contacts
+
+
+def test_the_share_that_is_picked() -> None:
+    assert picked_share(U1) == 1.0
+    assert picked_share(from_text("online-fed:subset=0.2")) == 0.2
+
+
+@pytest.mark.parametrize("subset", [1, 4])
+def test_a_fixed_number_of_clients_is_refused(subset: int) -> None:
+    method = from_text(f"online-fed:subset={subset}")
+    with pytest.raises(AlgorithmError, match=rf"a fixed number of clients \({subset}\)"):
+        picked_share(method)
+    with pytest.raises(AlgorithmError, match="a subset that is a fraction"):
+        expected(Contacts.of(small_scenario()), method, 24)
+
+
+def even(client: int, tick: int, features: int) -> IntArray:
+    return window(2 * (client + tick), 1, features)
+
+
+SCHEDULE: dict[str, Any] = {"uplink": {"uplink": even}, "downlink": {"downlink": even}}
+
+
+@pytest.mark.parametrize("side", ["uplink", "downlink"])
+def test_a_schedule_of_one_s_own_is_refused(side: str) -> None:
+    mine = replace(U1, name="mine", **SCHEDULE[side])
+    with pytest.raises(AlgorithmError, match=f"^mine has a {side} schedule of its own"):
+        windows_of(mine, side)
+    other = "uplink" if side == "downlink" else "downlink"
+    assert windows_of(mine, other) == getattr(U1, other)
+    with pytest.raises(AlgorithmError, match=f"{side} schedule"):
+        expected(Contacts.of(small_scenario()), mine, 24)

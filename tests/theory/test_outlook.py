@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from paofed.algorithms.base import Settled
+from paofed.algorithms.spec import from_text
+from paofed.errors import AlgorithmError
+from paofed.theory.bounds import step_sizes
+from paofed.theory.cost import expected
+from paofed.theory.fleet import Fleet
+from paofed.theory.mean import growth, predict
+from paofed.theory.outlook import outlook
+from tests.natures import small_scenario
+from tests.theory.fleets import fleet_of
+
+SETTINGS = Settled(step_size=0.4, max_age=10)
+
+
+def test_an_outlook_is_all_the_calculators_say() -> None:
+    fleet, points = Fleet.of(small_scenario()), np.array([49, 99, 149])
+    methods = [from_text("pao-fed-u1"), from_text("online-fedsgd:step_size=0.2")]
+    heard: list[float] = []
+    found = outlook(fleet, methods, SETTINGS, points, heard.append)
+    assert found.mu == [0.4, 0.2]
+    assert found.costs == [expected(fleet.contacts, method, 24) for method in methods]
+    np.testing.assert_array_equal(found.steps.by_client, step_sizes(fleet.moments).by_client)
+    np.testing.assert_array_equal(found.growth, growth(fleet, methods, SETTINGS, 150))
+    predicted = predict(fleet, methods, SETTINGS, points)
+    np.testing.assert_array_equal(found.prediction.models, predicted.models)
+    np.testing.assert_array_equal(found.prediction.mse, predicted.mse)
+    assert found.warnings() == []
+    assert heard == sorted(heard)
+    assert heard[-1] == pytest.approx(1.0)
+    assert heard[2] == pytest.approx(0.5)  # the recursion is done, its growth is to come
+
+
+def test_growth_is_followed_for_a_thousand_ticks_at_most() -> None:
+    heard: list[float] = []
+    fleet = fleet_of([np.diag([1.0, 0.25])])
+    found = outlook(fleet, [from_text("online-fedsgd")], SETTINGS, np.array([2999]), heard.append)
+    assert len(heard) == 1 + 1000 // 20
+    assert heard[0] == pytest.approx(0.75)
+    assert heard[-1] == pytest.approx(1.0)
+    assert found.growth[0] == pytest.approx(0.9, rel=1e-3)
+
+
+def test_warnings_name_the_algorithm_and_what_is_wrong() -> None:
+    """Steps expand on average from 2 on, and the mean diverges from 4 on."""
+    fleet = fleet_of([np.diag([0.5, 0.5])])
+    methods = [from_text(f"online-fedsgd:step_size={mu}") for mu in (0.4, 1.5, 3.0, 5.0)]
+    fine, expands, blows, diverges = (method.name for method in methods)
+    warnings = outlook(fleet, methods, SETTINGS, np.array([99])).warnings()
+    assert [text.partition(": ")[0] for text in warnings] == [expands, blows, diverges, diverges]
+    assert "single steps expand" in warnings[0]
+    assert "below the bound 4.00" in warnings[1]
+    assert warnings[2] == f"{diverges}: the mean diverges, by a factor of 1.5000 per tick"
+    assert "not below the bound 4.00" in warnings[3]
+    assert not any(text.startswith(f"{fine}:") for text in warnings)
+
+
+def test_what_cannot_be_predicted_is_refused_before_the_work() -> None:
+    heard: list[float] = []
+    methods = [from_text("pao-fed-u1:shared=1"), from_text("online-fed:subset=2")]
+    with pytest.raises(AlgorithmError, match="a fixed number of clients"):
+        outlook(fleet_of([np.eye(2)]), methods, SETTINGS, np.array([9]), heard.append)
+    assert heard == []
