@@ -1,0 +1,1 @@
+"""The same rules over a network: server and device as state machines, a journal, a wire format."""

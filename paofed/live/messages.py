@@ -1,0 +1,190 @@
+"""What travels: frozen records and their exact bytes, little endian.
+
+    off 0  u8   wire version (high nibble), kind (low nibble)
+    off 1  u8   epoch: the generation of the manifest
+    off 2  u32  tick
+    off 6  m x f32                  update; repeats follow as (u8 ticks earlier, m x f32)
+    off 6  u8 age, m x f32          reply
+    off 6  -                        hello, "read the manifest again"
+    off 6  D x f32                  whole model
+
+Which coordinates they are follows from (device, tick): no indices, no names. Whose they are, the
+transport says. Every length is checked exactly; numbers that are not finite, or beyond LARGEST,
+are refused.
+"""
+
+import math
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import PaofedError
+
+VERSION = 1
+UPDATE, REPLY, HELLO, MODEL, REREAD = range(5)
+HEADER = struct.Struct("<BBI")
+LAST_TICK = 2**32 - 1
+LARGEST = 1e6  # a parameter beyond this is a fault, not a model
+MOST_REPEATS = 3  # of earlier updates in one message; a device keeps no more
+_AGES = 256  # an age travels modulo this: a device may be a tick or two ahead of the server
+
+Values = NDArray[np.float32]
+
+
+class WireError(PaofedError):
+    """Bytes that are no message; the reason is a short word to count by."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """An earlier update that was not confirmed."""
+
+    earlier: int  # ticks before the update it travels with, 1 to 255
+    values: Values  # (m,)
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """Device to server: its model on the uplink window of (device, tick)."""
+
+    epoch: int
+    tick: int
+    values: Values  # (m,)
+    repeats: tuple[Repeat, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """Server to device: the updates of one message are on disk; the model on a downlink window."""
+
+    epoch: int
+    tick: int  # the server's, now; the window is that of (device, tick)
+    age: int  # ticks since the newest update answered, modulo 256
+    values: Values  # (m,)
+
+    @property
+    def answers(self) -> int:
+        """The tick of the newest update answered: the one nearest to `tick` with this age."""
+        return self.tick - ((self.age + _AHEAD) % _AGES - _AHEAD)
+
+
+@dataclass(frozen=True, eq=False)
+class Hello:
+    """Device to server: asks for the tick and the whole model."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Server to device: the tick and the whole model."""
+
+    epoch: int
+    tick: int
+    values: Values  # (D,)
+
+
+@dataclass(frozen=True, eq=False)
+class Reread:
+    """Server to device: you follow an old manifest."""
+
+    epoch: int  # of the present one
+
+
+Message = Update | Reply | Hello | Model | Reread
+_AHEAD = 16  # ages above 255 - this mean "ahead of the server": far more than any tolerance
+
+
+def age_of(tick: int, update: int) -> int:
+    """The age byte of a reply sent at `tick` to an update of tick `update`."""
+    return (tick - update) % _AGES
+
+
+def encode(message: Message) -> bytes:
+    """Write a message as bytes."""
+    match message:
+        case Update(epoch, tick, values, repeats):
+            tail = b"".join(bytes([r.earlier]) + _bytes(r.values) for r in repeats)
+            return _header(UPDATE, epoch, tick) + _bytes(values) + tail
+        case Reply(epoch, tick, age, values):
+            return _header(REPLY, epoch, tick) + bytes([age]) + _bytes(values)
+        case Hello(epoch):
+            return _header(HELLO, epoch, 0)
+        case Model(epoch, tick, values):
+            return _header(MODEL, epoch, tick) + _bytes(values)
+        case Reread(epoch):
+            return _header(REREAD, epoch, 0)
+
+
+def decode(data: bytes, *, shared: int, features: int) -> Message:
+    """Read a message; bytes that are none raise WireError and nothing else."""
+    if len(data) < HEADER.size:
+        raise WireError("length", f"{len(data)} bytes: a message has at least {HEADER.size}")
+    first, epoch, tick = HEADER.unpack_from(data)
+    version, kind = first >> 4, first & 15
+    if version != VERSION:
+        raise WireError("version", f"wire version {version}: this side speaks {VERSION}")
+    body = data[HEADER.size :]
+    width = 4 * shared
+    if kind == UPDATE:
+        repeats, rest = divmod(len(body) - width, width + 1)
+        _require(len(body) >= width and rest == 0 and repeats <= MOST_REPEATS, kind, data)
+        later = (body[i : i + width + 1] for i in range(width, len(body), width + 1))
+        known = tuple(Repeat(_earlier(part[0], tick), _values(part[1:])) for part in later)
+        return Update(epoch, tick, _values(body[:width]), known)
+    if kind == REPLY:
+        _require(len(body) == width + 1, kind, data)
+        return Reply(epoch, tick, body[0], _values(body[1:]))
+    if kind == MODEL:
+        _require(len(body) == 4 * features, kind, data)
+        return Model(epoch, tick, _values(body))
+    if kind in (HELLO, REREAD):
+        _require(not body, kind, data)
+        if tick:
+            raise WireError("tick", f"tick {tick} in a message of kind {kind}, which has none")
+        return Hello(epoch) if kind == HELLO else Reread(epoch)
+    raise WireError("kind", f"kind {kind}: expected {UPDATE} to {REREAD}")
+
+
+def epoch_of(data: bytes) -> int | None:
+    """The epoch of what may be a message, whatever its length; None where there is none.
+
+    A device with an old manifest sends other lengths: it is told so, not refused for them.
+    """
+    right = len(data) >= HEADER.size and data[0] >> 4 == VERSION
+    return data[1] if right else None
+
+
+def _header(kind: int, epoch: int, tick: int) -> bytes:
+    return HEADER.pack(VERSION << 4 | kind, epoch, tick)
+
+
+def _bytes(values: Values) -> bytes:
+    return values.astype("<f4", copy=False).tobytes()
+
+
+def _values(data: bytes) -> Values:
+    values = np.frombuffer(data, dtype="<f4")
+    peak = float(np.abs(values).max())
+    if not peak <= LARGEST:
+        if not math.isfinite(peak):
+            raise WireError("not finite", "a value is not a finite number")
+        raise WireError("too large", f"a value of {peak:g} is beyond {LARGEST:g}")
+    return values
+
+
+def _earlier(ticks: int, tick: int) -> int:
+    if not 0 < ticks <= tick:
+        raise WireError("repeat", f"a repeat from {ticks} ticks before tick {tick}")
+    return ticks
+
+
+def _require(right: bool, kind: int, data: bytes) -> None:  # noqa: FBT001 (an assertion)
+    if not right:
+        raise WireError("length", f"{len(data)} bytes are no message of kind {kind}")
