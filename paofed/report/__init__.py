@@ -1,0 +1,1 @@
+"""From Results to what people look at."""

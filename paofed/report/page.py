@@ -1,0 +1,329 @@
+"""One self-contained page: figures, verdicts, maps; nothing is loaded from anywhere."""
+
+import html
+import json
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+
+from paofed.report.claims import CLAIMS, Claim, Estimate, Verdict
+from paofed.report.study import Cell, Study
+from paofed.theory.bounds import NEVER_EXPANDS
+
+# Why each statement might be true or not: mechanisms, not results.
+REASONS: Mapping[str, str] = {
+    "local": "A client that learns between contacts sends a model refined by samples the server "
+    "has not seen. The versions ending in 0 overwrite that learning before it is sent.",
+    "uncoordinated": "With coordinated windows, everything that arrives at a tick concerns the "
+    "same few parameters, and a late message meets parameters that have moved on.",
+    "coordinated": "When nothing is late and everyone is there, coordinated windows average each "
+    "parameter over the whole fleet at once.",
+    "accurate": "Online-FedSGD sends 50 times as much and its clients rest while away. Which of "
+    "the two counts more depends on how often clients are there.",
+    "poor": "Every client left out is a contact lost, but each of the others still sends a whole "
+    "model. A fraction of 0.02 sends exactly as much as PAO-Fed with 4 of 200 parameters.",
+    "fewer": "A larger window moves more of the server's model per message: faster learning, and "
+    "more for one late message to disturb.",
+    "weight": "A late update says less about the present. Giving it a smaller weight keeps few "
+    "stragglers from overwriting what many clients agreed on.",
+    "grows": "Setting II has longer delays, so more weight is taken from more messages.",
+    "saved": "Counted, not estimated: 4 of 200 parameters in both directions at every contact.",
+    "tenfold": "The traffic of both until they first reach an error that both reach in the end.",
+}
+_GRID = (
+    " The paper states neither step size nor kernel width, so every claim is also judged on a grid "
+    "over both."
+)
+_HOW_JUDGED = (
+    "Differences are taken run by run in the same world, in dB unless said otherwise, positive "
+    "where they support the statement; 95 % intervals. A tie is an interval inside ±0.1 dB; the "
+    "last two statements are judged against the number they name."
+)
+_ONE_EXCHANGE = (
+    "The paper's contact is two round trips: receive, learn, send. Sending first and receiving in "
+    "the reply needs one. <code>single</code> answers at once, <code>live</code> when the message "
+    "arrives. How much worse that is, in dB (negative: better):"
+)
+_STEPS = (
+    "The paper's theorem bounds the step size so that the mean of the models converges. Models can "
+    "blow up below it, and with partial sharing even the mean can diverge below it (the "
+    "documentation has a fleet that does)."
+)
+_MEAN_MODEL = (
+    "The mean of the server's model can be predicted at full size, without simulation. Here is its "
+    "error at the end in dB, beside that of the average over runs in one world; the learning curve "
+    "lies above both by the variance of the model. Theory assumes inputs that are independent in "
+    "time. The paper's are not: the gap between the first two columns is what that costs."
+)
+_SYMBOLS: Mapping[Verdict, str] = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "tie": "=",
+    "inconclusive": "?",
+}
+_WORDS: Mapping[Verdict, str] = {
+    "holds": "it holds",
+    "does not hold": "it does not hold",
+    "tie": "a tie",
+    "inconclusive": "undecided",
+}
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; margin: 0 auto; padding: 1rem;
+  max-width: 60rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; } h3 { margin-bottom: .3rem; }
+figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
+figcaption, .note { color: #555; font-size: .9rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.verdict { font-weight: 600; white-space: nowrap; padding: .1rem .5rem; border-radius: .6rem; }
+.holds { background: #cfe3f5; color: #08375e; }
+.does-not-hold { background: #f8dcc9; color: #6b2600; }
+.tie { background: #e6e6e6; } .inconclusive { background: #fff; outline: 1px dashed #999; }
+.maps { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.maps table { font-size: .8rem; } .maps caption { text-align: left; max-width: 20rem; }
+.maps td { text-align: center; border: 1px solid #fff; min-width: 3.2rem; }
+.verdicts th { padding-top: .9rem; } .verdicts td:nth-child(2) { white-space: nowrap; }
+@media (max-width: 36rem) {
+  .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .3rem 0; }
+  .verdicts td, .verdicts th { display: inline-block; border: 0; padding: .1rem .4rem; }
+}
+code, pre { font-size: .85rem; } pre { overflow-x: auto; background: #f5f5f5; padding: .6rem; }
+"""
+
+
+def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
+    """Write the page; drawings come as name -> (caption, SVG)."""
+    about = next(iter(study.results.values())).provenance
+    runs = {setting: result.runs for setting, result in study.results.items()}
+    parts = [
+        "<h1>PAO-Fed, reproduced: what holds, what does not, and where</h1>",
+        f"<p>{_summary(study)}</p>",
+        _note(html.escape(_conditions(about, runs)) + _GRID),
+        "<h2>Verdicts</h2>",
+        _verdicts(study),
+        _note(_HOW_JUDGED),
+        "<h2>Figures</h2>",
+        *(_figure(*drawing) for drawing in drawings.values()),
+        "<h2>Final errors and traffic</h2>",
+        *(_finals(study, setting) for setting in study.results),
+        "<h2>Claim by claim</h2>",
+        *_claims(study),
+        "<h2>One exchange per contact</h2>",
+        f"<p>{_ONE_EXCHANGE}</p>",
+        _exchanges(study),
+        "<h2>Theory beside simulation</h2>",
+        *_theory(study),
+        "<h2>Each algorithm at its own best step size</h2>",
+        _note("The best cell of the grid, by the mean final error of its few runs."),
+        _best(study),
+        "<h2>To run it again</h2>",
+        _preformatted(command),
+        _preformatted(json.dumps(about["versions"], indent=1)),
+        "<details><summary>Scenario</summary>",
+        _preformatted(json.dumps(about["scenario"], indent=1)),
+        "</details>",
+    ]
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>PAO-Fed, reproduced</title><style>{_STYLE}</style></head><body>"
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+
+
+def _figure(caption: str, drawing: str) -> str:
+    inline = drawing[drawing.index("<svg") :]  # without the lines that make it a file
+    return f"<figure>{inline}<figcaption>{html.escape(caption)}</figcaption></figure>"
+
+
+def _note(text: str) -> str:
+    return f"<p class='note'>{text}</p>"
+
+
+def _preformatted(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def _conditions(about: Mapping[str, object], runs: Mapping[str, int]) -> str:
+    scenario = about["scenario"]
+    if not isinstance(scenario, dict):
+        raise TypeError("a result's provenance holds its scenario")
+    counted = ", ".join(f"{count} runs of {setting}" for setting, count in runs.items())
+    return (
+        f"{counted}; {scenario['clients']} clients, {scenario['ticks']} ticks, "
+        f"{scenario['features']} features, step size {scenario['step_size']}, kernel width "
+        f"{scenario['kernel_width']}, seed {about['seed']}."
+    )
+
+
+def _summary(study: Study) -> str:
+    verdicts = [found.verdict for _, found in study.verdicts()]
+    counts = [f"{verdicts.count(v)} {_badge(v)}" for v in _SYMBOLS if verdicts.count(v)]
+    return f"Of {len(verdicts)} comparisons that test the paper's statements: {', '.join(counts)}."
+
+
+def _badge(verdict: str) -> str:
+    return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number as the page shows it."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
+
+
+def _interval(found: Estimate) -> str:
+    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
+
+
+def _unit(claim: Claim) -> str:
+    return "" if claim.unit == "dB" else f" {html.escape(claim.unit)}"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int]) -> str:
+    head = "".join(f"<th>{cell}</th>" for cell in header)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=n' if i in numeric else ''}>{cell}</td>" for i, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"
+
+
+def _verdicts(study: Study) -> str:
+    rows = ""
+    for statement, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
+        rows += f"<tr><th colspan=3>{html.escape(statement)}</th></tr>"
+        for claim, found in group:
+            cells = (
+                html.escape(claim.where),
+                _interval(found.above(claim.level)) + _unit(claim),
+                _badge(found.verdict),
+            )
+            rows += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    return f"<div class='scroll'><table class='verdicts'>{rows}</table></div>"
+
+
+def _finals(study: Study, setting: str) -> str:
+    result = study.results[setting]
+    rows = [
+        [
+            f"<code>{html.escape(line['algorithm'])}</code>",
+            number(line["db"]),
+            number(line["standard_error"]),
+            f"{line['sent_up']:,.0f}",
+            f"{line['sent_down']:,.0f}",
+        ]
+        for line in sorted(result.summary(), key=lambda line: line["db"])
+    ]
+    header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
+    return f"<h3>{html.escape(setting)}</h3>{_table(header, rows, [1, 2, 3, 4])}"
+
+
+def _claims(study: Study) -> Iterable[str]:
+    for statement, group in groupby(CLAIMS, key=lambda claim: claim.statement):
+        claims = list(group)
+        found = {claim: claim.judge(study.results) for claim in claims}
+        maps = {claim: study.map_of(claim) for claim in claims if claim.on_grid}
+        cells = [e for cells in maps.values() for e in cells.values()]
+        words = [
+            REASONS[claims[0].key.partition("-")[0]],
+            _tally(found.values(), "At the defaults"),
+        ]
+        if cells:
+            words.append(_tally(cells, "Over the grid"))
+        lines = "".join(
+            f"<li>{html.escape(claim.where)}: {_interval(e.above(claim.level))} "
+            f"{html.escape(claim.unit)}, {_badge(e.verdict)}</li>"
+            for claim, e in found.items()
+        )
+        pictures = "".join(_map(claim, cells) for claim, cells in maps.items())
+        yield (
+            f"<h3>{html.escape(statement)}</h3><p>{html.escape(' '.join(words))}</p>"
+            f"<ul>{lines}</ul><div class='maps'>{pictures}</div>"
+        )
+
+
+def _tally(found: Collection[Estimate], where: str) -> str:
+    """Say in words how a statement fared."""
+    counts = Counter(e.verdict for e in found)
+    if len(counts) > 1:
+        told = ", ".join(f"{_WORDS[v]} in {counts[v]}" for v in _WORDS if counts[v])
+        return f"{where}, of {len(found)} comparisons: {told}."
+    verdict, count = counts.popitem()
+    if count == 1:
+        return f"{where}: {_WORDS[verdict]}."
+    if verdict == "does not hold":
+        return f"{where}: it holds in none of {count} comparisons."
+    return f"{where}: {_WORDS[verdict]} in all of {count} comparisons."
+
+
+def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> str:
+    widths = sorted({cell.kernel_width for cell in cells})
+    steps = sorted({cell.step_size for cell in cells})
+    head = "".join(f"<th>μ {step:g}</th>" for step in steps)
+    rows = ""
+    for width in widths:
+        row = ""
+        for step in steps:
+            found = cells[Cell(width, step)]
+            kind = found.verdict.replace(" ", "-")
+            mean = number(found.mean + claim.level, 1)
+            row += f"<td class='{kind}'>{_SYMBOLS[found.verdict]} {mean}</td>"
+        rows += f"<tr><th>σ {width:g}</th>{row}</tr>"
+    caption = html.escape(claim.where)
+    return f"<table><caption>{caption}</caption><tr><th></th>{head}</tr>{rows}</table>"
+
+
+def _exchanges(study: Study) -> str:
+    rows = [
+        [
+            setting,
+            f"<code>{paper}</code>",
+            f"<code>{other.partition('=')[2]}</code>",
+            _interval(found),
+        ]
+        for setting, paper, other, found in study.exchanges()
+    ]
+    return _table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
+
+
+def _theory(study: Study) -> Iterable[str]:
+    if study.steps is not None:
+        yield f"<p>{_STEPS}</p>"
+        rows = [
+            [number(study.steps.bound), f"bound of Theorem I, set by client {study.steps.client}"],
+            [number(study.steps.typical), "above this, single steps expand on average"],
+            [number(NEVER_EXPANDS), "up to this, no single step expands"],
+        ]
+        yield _table(["step size", ""], rows, [0])
+    yield f"<p>{_MEAN_MODEL}</p>"
+    rows = [
+        [
+            label,
+            f"<code>{name}</code>",
+            *(number(curve[-1]) for curve in beside.curves(name).values()),
+        ]
+        for label, beside in study.theory.items()
+        for name in beside.names
+    ]
+    header = ["inputs", "algorithm", "mean model, predicted", "averaged model", "learning curve"]
+    yield _table(header, rows, [2, 3, 4])
+
+
+def _best(study: Study) -> str:
+    rows = [
+        [setting, f"<code>{html.escape(name)}</code>", f"{step:g}", f"{width:g}", number(db)]
+        for setting, name, step, width, db in study.best_steps()
+    ]
+    return _table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])

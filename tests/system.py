@@ -1,0 +1,19 @@
+"""Programs that come from the system's package manager rather than from pip."""
+
+import os
+import shutil
+
+import pytest
+
+_PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))  # where daemons live
+
+
+def needs(package: str) -> str:
+    """Find the program of a system package; without it the test is skipped, or fails in CI."""
+    program = shutil.which(package, path=_PLACES)
+    if program is not None:
+        return program
+    reason = f"needs the system package {package}"
+    if os.environ.get("PAOFED_CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
