@@ -1,33 +1,61 @@
 """Learn one nonlinear model from a fleet of unreliable devices, a few numbers per contact."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
 
-from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
-from paofed.checks import check_algorithm
-from paofed.errors import (
-    AlgorithmError,
-    ContractError,
-    FileError,
-    InputError,
-    PaofedError,
-    TraceError,
-)
-from paofed.simulate.reference import replay
-from paofed.simulate.result import Outcome
-from paofed.world.trace import Trace
+if TYPE_CHECKING:
+    from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
+    from paofed.checks import check_algorithm
+    from paofed.errors import PaofedError
+    from paofed.simulate.montecarlo import run
+    from paofed.simulate.reference import replay
+    from paofed.simulate.result import Outcome, Result
+    from paofed.world.realize import realize
+    from paofed.world.scenario import Scenario
+    from paofed.world.trace import Trace
+
+# Found when first used: a device that only learns and sends needs NumPy and nothing heavier.
+_HOMES = {
+    "ALGORITHMS": "paofed.algorithms",
+    "Algorithm": "paofed.algorithms",
+    "Outcome": "paofed.simulate.result",
+    "PaofedError": "paofed.errors",
+    "Result": "paofed.simulate.result",
+    "Scenario": "paofed.world.scenario",
+    "Trace": "paofed.world.trace",
+    "algorithm": "paofed.algorithms",
+    "check_algorithm": "paofed.checks",
+    "realize": "paofed.world.realize",
+    "replay": "paofed.simulate.reference",
+    "run": "paofed.simulate.montecarlo",
+}
 
 __all__ = [
     "ALGORITHMS",
     "Algorithm",
-    "AlgorithmError",
-    "ContractError",
-    "FileError",
-    "InputError",
     "Outcome",
     "PaofedError",
+    "Result",
+    "Scenario",
     "Trace",
-    "TraceError",
     "algorithm",
     "check_algorithm",
+    "realize",
     "replay",
+    "run",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'paofed' has no attribute {name!r}")
+    from paofed.errors import needs_extra
+
+    with needs_extra("sim", f"paofed.{name}"):
+        return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -4,14 +4,29 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
 from paofed import __version__
-from paofed.errors import PaofedError
+from paofed.errors import PaofedError, needs_extra, unknown
 
-VERBS = ("replay", "algorithms")
+# A verb's module is imported when it is used: a device needs none of the simulator's packages.
+VERBS = {
+    "run": "run algorithms over a scenario, many times",
+    "scenario": "show or check a scenario",
+    "trace": "realise one run of a scenario as a trace file",
+    "replay": "run one algorithm over a recorded trace",
+    "result": "show a saved result, as a table, CSV or figure",
+    "theory": "say before any run which step sizes are safe and what to expect",
+    "algorithms": "list the algorithms",
+    "fleet": "look after a fleet's folder: verify it, take its model out",
+    "predict": "predict with a fleet's model",
+    "chaos": "rehearse a federation's disasters",
+    "bench": "measure the engines side by side on this machine",
+    "reproduce": "run the paper's settings and draw what they show",
+}
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
 
@@ -23,62 +38,79 @@ class Parser(ArgumentParser):
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         raise SystemExit(_BAD_INPUT)
 
-    def refuse_unknown(self, unknown: Sequence[str]) -> None:
-        """Refuse leftovers of parsing, suggesting the nearest option for the first."""
-        got = unknown[0]
-        near = get_close_matches(got.partition("=")[0], self._option_string_actions, n=1)
-        hint = f": did you mean {near[0]}?" if near else f" (see {self.prog} --help)"
-        self.error(f"unexpected {got!r}{hint}")
-
-
-def build_parser() -> tuple[Parser, dict[str, Parser]]:
-    """Build the parser and those of its verbs, by name."""
-    parser = Parser(
-        prog="paofed",
-        description="Learn one nonlinear model from a fleet of unreliable devices.",
-        epilog="example: paofed algorithms",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"paofed {__version__}")
-    verbs = parser.add_subparsers(metavar="VERB", required=True, dest="verb")
-    by_name: dict[str, Parser] = {}
-    for name in VERBS:
-        module = import_module(f"paofed.cli.{name}")
-        by_name[name] = verbs.add_parser(
-            name,
-            help=module.HELP,
-            description=module.__doc__,
-            epilog=f"example: {module.EXAMPLE}",
-            formatter_class=RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        module.add_arguments(by_name[name])
-        by_name[name].set_defaults(run=module.run)
-    return parser, by_name
+    def parse_known_only(self, argv: Sequence[str]) -> Namespace:
+        """Parse; refuse what is left over, suggesting the nearest option for the first of it."""
+        args, left_over = self.parse_known_args(argv)
+        if left_over:
+            got = left_over[0]
+            near = get_close_matches(got.partition("=")[0], self._option_string_actions, n=1)
+            hint = f": did you mean {near[0]}?" if near else f" (see {self.prog} --help)"
+            self.error(f"unexpected {got!r}{hint}")
+        return args
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; a domain error is one line and exit code 2."""
-    parser, by_name = build_parser()
-    args, unknown = parser.parse_known_args(argv)
-    verb = by_name[args.verb]
-    if unknown:
-        verb.refuse_unknown(unknown)
-    return _run(verb, args)
-
-
-def _run(verb: Parser, args: Namespace) -> int:
+    words = sys.argv[1:] if argv is None else list(argv)
+    if not words or words[0] not in VERBS:
+        return _without_verb(words)
+    verb, *rest = words
     try:
-        code: int = args.run(args)
+        with needs_extra("sim", f"paofed {verb}"):
+            parser = parser_of(verb)
+            args = parser.parse_known_only(rest)
+            code: int = args.run(args)
         sys.stdout.flush()
     except PaofedError as error:
-        print(f"{verb.prog}: error: {error}", file=sys.stderr)
+        print(f"paofed {verb}: error: {error}", file=sys.stderr)
         return _BAD_INPUT
     except KeyboardInterrupt:
-        print(f"{verb.prog}: interrupted", file=sys.stderr)
+        print(f"paofed {verb}: interrupted", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (`paofed ... | head`): leave quietly, and let nothing flush again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has gone (`paofed ... | head`): leave quietly
+        _give_up_stdout()
         return 0
+    except OSError as error:  # a full disk, say
+        _give_up_stdout()
+        print(f"paofed {verb}: error: {error.strerror or error}", file=sys.stderr)
+        return _BAD_INPUT
     return code
+
+
+def _give_up_stdout() -> None:
+    """Let nothing be flushed again when Python ends."""
+    with suppress(OSError, ValueError):  # there may be no real one
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def parser_of(verb: str) -> Parser:
+    """Build the parser of one verb."""
+    module = import_module(f"paofed.cli.{verb}")
+    parser = Parser(
+        prog=f"paofed {verb}",
+        description=module.__doc__,
+        epilog=f"example: {module.EXAMPLE}",
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def _without_verb(words: list[str]) -> int:
+    parser = Parser(
+        prog="paofed",
+        usage="paofed VERB ...",
+        description="Learn one nonlinear model from a fleet of unreliable devices.",
+        epilog="verbs:\n"
+        + "\n".join(f"  {verb:<12}{text}" for verb, text in VERBS.items())
+        + "\n\nexample: paofed run setting-1 --runs 4",
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"paofed {__version__}")
+    parser.parse_known_args(words)  # --help and --version end here
+    if not words:
+        parser.error(f"no verb was given (known: {', '.join(VERBS)})")
+    parser.error(unknown("verb", words[0], VERBS))

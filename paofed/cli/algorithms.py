@@ -7,7 +7,6 @@ from argparse import ArgumentParser, Namespace
 from paofed.algorithms import ALGORITHMS, options_of
 from paofed.cli.table import table
 
-HELP = "list the algorithms"
 EXAMPLE = "paofed algorithms --json"
 
 
@@ -23,8 +22,9 @@ def run(args: Namespace) -> int:
         print(json.dumps(options, indent=2))
         return 0
     rows = [[name, ", ".join(f"{k} ({v})" for k, v in options[name].items())] for name in options]
-    print(table(["algorithm", "options (default)"], rows))
-    print("\nall: step-size (0.4), max-age (10), staleness (its own), divisor (class), exchange")
+    print(table(["algorithm", "options (default)"], rows, left=(0, 1)))
+    print("\nall take step_size and max_age (the scenario's), staleness (their own),")
+    print("divisor (class or coverage) and exchange (paper, single or live)")
     return 0
 
 

@@ -9,13 +9,13 @@ from typing import get_args
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange
-from paofed.checks import ENGINES
+from paofed.cli.outputs import plain
 from paofed.core.metrics import payload_bytes
 from paofed.core.rules import Divisor
 from paofed.files import require_writable
+from paofed.simulate import ENGINES, replay_on
 from paofed.world.trace import Trace
 
-HELP = "run one algorithm over a recorded trace"
 EXAMPLE = "paofed replay trace.npz --algorithm pao-fed-u1 --shared 4 --out outcome.npz"
 
 
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--divisor", choices=get_args(Divisor), help="(default class)")
     add("--uncoordinated", action="store_true", help="for rows that offer it (default: their own)")
     add("--exchange", choices=get_args(Exchange), help="(default paper)")
-    add("--engine", choices=list(ENGINES), default="reference", help="(default %(default)s)")
+    add("--engine", choices=ENGINES, default="reference", help="(default %(default)s)")
     add("--out", type=Path, required=True, metavar="OUT.npz", help="where to write the outcome")
     add("--json", action="store_true", help="print the summary as JSON")
 
@@ -60,7 +60,7 @@ def run(args: Namespace) -> int:
         exchange=args.exchange,
     )
     trace = Trace.load(args.trace)
-    outcome = ENGINES[args.engine](trace, method)
+    outcome = replay_on(args.engine)(trace, method)
     outcome.save(args.out, _provenance(args.trace, method, args.engine))
     if outcome.diverged_at is not None:
         print(f"{method.name} diverged at tick {outcome.diverged_at}", file=sys.stderr)
@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
         "out": str(args.out),
     }
     if args.json:
-        print(json.dumps(summary))
+        print(json.dumps(plain(summary)))
     else:
         print(
             f"{method.name}: {outcome.final_db:.2f} dB after {trace.ticks} ticks; "

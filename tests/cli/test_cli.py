@@ -6,13 +6,13 @@ import sys
 import pytest
 
 from paofed.algorithms import ALGORITHMS
-from paofed.cli import VERBS, build_parser, main
+from paofed.cli import VERBS, main, parser_of
 from paofed.errors import TraceError
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_ends_with_an_example(verb: str) -> None:
-    text = build_parser()[1][verb].format_help()
+    text = parser_of(verb).format_help()
     assert text.rstrip().splitlines()[-1].startswith(f"example: paofed {verb}")
 
 

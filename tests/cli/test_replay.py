@@ -130,6 +130,8 @@ def test_divergence_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["replay", str(path), *arguments]) == 0
     assert "online-fedsgd diverged at tick" in capsys.readouterr().err
     assert (tmp_path / "o").exists()
+    assert main(["replay", str(path), *arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["final_db"] is None
 
 
 def test_as_a_program(trace: Path) -> None:

@@ -1,0 +1,80 @@
+"""Measure the engines side by side on this machine, and how they scale.
+
+Times are per client update and algorithm: one sample mapped and one LMS step, with everything
+around it. Machines are noisy: read the ratios, which are taken inside one run.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from paofed.bench.contact import contact_cost
+from paofed.bench.speed import Timing, scaling, side_by_side
+from paofed.cli.outputs import say
+from paofed.cli.table import table
+
+EXAMPLE = "paofed bench --scaling"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--scaling", action="store_true", help="also over clients and features")
+    parser.add_argument("--live", action="store_true", help="only what a live contact costs")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Measure, then print tables."""
+    if args.live:
+        return _live(args)
+    timings = side_by_side(say)
+    sizes = list(scaling(say)) if args.scaling else []
+    if args.json:
+        content = {
+            "engines": [t._asdict() for t in timings],
+            "scaling": [s._asdict() for s in sizes],
+        }
+        print(json.dumps(content))
+        return 0
+    print(_engines(timings))
+    if sizes:
+        rows = [
+            [*(f"{n:,}" for n in size[:3]), f"{size.nanoseconds:.0f}", f"{size.megabytes:,.0f}"]
+            for size in sizes
+        ]
+        print()
+        print(table(["clients", "features", "algorithms", "ns", "MB"], rows))
+    return 0
+
+
+def _live(args: Namespace) -> int:
+    cost = contact_cost()
+    if args.json:
+        print(json.dumps(cost._asdict()))
+        return 0
+    rows = [
+        ["server, per contact", f"{cost.server_us:.1f} us"],
+        ["device, per contact", f"{cost.device_us:.1f} us"],
+        ["device, per sample learned", f"{cost.learn_us:.1f} us"],
+        ["payload up", f"{cost.bytes_up} B"],
+        ["payload down", f"{cost.bytes_down} B"],
+        ["kept by the server, per device", f"{cost.bytes_per_device:.0f} B"],
+    ]
+    print(table(["live, 4 of 200 parameters", ""], rows))
+    return 0
+
+
+def _engines(timings: list[Timing]) -> str:
+    by_name = {t.what: t.nanoseconds for t in timings}
+    numpy, c = by_name["vectorised NumPy"], by_name.get("inner loop in C, 1 thread")
+    rows = [
+        [
+            t.what,
+            f"{t.nanoseconds:,.0f}",
+            f"{numpy / t.nanoseconds:.2g}",
+            "-" if c is None else f"{t.nanoseconds / c:.2g}",
+            t.note,
+        ]
+        for t in timings
+    ]
+    header = ["engine", "ns", "times NumPy's speed", "times C's time", ""]
+    return table(header, rows, left=(0, 4))

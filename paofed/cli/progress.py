@@ -1,0 +1,61 @@
+"""Progress on stderr: a line that moves on a terminal, a few lines elsewhere."""
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+_ON_TERMINAL, _ELSEWHERE = 0.2, 15.0  # seconds between two words
+
+
+class Progress:
+    """Shows the share done and the time left; silent where the work is short."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._first: tuple[float, float] | None = None  # time and share of the first word heard
+        self._said = time.monotonic()
+        self._live = sys.stderr.isatty()
+        self._lock = threading.Lock()
+
+    def __call__(self, share: float) -> None:
+        """Tell the share of the work that is done, from 0 to 1."""
+        now = time.monotonic()
+        with self._lock:
+            # Speed counts from the first word on: before it, kernels may have been compiled.
+            begin, share_then = self._first = self._first or (now, share)
+            quiet = now - self._said < (_ON_TERMINAL if self._live else _ELSEWHERE)
+            if quiet or share <= share_then:
+                return
+            self._said = now
+            left = (now - begin) * (1 - share) / (share - share_then)
+            text = f"{self._what}: {share:4.0%}, {duration(left)} left"
+            print(f"\r\033[K{text}" if self._live else text, end="" if self._live else "\n",
+                  file=sys.stderr, flush=True)  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> duration(75), duration(4000)
+    ('1 min 15 s', '1 h 06 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

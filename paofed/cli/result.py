@@ -1,0 +1,22 @@
+"""Show a saved result again: as a table, as JSON, as a tidy CSV, as a figure."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from paofed.cli import outputs
+from paofed.simulate.result import Result
+
+EXAMPLE = "paofed result setting-1.npz --figure curves.png"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("result", type=Path, metavar="FILE", help="what `paofed run --out` wrote")
+    outputs.add_arguments(parser)
+
+
+def run(args: Namespace) -> int:
+    """Load and show."""
+    outputs.check(args)
+    outputs.show(Result.load(args.result), args)
+    return 0

@@ -1,0 +1,77 @@
+"""Run algorithms over a scenario, many times, and show what they learned and sent."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import get_args
+
+from paofed.algorithms.spec import from_text
+from paofed.cli import outputs
+from paofed.cli.progress import Progress
+from paofed.simulate.fast import Precision, note_compilation
+from paofed.simulate.montecarlo import Engine
+from paofed.simulate.montecarlo import run as simulate
+from paofed.world.scenario import PRESETS, Scenario
+
+EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
+
+# Every row of the table; where the server picks, it picks a fifth of the available clients.
+LINEUP = (
+    "online-fedsgd",
+    "online-fed:subset=0.2",
+    "pso-fed:subset=0.2",
+    "pao-fed-c0",
+    "pao-fed-u0",
+    "pao-fed-c1",
+    "pao-fed-u1",
+    "pao-fed-c2",
+    "pao-fed-u2",
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}")
+    add(
+        "--algorithm",
+        nargs="+",
+        default=list(LINEUP),
+        metavar="NAME",
+        help="names, with options as in pao-fed-u1:shared=32,step_size=0.2 (default: all)",
+    )
+    add("--runs", type=int, default=1, metavar="R", help="Monte Carlo runs (default %(default)s)")
+    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+    add("--same-world", action="store_true", help="one map, fleet and test set for all runs")
+    add("--every", type=int, default=10, metavar="N", help="ticks between points of a curve (10)")
+    add("--engine", choices=get_args(Engine), default="fast", help="(default %(default)s)")
+    add("--precision", choices=get_args(Precision), default="float32", help="of the fast engine")
+    add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
+    add("--out", type=Path, metavar="FILE", help="save the result, to show or compare it later")
+    outputs.add_arguments(parser)
+
+
+def run(args: Namespace) -> int:
+    """Simulate with progress; an interrupt keeps the runs that were finished."""
+    outputs.check(args, args.out, inputs=[args.scenario])
+    scenario = Scenario.load(args.scenario)
+    methods = [from_text(text) for text in args.algorithm]
+    with Progress(f"{scenario.name}, {args.runs} runs") as progress, note_compilation(outputs.say):
+        result = simulate(
+            scenario,
+            methods,
+            runs=args.runs,
+            seed=args.seed,
+            same_world=args.same_world,
+            engine=args.engine,
+            precision=args.precision,
+            every=args.every,
+            workers=args.workers,
+            report=progress,
+        )
+    if args.out is not None:
+        result.save(args.out)
+    outputs.show(result, args)
+    if result.runs < args.runs:
+        outputs.say(f"interrupted: kept the {result.runs} of {args.runs} runs that were finished")
+        return 130
+    return 0

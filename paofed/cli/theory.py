@@ -1,0 +1,187 @@
+"""Say before any run which step sizes are safe, where the mean model goes and what it costs.
+
+SCENARIO is a TOML file, a preset, or a recorded trace (.npz) to estimate from. With --runs the
+prediction is held against the average over so many runs in the same world.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paofed.algorithms.base import Settled
+from paofed.algorithms.spec import from_text
+from paofed.cli import outputs
+from paofed.cli.progress import Progress
+from paofed.cli.table import table
+from paofed.errors import InputError
+from paofed.files import write_table
+from paofed.report.beside import CURVES, Beside
+from paofed.simulate.average import Average, average
+from paofed.simulate.fast import note_compilation
+from paofed.simulate.result import curve_ticks, versions
+from paofed.theory.bounds import NEVER_EXPANDS
+from paofed.theory.fleet import Fleet
+from paofed.theory.outlook import Outlook, outlook
+from paofed.world.scenario import PRESETS, Scenario
+from paofed.world.trace import Trace
+
+EXAMPLE = "paofed theory setting-1 --algorithm pao-fed-u1 --runs 40 --figure theory.png"
+
+_FOR_TRACES = Settled(step_size=0.4, max_age=10)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("scenario", metavar="SCENARIO", help=f"a file, or one of {', '.join(PRESETS)}")
+    add(
+        "--algorithm",
+        nargs="+",
+        default=["online-fedsgd", "pao-fed-u1", "pao-fed-c2"],
+        metavar="NAME",
+        help="names, with options as in pao-fed-u1:shared=32,step_size=0.2",
+    )
+    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+    add("--world", type=int, default=0, metavar="W", help="(default %(default)s)")
+    add("--runs", type=int, default=0, metavar="R", help="simulate so many runs beside (none)")
+    add("--every", type=int, default=50, metavar="N", help="ticks between points of a curve (50)")
+    outputs.add_arguments(parser)
+
+
+def run(args: Namespace) -> int:
+    """Compute, simulate if asked, show."""
+    outputs.check(args, inputs=[args.scenario])
+    for what, least in (("runs", 0), ("every", 1)):
+        if getattr(args, what) < least:
+            raise InputError(f"{what} is {getattr(args, what)}: expected at least {least}")
+    methods = [from_text(text) for text in args.algorithm]
+    trace = Trace.load(args.scenario) if Path(args.scenario).suffix == ".npz" else None
+    if trace is not None and args.runs:
+        raise InputError(f"{args.scenario} is a trace, one run that was: --runs needs a scenario")
+    scenario = None if trace is not None else Scenario.load(args.scenario)
+    if trace is not None:
+        fleet, settings, ticks = Fleet.seen(trace), _FOR_TRACES, trace.ticks
+    if scenario is not None:
+        fleet = Fleet.of(scenario, seed=args.seed, world=args.world)
+        settings, ticks = Settled(scenario.step_size, scenario.max_age), scenario.ticks
+    with Progress(f"{args.scenario}, mean recursion") as progress:
+        found = outlook(fleet, methods, settings, curve_ticks(ticks, args.every), progress)
+    simulated = None
+    if scenario is not None and args.runs:
+        with (
+            Progress(f"{args.scenario}, {args.runs} runs") as progress,
+            note_compilation(outputs.say),
+        ):
+            simulated = average(
+                scenario, methods, runs=args.runs, seed=args.seed, world=args.world,
+                every=args.every, report=progress,
+            )  # fmt: skip
+    _show(args, found, simulated, fleet)
+    return 0
+
+
+def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: Fleet) -> None:
+    beside = Beside(found.prediction, simulated)
+    if args.csv is not None:
+        curves = beside.curves(beside.names[0])
+        write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
+    if args.figure is not None:
+        from paofed.report.figures import mean_and_learning, save
+
+        save(mean_and_learning({args.scenario: beside}), args.figure)
+    for warning in found.warnings():
+        outputs.say(warning)
+    lines = _lines(found, beside)
+    if args.json:
+        print(json.dumps(_as_json(args, found, lines, fleet)))
+    else:
+        where = "as recorded" if fleet.moments.R_error else f"world {args.world}"
+        print(_as_text(args.scenario, where, found, lines, fleet))
+
+
+def _lines(found: Outlook, beside: Beside) -> list[dict[str, Any]]:
+    """One record per algorithm: at the end of the run, and what a client sends per tick."""
+    return [
+        {
+            "algorithm": name,
+            "step_size": mu,
+            "growth_per_tick": float(factor),
+            **{key: curve[-1] for key, curve in beside.curves(name).items()},
+            "contacts_per_tick": cost.contacts,
+            "coordinates_per_tick": cost.coordinates_up + cost.coordinates_down,
+            "bytes_per_tick": cost.bytes,
+            "ticks_to_each_db": found.prediction.ticks_to_each_db(name),
+        }
+        for name, mu, factor, cost in zip(
+            beside.names, found.mu, found.growth, found.costs, strict=True
+        )
+    ]
+
+
+def _as_json(
+    args: Namespace, found: Outlook, lines: list[dict[str, Any]], fleet: Fleet
+) -> dict[str, Any]:
+    return {
+        "scenario": args.scenario,
+        "seed": args.seed,
+        "world": args.world,
+        "versions": versions(),
+        "bound": found.steps.bound,
+        "bound_set_by_client": found.steps.client,
+        "expands_on_average_above": found.steps.typical,
+        "never_expands_up_to": NEVER_EXPANDS,
+        "guaranteed_below": found.steps.guaranteed,
+        "moments_standard_error": max(fleet.moments.R_error, fleet.moments.r_error),
+        "warnings": found.warnings(),
+        "algorithms": [outputs.plain(line) for line in lines],
+    }
+
+
+def _as_text(
+    scenario: str, where: str, found: Outlook, lines: list[dict[str, Any]], fleet: Fleet
+) -> str:
+    steps, moments = found.steps, fleet.moments
+    clients, features = moments.r.shape
+    rows = [
+        [f"{steps.bound:.3g}", f"bound of Theorem I, set by client {steps.client}"],
+        [f"{steps.typical:.3g}", "above this, single steps expand on average"],
+        [f"{NEVER_EXPANDS:g}", "up to this, no single step expands"],
+    ]
+    if steps.guaranteed is not None:
+        rows.append([f"{steps.guaranteed:.3g}", "below this, any sharing converges in the mean"])
+    parts = [
+        f"{scenario}, {where}: {clients} clients, {features} features",
+        table(["step size", ""], rows, left=(1,)),
+        table(*_columns(lines)),
+    ]
+    if moments.R_error:
+        parts.insert(
+            1,
+            f"moments estimated from samples: standard error {moments.R_error:.2g} of an entry "
+            f"of R, {moments.r_error:.2g} of r",
+        )
+    for line in lines:
+        reached = ", ".join(f"{db} dB {n + 1}" for db, n in line["ticks_to_each_db"].items())
+        parts.append(f"{line['algorithm']}, ticks until its mean is at: {reached or 'none'}")
+    return "\n\n".join(parts)
+
+
+def _columns(lines: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The table: the mean, what it grows by, and the traffic of one client."""
+    keys = [key for key in CURVES if key in lines[0]]
+    curves = [key.removesuffix("_db").replace("_", " ") + " (dB)" for key in keys]
+    header = ["algorithm", "step size", "growth per tick", *curves]
+    return [*header, "contacts per tick", "bytes per tick"], [
+        [
+            line["algorithm"],
+            f"{line['step_size']:g}",
+            f"{line['growth_per_tick']:.6f}",
+            *(f"{line[key]:.2f}" if np.isfinite(line[key]) else "diverged" for key in keys),
+            f"{line['contacts_per_tick']:.4f}",
+            f"{line['bytes_per_tick']:.3g}",
+        ]
+        for line in lines
+    ]

@@ -1,0 +1,34 @@
+"""Realise one run of a scenario as a trace file, to replay it or to feed it to another program."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from paofed.files import require_writable
+from paofed.world.realize import realize
+from paofed.world.scenario import PRESETS, Scenario
+
+EXAMPLE = "paofed trace setting-1 --seed 7 --out trace.npz"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}")
+    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+    add("--world", type=int, default=0, metavar="W", help="which world (default %(default)s)")
+    add("--run", type=int, default=0, metavar="R", help="which run in it (default %(default)s)",
+        dest="index")  # fmt: skip
+    add("--out", type=Path, required=True, metavar="TRACE.npz", help="where to write it")
+
+
+def run(args: Namespace) -> int:
+    """Realise, save, say what is in it."""
+    require_writable(args.out)
+    scenario = Scenario.load(args.scenario)
+    trace = realize(scenario, args.world, args.index, seed=args.seed)
+    trace.save(args.out)
+    print(
+        f"{args.out}: {trace.ticks} ticks of {trace.clients} clients, "
+        f"{trace.has_data.sum()} samples, {trace.available.sum()} contacts"
+    )
+    return 0

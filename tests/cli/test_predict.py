@@ -1,0 +1,162 @@
+"""`paofed predict`, alone and in a pipe."""
+
+import io
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.cli import main
+from paofed.live.exports import FleetModel
+from tests.live.fleets import manifest
+
+MODEL = FleetModel(manifest(), 7, np.sin(np.arange(8.0)))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "model.npz"
+    MODEL.save(path)
+    return str(path)
+
+
+def expected(*rows: tuple[float, float]) -> str:
+    return "".join(f"{float(MODEL.predict(np.array(row))):.9g}\n" for row in rows)
+
+
+ROWS = ((0.5, 1.5), (-2.0, 1e-3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.5,1.5\n-2,1e-3\n",
+        "0.5, 1.5\r\n -2.0 ,0.001",
+        "a,b\n0.5,1.5\n-2,1e-3\n",
+        " a , b \n\n0.5,1.5\n\n-2,1e-3\n\n",
+        '"0.5","1.5"\n-2,1e-3\n',
+    ],
+    ids=["plain", "spaces", "header", "empty lines", "quotes"],
+)
+@pytest.mark.parametrize("place", ["file", "stdin"])
+def test_one_prediction_per_line(
+    text: str,
+    place: str,
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["predict", model]
+    if place == "file":
+        (tmp_path / "x.csv").write_bytes(text.encode())
+        arguments += ["--input", str(tmp_path / "x.csv")]
+    else:
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert main(arguments) == 0
+    assert capsys.readouterr() == (expected(*ROWS), "")
+
+
+def test_nothing_in_nothing_out(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["predict", model]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+class Pipe(io.StringIO):
+    """What a reader has seen: only what was flushed."""
+
+    seen = ""
+
+    def flush(self) -> None:
+        self.seen = self.getvalue()
+
+
+def test_in_a_pipe_every_line_is_answered_before_the_next_is_read(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe, seen = Pipe(), []
+
+    def lines() -> Iterator[str]:
+        for line in ("0.5,1.5\n", "-2,1e-3\n"):
+            yield line
+            seen.append(pipe.seen)
+
+    monkeypatch.setattr("paofed.cli.predict.nullcontext", lambda _: nullcontext(lines()))
+    monkeypatch.setattr("sys.stdout", pipe)
+    assert main(["predict", model]) == 0
+    assert seen == [expected(ROWS[0]), expected(*ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0.5\n", "line 1 is '0.5': expected 2 finite numbers (a, b)"),
+        ("0.5,1.5,2.5\n", "line 1 is '0.5,1.5,2.5': expected 2 finite numbers (a, b)"),
+        ("b,a\n0.5,1.5\n", "line 1 is 'b,a': expected 2"),
+        ("0.5,x\n", "line 1 is '0.5,x': expected 2"),
+        ("0.5,\n", "line 1 is '0.5,': expected 2"),
+        ("nan,1.5\n", "line 1 is 'nan,1.5': expected 2"),
+        ("0.5,inf\n", "line 1 is '0.5,inf': expected 2"),
+        ("0.5;1.5\n", "line 1 is '0.5;1.5': expected 2"),
+        ('"0.5\n,1.5', "line 1 is '0.5\\n,1.5': expected 2"),
+    ],
+)
+def test_a_line_that_is_no_input(
+    text: str, says: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    assert main(["predict", model, "--input", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"paofed predict: error: {says}")
+
+
+def test_what_came_before_a_bad_line_is_answered(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n0.5,1.5\na,b\n-2,1e-3\n")
+    assert main(["predict", model, "--input", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == expected(ROWS[0])
+    assert "line 3 is 'a,b'" in err
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "."])
+def test_an_input_that_cannot_be_read(
+    name: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", model, "--input", str(tmp_path / name)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert " cannot be read: " in err
+
+
+@pytest.mark.parametrize(
+    "content", [b"0.5,\xff\n", b"0.5," + b"1" * 200_000 + b"\n"], ids=["not UTF-8", "a long field"]
+)
+def test_an_input_that_is_no_csv(
+    content: bytes, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(content)
+    assert main(["predict", model, "--input", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_file_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "x.npz", w=np.zeros(3))
+    for name, says in (
+        ("x.npz", "is not a fleet's model: it holds w"),
+        ("y.npz", "does not exist"),
+    ):
+        assert main(["predict", str(tmp_path / name)]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert says in err

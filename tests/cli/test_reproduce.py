@@ -1,0 +1,216 @@
+"""`paofed reproduce` as a user meets it: what it leaves, what it prints, how it stops."""
+
+import csv
+import io
+import os
+import shlex
+from contextlib import redirect_stdout
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from paofed.cli import main
+from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.result import Result
+from paofed.world.scenario import Scenario
+from tests.natures import small_scenario
+
+SETTINGS = ("setting-1", "setting-2", "ideal")
+_LAWS: dict[str, dict[str, Any]] = {
+    "setting-1": {},
+    "setting-2": {"delay": {"kind": "stepped", "base": 0.5, "step": 3}},
+    "ideal": {
+        "availability": {"kind": "bernoulli", "probabilities": (1.0,)},
+        "delay": {"kind": "none"},
+    },
+}
+
+
+def small(name: str) -> Scenario:
+    """A setting of the study with fewer clients and ticks, but models of the paper's size."""
+    return small_scenario(name=name, features=200, **_LAWS[name])
+
+
+def reproduce(folder: Path, *options: str) -> int:
+    """Run the whole study on the small settings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scenario, "load", small)
+        return main(["reproduce", *options, "--out", str(folder)])
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Left(NamedTuple):
+    folder: Path
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("reproduce") / "new" / "out"
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert reproduce(folder, "--quick", "--runs", "2", "--seed", "3") == 0
+    return Left(folder, printed.getvalue())
+
+
+def test_it_prints_the_settings_and_the_verdicts(left: Left) -> None:
+    lines = left.printed.splitlines()
+    for name in ("setting-1", "setting-2"):
+        assert any(line.startswith(f"{name}, 2 runs") for line in lines)
+    for claim in read_csv(left.folder / "claims.csv"):
+        (line,) = (line for line in lines if line.split()[:1] == [claim["claim"]])
+        assert line.endswith(f"  {claim['verdict']}")
+    assert str(left.folder / "report.html") in lines[-1]
+
+
+def test_what_it_prints_of_a_claim_is_what_it_writes(left: Left) -> None:
+    for claim in read_csv(left.folder / "claims.csv"):
+        (line,) = (x for x in left.printed.splitlines() if x.split()[:1] == [claim["claim"]])
+        low, high = (float(claim[column]) for column in ("low", "high"))
+        assert line.split()[1:4] == [f"{float(claim['mean']):.2f}", f"[{low:.2f},", f"{high:.2f}]"]
+
+
+def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
+    kinds: dict[str, set[str]] = {}
+    for path in left.folder.iterdir():
+        kinds.setdefault(path.suffix, set()).add(path.stem)
+    assert kinds.pop(".html") == {"report"}
+    assert kinds.pop(".npz") == set(SETTINGS)
+    assert kinds.pop(".svg") == kinds.pop(".png")
+    tables = {"finals", "claims", "grid", "exchanges", "best-steps", "theory", "step-sizes"}
+    assert kinds.pop(".csv") == tables | {f"curves-{name}" for name in SETTINGS}
+    assert not kinds
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_results_are_those_of_the_settings(left: Left, name: str) -> None:
+    result = Result.load(left.folder / f"{name}.npz")
+    assert result.runs == 2
+    assert result.provenance["seed"] == 3
+    assert Scenario.model_validate(result.provenance["scenario"]) == small(name)
+
+
+def test_the_figures_of_the_page_are_there_as_files(left: Left) -> None:
+    page = (left.folder / "report.html").read_text()
+    shown = [_labels(part.partition("</svg>")[0]) for part in page.split("<svg")[1:]]
+    files = sorted(left.folder.glob("*.svg"))
+    assert len(files) >= 6
+    assert sorted(shown) == sorted(_labels(x.read_text().partition("<svg")[2]) for x in files)
+    assert all(len(labels) > 5 for labels in shown)
+    for path in files:
+        pixels = matplotlib.image.imread(path.with_suffix(".png"))
+        assert pixels.shape[0] > 300
+        assert len(np.unique(pixels[..., 0])) > 10
+
+
+def _labels(drawing: str) -> list[str]:
+    """The words in a drawing, given from after its `<svg`; it must be well-formed."""
+    tree = ElementTree.fromstring(f"<svg{drawing.partition('</svg>')[0]}</svg>")  # noqa: S314 (ours)
+    return ["".join(x.itertext()).strip() for x in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_command_on_the_page_gives_the_same_files_again(
+    left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (left.folder / "report.html").read_text()
+    command = unescape(page[page.rindex("paofed reproduce ") :].partition("<")[0])
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # on a machine of another size
+    assert reproduce(tmp_path, *shlex.split(command)[2:]) == 0
+    for path in left.folder.iterdir():
+        if path.suffix in (".csv", ".svg", ".html"):
+            assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_another_seed_gives_other_numbers(tmp_path: Path, left: Left) -> None:
+    result = Result.load(left.folder / "ideal.npz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("paofed.report.experiment.simulate", _Interrupted(at=4))
+        assert reproduce(tmp_path, "--quick", "--runs", "2", "--seed", "4") == 130
+    assert not (Result.load(tmp_path / "ideal.npz").mse == result.mse).any()
+
+
+class _Interrupted:
+    """Simulates until a stage in which Ctrl-C is pressed, before or after its first run."""
+
+    def __init__(self, at: int, *, kept: int = 0) -> None:
+        self._left, self._kept = at, kept
+
+    def __call__(self, *args: Any, runs: int, **options: Any) -> Result:
+        self._left -= 1
+        if self._left:
+            return simulate(*args, runs=runs, **options)
+        if not self._kept:
+            raise KeyboardInterrupt
+        return simulate(*args, runs=self._kept, **options)
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+@pytest.mark.parametrize("stage", [1, 2, 3, 5])
+def test_an_interrupt_keeps_the_finished_settings(
+    stage: int,
+    kept: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("paofed.report.experiment.simulate", _Interrupted(at=stage, kept=kept))
+    assert reproduce(tmp_path / "out", "--quick", "--runs", "2") == 130
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "interrupted" in err.splitlines()[-1]
+    assert "Traceback" not in err
+    finished = SETTINGS[: stage - 1]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{x}.npz" for x in finished}
+    for name in finished:
+        assert Result.load(tmp_path / "out" / f"{name}.npz").runs == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--runs", "1"], "runs is 1"),
+        (["--runs", "0"], "runs is 0"),
+        (["--runs", "-3"], "runs is -3"),
+        (["--runs", "two"], "'two'"),
+        (["--seed", "-1"], "seed -1"),
+        (["--seed", str(2**64)], "out of range"),
+        (["--quik"], "did you mean --quick?"),
+    ],
+)
+def test_bad_input_writes_nothing(
+    options: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _refused(tmp_path / "out", options, text, capsys)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_in_the_way_is_left_alone(
+    below: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").write_text("mine")
+    _refused(tmp_path / "out" / below, ["--quick"], "cannot be made a directory", capsys)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def _refused(
+    folder: Path, options: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = reproduce(folder, *options)
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("paofed reproduce: error: ")
+    assert err.count("\n") == 1
+    assert text in err

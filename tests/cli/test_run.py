@@ -1,0 +1,196 @@
+"""`paofed run`, `result`, `scenario`, `trace`, `reproduce` and `bench` as a user meets them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.bench import speed
+from paofed.cli import main
+from paofed.simulate.result import Result
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+from tests.natures import small_scenario as scenario
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    path = tmp_path / "small.toml"
+    path.write_text(scenario().to_toml())
+    return str(path)
+
+
+def test_a_table_for_people(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", small, "--runs", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "setting-1, 2 runs" in out
+    lines = out.splitlines()
+    header = next(line for line in lines if line.startswith("algorithm"))
+    assert "error (dB)" in header
+    assert "bytes up" in header
+    for name in ("online-fedsgd", "online-fed:subset=0.2", "pso-fed:subset=0.2", "pao-fed-u2"):
+        assert any(line.startswith(name) for line in lines)
+
+
+def test_json_for_programs_and_files_for_later(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, table, figure = (tmp_path / name for name in ("r.npz", "r.csv", "r.png"))
+    arguments = ["run", small, "--runs", "3", "--seed", "4", "--every", "50", "--json"]
+    arguments += ["--algorithm", "pao-fed-u1", "pao-fed-u1:shared=8,step_size=0.2"]
+    arguments += ["--out", str(out), "--csv", str(table), "--figure", str(figure)]
+    assert main(arguments) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["runs"] == 3
+    names = [line["algorithm"] for line in printed["algorithms"]]
+    assert names == ["pao-fed-u1", "pao-fed-u1:shared=8,step_size=0.2"]
+    result = Result.load(out)
+    assert result.ticks.tolist() == [49, 99, 149]
+    assert result.provenance["algorithms"][1]["step_size"] == 0.2
+    assert len(table.read_text().splitlines()) == 1 + 2 * 3
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+    assert main(["result", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == printed
+
+
+def test_one_run_is_json_too(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", small, "--algorithm", "pao-fed-u1", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)["algorithms"][0]
+    assert line["standard_error"] is None
+
+
+def test_divergence_is_a_word_and_not_the_end(
+    small: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["run", small, "--algorithm", "pao-fed-u1", "online-fedsgd:step_size=90"]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert "online-fedsgd:step_size=90 diverged in 1 of 1 runs, first at tick" in err
+    assert "diverged" in out
+    assert "pao-fed-u1 " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["setting-3"], "did you mean 'setting-"),
+        (["setting-1", "--algorithm", "pao-fed-u1:shard=4"], "unknown option 'shard'"),
+        (["setting-1", "--algorithm", "pao-fed-u1:shared"], "'shared' has no value"),
+        (["setting-1", "--algorithm", "pao-fed-u1:shared=x"], "shared is 'x'"),
+        (["setting-1", "--algorithm", "pao:shared=4"], "unknown algorithm 'pao'"),
+        (["setting-1", "--algorithm", "online-fed"], "needs 'subset'"),
+        (["setting-1", "--runs", "0"], "runs is 0"),
+        (["setting-1", "--seed", "-1"], "seed -1"),
+        (["setting-1", "--out", "no/such/place.npz"], "is not a directory"),
+        (["setting-1", "--workers", "0"], "workers is 0"),
+        (["setting-1", "--run", "3"], "did you mean --runs?"),
+        (["setting-1", "--figure", "curves.xyz"], "expected one that ends in .png, .svg, .pdf"),
+        (["setting-1", "--algorithm", "pao-fed-u1:staleness=abc"], "staleness base is 'abc'"),
+        (["setting-1", "--algorithm", "pao-fed-u1:divisor=3"], "unknown divisor '3'"),
+        (["setting-1", "--algorithm", "pso-fed:subset=2,coordinated=no"], "coordinated is 'no'"),
+    ],
+)
+def test_bad_input(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(["run", *arguments])
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("paofed run: error: ")
+    assert err.count("\n") == 1
+    assert text in err
+
+
+def test_scenario_show_and_check(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "show", "setting-2"]) == 0
+    shown = capsys.readouterr().out
+    assert Scenario.parse(shown, "shown") == Scenario.load("setting-2")
+    assert main(["scenario", "show", "ideal", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["delay"] == {"kind": "none"}
+    assert main(["scenario", "check", small]) == 0
+    assert "is valid: 12 clients, 150 ticks" in capsys.readouterr().out
+    Path(small).write_text("clients = 3\n")
+    assert main(["scenario", "check", small]) == 2
+    assert "is missing" in capsys.readouterr().err
+
+
+def test_a_trace_and_its_replay(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.npz"
+    assert main(["trace", small, "--seed", "3", "--world", "1", "--out", str(path)]) == 0
+    assert "150 ticks of 12 clients" in capsys.readouterr().out
+    assert Trace.load(path).clients == 12
+    errors = []
+    for engine in ("reference", "fast"):
+        out = tmp_path / f"{engine}.npz"
+        arguments = ["replay", str(path), "--algorithm", "pao-fed-c2", "--engine", engine]
+        assert main([*arguments, "--out", str(out)]) == 0
+        with np.load(out) as file:
+            errors.append(file["mse"])
+    np.testing.assert_allclose(errors[0], errors[1], rtol=0, atol=1e-9)
+
+
+def test_bad_input_of_other_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    out = str(tmp_path / "t.npz")
+    for arguments, text in (
+        (["trace", "setting-1", "--world", "-1", "--out", out], "index -1 is out of range"),
+        (["trace", "setting-1", "--run", "4294967296", "--out", out], "index 4294967296 is out"),
+        (["reproduce", "--out", str(tmp_path / "file")], "cannot be made a directory"),
+        (["reproduce", "--runs", "0", "--out", str(tmp_path)], "runs is 0"),
+        (["result", str(tmp_path / "file")], "truncated, damaged, or something else"),
+    ):
+        assert main(arguments) == 2
+        stdout, stderr = capsys.readouterr()
+        assert text in stderr
+        assert (stdout, stderr.count("\n")) == ("", 1)
+    assert not Path(out).exists()
+
+
+def test_bench_prints_ratios(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    timings = [
+        speed.Timing("vectorised NumPy", 2000.0, ""),
+        speed.Timing("fast, 1 thread", 80.0, ""),
+        speed.Timing("inner loop in C, 1 thread", 40.0, ""),
+    ]
+    monkeypatch.setattr("paofed.cli.bench.side_by_side", lambda _: timings)
+    sizes = [speed.Size(256, 200, 1, 80.0, 245.0)]
+    monkeypatch.setattr("paofed.cli.bench.scaling", lambda _: iter(sizes))
+    assert main(["bench", "--scaling"]) == 0
+    fast_line = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("fast"))
+    assert fast_line.split()[-3:] == ["80", "25", "2"]
+    assert main(["bench", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["engines"][0]["nanoseconds"] == 2000.0
+
+
+def test_outputs_need_names_of_their_own(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = Path(small).read_text()
+    same = str(Path(small).with_name("same.npz"))
+    for arguments in (["--csv", small], ["--out", same, "--csv", same]):
+        assert main(["run", small, *arguments]) == 2
+        assert "is given twice: every file needs a name of its own" in capsys.readouterr().err
+    assert Path(small).read_text() == before
+    assert not Path(same).exists()
+
+
+def test_a_disk_that_is_full_is_one_line() -> None:
+    command = [sys.executable, "-m", "paofed", "scenario", "show", "setting-1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stderr) == (
+        2,
+        "paofed scenario: error: No space left on device\n",
+    )
+
+
+def test_a_place_that_takes_no_files(capsys: pytest.CaptureFixture[str], small: str) -> None:
+    assert main(["run", small, "--csv", "/proc/x.csv"]) == 2
+    assert "/proc/x.csv cannot be written" in capsys.readouterr().err
