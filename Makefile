@@ -5,10 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: reproduce test check format clean
+.PHONY: reproduce bench test check format clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
+
+bench: $(VENV)/.runtime
+	$(BIN)/paofed bench --scaling
 
 test: check
 	$(BIN)/pytest --cov --cov-report=
@@ -30,11 +33,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) --editable .
+	$(PIP_INSTALL) --editable '.[sim]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP_INSTALL) --editable '.[dev]'
+	$(PIP_INSTALL) --editable '.[sim,dev]'
 	touch $@
 
 clean:

@@ -1,0 +1,354 @@
+"""The documents do not lie: what they show happens, what they name exists, what exists is named.
+
+A document is followed from top to bottom in one empty folder, as a reader would:
+
+- a block with a file name after its language (```toml fleet.toml) is that file;
+- ```python blocks run in one namespace, and a ```text block after one is what it printed;
+- in ```console blocks, lines that begin with `$ paofed` run, and the lines below are their output.
+
+Shown output must agree with the real one in all but standalone numbers. Commands run with at most
+two runs; those that take long are parsed only.
+"""
+
+import io
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from inspect import signature
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import pytest
+
+import paofed
+from paofed import Outcome, Result, Scenario, Trace, realize, run
+from paofed.checks import CHECKS
+from paofed.cli import VERBS, main, parser_of
+from paofed.world.availability import Availability
+from paofed.world.delays import Delay
+from paofed.world.scenario import PRESETS
+from paofed.world.streams import Synthetic
+from paofed.world.value import Value
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+SCENARIOS = DOCUMENTS["docs/scenarios.md"]
+COMMANDS = DOCUMENTS["docs/command-line.md"]
+PYTHON = DOCUMENTS["docs/python.md"]
+SLOW = ("bench", "chaos", "reproduce")
+MOST_RUNS = 2
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the file it is (or ""), its text and where it begins."""
+
+    kind: str
+    file: str
+    text: str
+    line: int
+
+
+def blocks(document: str) -> Iterator[Block]:
+    text = DOCUMENTS[document]
+    for found in re.finditer(r"^```(\w+) ?(\S*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield Block(found[1], found[2], found[3], text.count("\n", 0, found.start(3)))
+
+
+def section(text: str, heading: str) -> str:
+    """What stands below a heading, up to the next one of its rank or above."""
+    rank = heading.partition(" ")[0]
+    _, found, rest = f"\n{text}".partition(f"\n{heading}\n")
+    assert found, f"no heading {heading!r}"
+    return re.split(rf"^#{{1,{len(rank)}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Tables by the word in backticks that each row begins with: the cells after it."""
+    lines = [re.split(r"(?<!\\)\|", line) for line in text.splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line[1:-1]] for line in lines]
+    return {first.strip("`"): rest for first, *rest in cells}
+
+
+# What is shown happens.
+
+
+def ignoring_numbers(text: str) -> list[str]:
+    number = r"(?<![^\s(])[-+]?\d[\d,.]*(?:e-?\d+)?(?![^\s),;:}])"
+    return [" ".join(re.sub(number, "#", line).split()) for line in text.splitlines()]
+
+
+def require_shown(shown: str, real: str, where: str) -> None:
+    """Every line shown is there, in this order; what is not shown does not matter."""
+    lines = iter(ignoring_numbers(real))
+    for line in ignoring_numbers(shown):
+        assert line in lines, f"{where} shows {line!r}, which is not (or no longer) in:\n{real}"
+
+
+def commands(block: Block) -> Iterator[tuple[str, str]]:
+    """Pairs of a command and the output shown below it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def carry_out(command: str, shown: str) -> str:
+    """Run one command with few runs, in this process; return all it printed."""
+    words = shlex.split(command)
+    words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+    if "--runs" in words:
+        count = words.index("--runs") + 1
+        words[count] = str(min(MOST_RUNS, int(words[count])))
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main(words[1:])
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+    assert code == (2 if " error: " in shown else 0), f"{command}: {err.getvalue()}"
+    if target is not None:
+        Path(target).write_text(out.getvalue(), encoding="utf-8")
+    return err.getvalue() + out.getvalue()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_is_shown_happens(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": document}
+    printed = ""
+    for block in blocks(document):
+        where = f"{document}:{block.line}"
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        elif block.kind == "python":
+            # Blank lines before it: a traceback then names the line in the document.
+            code = compile("\n" * block.line + block.text, ROOT / document, "exec")
+            with redirect_stdout(io.StringIO()) as out:
+                exec(code, namespace)  # noqa: S102 (our own documents)
+            printed = out.getvalue()
+        elif block.kind == "text" and printed:
+            require_shown(block.text, printed, where)
+            printed = ""
+        elif block.kind == "console":
+            for command, shown in commands(block):
+                if command.startswith("paofed ") and command.split()[1] not in SLOW:
+                    require_shown(shown, carry_out(command, shown), where)
+
+
+@pytest.mark.parametrize(
+    ("shown", "agrees"),
+    [
+        ("name   dB\nu1  -7.65\n", True),
+        ("name   dB\n", True),
+        ("name   error\n", False),
+        ("u1 -7.65\nname dB\n", False),
+        ("u2  -7.65\n", False),
+    ],
+)
+def test_a_lie_is_found(shown: str, agrees: bool) -> None:
+    real = "name dB\nu1 -9.15\n"
+    if agrees:
+        require_shown(shown, real, "here")
+    else:
+        with pytest.raises(AssertionError, match="here shows"):
+            require_shown(shown, real, "here")
+
+
+# Commands and files.
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_console_commands_parse(document: str) -> None:
+    for block in blocks(document):
+        for command, shown in commands(block) if block.kind == "console" else ():
+            if command.startswith("paofed ") and " error: " not in shown:
+                verb, *rest = shlex.split(command.partition(" > ")[0])[1:]
+                parser_of(verb).parse_known_only(rest)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_commands_in_running_text_exist(document: str) -> None:
+    prose = re.sub(r"^```.*?^```$", "", DOCUMENTS[document], flags=re.MULTILINE | re.DOTALL)
+    for command in re.findall(r"`paofed ([^`]+)`", prose):
+        verb, *rest = command.split()
+        if verb not in ("VERB", "--help", "--version"):
+            assert verb in VERBS, command
+            options = re.findall(r"--[\w-]+", " ".join(rest))
+            assert set(options) <= set(parser_of(verb)._option_string_actions), command
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_make_knows_its_targets(document: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z]+):", makefile, re.MULTILINE)
+    named = re.findall(r"^\$ make (\w+)$|`make (\w+)`", DOCUMENTS[document], re.MULTILINE)
+    assert {a or b for a, b in named} <= set(targets)
+
+
+def test_every_verb_has_a_section() -> None:
+    headings = re.findall(r"^## (.*)$", COMMANDS, re.MULTILINE)
+    assert headings == ["Common to all verbs", *VERBS, "Files"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_is_documented(verb: str) -> None:
+    text = section(COMMANDS, f"## {verb}")
+    common = section(COMMANDS, "## Common to all verbs")
+    documented = set(re.findall(r"^\| `(--[\w-]+)", text, re.MULTILINE))
+    documented |= set(re.findall(r"`(--?h\w*)`", common))
+    assert documented == set(parser_of(verb)._option_string_actions)
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Scenario:
+    """The example of docs/scenarios.md."""
+    (text,) = (block.text for block in blocks("docs/scenarios.md") if block.file == "fleet.toml")
+    return Scenario.parse(text, "fleet.toml")
+
+
+def test_the_arrays_of_a_result(tiny: Scenario, tmp_path: Path) -> None:
+    result = run(tiny, ["pao-fed-u1"], runs=1)
+    result.save(tmp_path / "result.npz")
+    documented = rows(section(COMMANDS, "### A result"))
+    with np.load(tmp_path / "result.npz") as file:
+        assert {name: file[name].ndim for name in file.files} == dimensions(documented)
+        about = json.loads(str(file["provenance"]))
+    assert set(about) == set(re.findall(r"`(\w+)`", documented["provenance"][-1]))
+
+
+def test_the_arrays_of_an_outcome(tiny: Scenario, tmp_path: Path) -> None:
+    trace = realize(tiny)
+    trace.save(tmp_path / "trace.npz")
+    words = f"replay {tmp_path}/trace.npz --algorithm pao-fed-u1 --out {tmp_path}/outcome.npz"
+    with redirect_stdout(io.StringIO()):
+        assert main(words.split()) == 0
+    documented = rows(section(COMMANDS, "### An outcome"))
+    with np.load(tmp_path / "outcome.npz") as file:
+        assert {name: file[name].ndim for name in file.files} == dimensions(documented)
+        about = json.loads(str(file["provenance"]))
+    assert set(about) == set(re.findall(r"`(\w+)`", documented["provenance"][-1]))
+
+
+def dimensions(documented: dict[str, list[str]]) -> dict[str, int]:
+    return {name: len(re.findall(r"\w+", cells[0])) for name, cells in documented.items()}
+
+
+def test_the_columns_of_a_csv(tiny: Scenario, tmp_path: Path) -> None:
+    run(tiny, ["pao-fed-u1"], runs=1).to_csv(tmp_path / "curves.csv")
+    header, *_ = (tmp_path / "curves.csv").read_text(encoding="utf-8").splitlines()
+    assert header.split(",") == list(rows(section(COMMANDS, "### A CSV of curves")))
+
+
+# Scenarios.
+
+
+def test_every_key_of_a_scenario() -> None:
+    assert list(rows(section(SCENARIOS, "## The keys"))) == list(Scenario.model_fields)
+    assert all(f"`{preset}`" in SCENARIOS for preset in PRESETS)
+
+
+def test_every_key_of_a_stream_and_its_default() -> None:
+    documented = rows(section(SCENARIOS, "## The stream of samples"))
+    assert list(documented) == list(Synthetic.model_fields)
+    for name, field in Synthetic.model_fields.items():
+        default = "" if field.is_required() else f"`{json.dumps(field.default)}`"
+        assert documented[name][-1] == default
+
+
+def laws(union: object) -> list[type[Value]]:
+    return list(get_args(get_args(union)[0]))
+
+
+@pytest.mark.parametrize(
+    ("heading", "law"),
+    [
+        *(("Availability", law) for law in laws(Availability)),
+        *(("Delay", law) for law in laws(Delay)),
+    ],
+)
+def test_every_law_and_its_keys(heading: str, law: type[Value]) -> None:
+    text = section(SCENARIOS, f"## {heading}")
+    kind = law.model_fields["kind"].default
+    titles = re.findall(rf"^### `{kind}`.*$", text, re.MULTILINE)
+    assert len(titles) == 1
+    documented = rows(section(text, titles[0]))
+    assert ["kind", *documented] == list(law.model_fields)
+    assert f'[{heading.lower()}]\nkind = "{kind}"' in SCENARIOS
+
+
+def test_every_toml_block_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fragment takes the place of its table in a preset."""
+    monkeypatch.chdir(tmp_path)
+    base = Scenario.load("setting-1").model_dump()
+    for block in blocks("docs/scenarios.md"):
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        if block.kind == "toml" and block.file != "bad.toml":
+            Scenario.model_validate({**base, **tomllib.loads(block.text)})
+
+
+# Names and links.
+
+
+def test_every_public_name() -> None:
+    headings = re.findall(r"^## `(\w+)`", PYTHON, re.MULTILINE)
+    assert sorted(headings) == sorted(paofed.__all__)
+
+
+@pytest.mark.parametrize("name", ["algorithm", "check_algorithm", "realize", "replay", "run"])
+def test_every_parameter(name: str) -> None:
+    (title,) = re.findall(rf"^## `{name}`.*$", PYTHON, re.MULTILINE)
+    named = re.findall(r"\w+", section(PYTHON, title))
+    assert set(signature(getattr(paofed, name)).parameters) <= {"method", *named}
+
+
+def test_the_defaults_of_run() -> None:
+    keywords = {k: v for k, v in signature(run).parameters.items() if v.kind is v.KEYWORD_ONLY}
+    documented = rows(section(PYTHON, "## `run`"))
+    assert {k: f"`{v.default!r}`" for k, v in keywords.items()} == {
+        key: cells[-1] for key, cells in documented.items()
+    }
+
+
+def test_every_check_of_the_contract() -> None:
+    table = section(DOCUMENTS["docs/add-an-algorithm.md"], "## The contract")
+    listed = re.findall(r"^\| (.*?) \|", table, re.MULTILINE)
+    assert listed == ["check", *CHECKS]
+
+
+@pytest.mark.parametrize("kind", [Result, Outcome, Trace])
+def test_every_method_of_what_people_hold(kind: type) -> None:
+    text = PYTHON + DOCUMENTS["docs/notation.md"]
+    public = [name for name in vars(kind) if not name.startswith("_")]
+    assert [name for name in public if not re.search(rf"\b{name}\b", text)] == []
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of the headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_somewhere(document: str) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", DOCUMENTS[document]):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = ((ROOT / document).parent / path).resolve() if path else ROOT / document
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_the_readme_leads_to_every_document() -> None:
+    for document in DOCUMENTS:
+        assert document == "README.md" or f"]({document})" in DOCUMENTS["README.md"]

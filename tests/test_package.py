@@ -1,0 +1,52 @@
+"""The public surface, and what it costs to import."""
+
+import subprocess
+import sys
+
+import pytest
+
+import paofed
+
+
+@pytest.mark.parametrize("name", paofed.__all__)
+def test_public_names_exist(name: str) -> None:
+    assert getattr(paofed, name) is not None
+    assert name in dir(paofed)
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
+        paofed.frobnicate  # noqa: B018
+
+
+def test_a_missing_package_is_one_sentence_in_python_too() -> None:
+    code = "import sys; sys.modules['pydantic'] = None; import paofed; paofed.Scenario"
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "paofed.Scenario needs pydantic, which is not installed: pip" in done.stderr
+
+
+def test_a_device_s_part_needs_numpy_alone() -> None:
+    """Algorithms and rules must import without the simulator's packages."""
+    code = (
+        "import sys, paofed.algorithms, paofed.core.features, paofed.simulate.reference\n"
+        "heavy = {'numba', 'pydantic', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own program)
+
+
+def test_a_missing_extra_is_one_sentence() -> None:
+    code = (
+        "import sys; sys.modules['pydantic'] = None\n"
+        "from paofed.cli import main; sys.exit(main(['run', 'setting-1']))"
+    )
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "paofed run: error: paofed run needs pydantic, which is not installed: "
+        "pip install 'paofed[sim]'\n"
+    )
