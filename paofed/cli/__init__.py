@@ -35,6 +35,8 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and leave with 2."""
+        if message.endswith("required: SCENARIO"):
+            message += " (it stands first: --algorithm takes all the words after it)"
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         raise SystemExit(_BAD_INPUT)
 

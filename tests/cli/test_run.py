@@ -78,6 +78,7 @@ def test_divergence_is_a_word_and_not_the_end(
     ("arguments", "text"),
     [
         (["setting-3"], "did you mean 'setting-"),
+        (["--algorithm", "pao-fed-u1", "setting-1"], "SCENARIO (it stands first: --algorithm"),
         (["setting-1", "--algorithm", "pao-fed-u1:shard=4"], "unknown option 'shard'"),
         (["setting-1", "--algorithm", "pao-fed-u1:shared"], "'shared' has no value"),
         (["setting-1", "--algorithm", "pao-fed-u1:shared=x"], "shared is 'x'"),

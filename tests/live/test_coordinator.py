@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.rules import Message, aggregate
@@ -172,7 +172,6 @@ def test_the_largest_value_is_still_a_model() -> None:
     assert len(records(coordinator, 0, update(20, LARGEST, -LARGEST))) == 1
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.integers(-3, 10))
 def test_arbitrary_bytes_change_nothing(data: bytes, device: int) -> None:
     coordinator = at(20)
@@ -363,7 +362,6 @@ def run(
     return lines
 
 
-@settings(deadline=None)
 @given(days(), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_within_a_tick_changes_no_bit(day: Day, random: Random) -> None:
     # Of two messages with the same stamp, the first counts: keep one.
@@ -379,7 +377,6 @@ def test_the_order_of_arrival_within_a_tick_changes_no_bit(day: Day, random: Ran
     assert one.digest() == two.digest()
 
 
-@settings(deadline=None)
 @given(days(), st.integers(13, 25))
 def test_recovering_from_the_journal_is_having_lived_it(day: Day, until: int) -> None:
     lived, recovered = server(), server()
@@ -397,7 +394,6 @@ def test_recovering_from_the_journal_is_having_lived_it(day: Day, until: int) ->
     assert recovered.digest() == lived.digest()
 
 
-@settings(deadline=None)
 @given(days(), st.integers(5, 14))
 def test_a_state_that_was_saved_goes_on_as_if_nothing_had_happened(day: Day, cut: int) -> None:
     lived, first = server(), server()

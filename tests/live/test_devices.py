@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.live.coordinator import TOLERANCE
@@ -19,7 +19,6 @@ events = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 6), st.lists(events, max_size=60))
 def test_the_bits_are_a_set_of_device_and_tick(
     max_age: int, history: list[tuple[str, int, int]]

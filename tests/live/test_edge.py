@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.rules import lms_step
@@ -360,7 +360,6 @@ def test_what_is_no_answer_is_ignored(payload: bytes) -> None:
     assert snapshot(edge) == before
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_no_bytes_bring_a_device_down(payload: bytes) -> None:
     edge = joined()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.features import draw_map
@@ -31,7 +31,6 @@ names = st.text(min_size=1, max_size=5)
 scalings = st.builds(Scaling, name=names, offset=st.floats(-1e6, 1e6), scale=st.floats(1e-6, 1e6))
 
 
-@settings(deadline=None)
 @given(
     st.builds(
         manifest,
@@ -265,7 +264,6 @@ anything = st.one_of(plain, st.lists(plain, max_size=2), st.dictionaries(keys, p
 others = sorted(set(json.loads(as_json())) - {"algorithm", "kernel_width"})
 
 
-@settings(deadline=None)
 @given(st.sampled_from(others), anything)
 def test_any_value_is_taken_or_refused_in_one_line(key: str, value: object) -> None:
     try:

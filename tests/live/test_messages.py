@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paofed.live.messages import (
@@ -115,7 +115,6 @@ messages = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(messages)
 def test_every_message_comes_back(message: Message) -> None:
     data = encode(message)
@@ -138,7 +137,6 @@ def mutated(draw: st.DrawFn) -> bytes:
 REASONS = ("length", "version", "kind", "tick", "not finite", "too large", "repeat")
 
 
-@settings(deadline=None)
 @given(st.one_of(st.binary(max_size=100), mutated()))
 @example(b"")
 def test_any_bytes_are_refused_or_are_the_message_that_is_read(data: bytes) -> None:
@@ -221,7 +219,6 @@ def test_no_message_has_more_repeats_than_a_device_keeps() -> None:
     assert reason(encode(Update(7, 9, VALUES, tuple(repeats)))) == "length"
 
 
-@settings(deadline=None)
 @given(st.integers(16, LAST_TICK - 16), st.integers(-16, 239))
 def test_the_age_byte_says_which_update_is_answered(tick: int, age: int) -> None:
     reply = Reply(7, tick, age_of(tick, tick - age), VALUES)

@@ -24,7 +24,7 @@ from tests.natures import small_scenario as scenario
 from tests.natures import small_trace
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),

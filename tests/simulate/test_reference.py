@@ -45,13 +45,13 @@ def assert_same_history(trace: Trace, case: Case, *, wire32: bool = False) -> No
     np.testing.assert_array_equal(outcome.server_model, state.server)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper_over_a_float32_wire(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case, wire32=True)
@@ -69,7 +69,7 @@ def test_every_row_in_every_exchange(name: str, exchange: Exchange, subset: floa
     assert_same_history(small_trace(1), case)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
 def test_equals_the_extended_matrices(case: Case, seed: int) -> None:
     """Eq. (12), corrected as docs/notation.md says, reproduces the engine's step."""
@@ -79,7 +79,7 @@ def test_equals_the_extended_matrices(case: Case, seed: int) -> None:
         np.testing.assert_allclose(state.server, expected[info.tick + 1], rtol=0, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
 def test_rows_of_the_extended_matrices_sum_to_one(case: Case, seed: int) -> None:
     """What the proof of Theorem I needs, and what "newest only" provides."""

@@ -125,7 +125,7 @@ def positive_fleets(draw: st.DrawFn) -> Fleet:
     return fleet_of(R, **draw(contacts(clients)))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     positive_fleets(),
     st.floats(0.05, 0.97),
@@ -153,7 +153,7 @@ def dominant_fleets(draw: st.DrawFn) -> Fleet:
     return fleet_of(R, **draw(contacts(clients)))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     dominant_fleets(),
     st.floats(0.3, 0.97),
@@ -173,7 +173,7 @@ def test_a_guaranteed_step_size_converges_whatever_is_shared(
     assert growth_of(text, fleet, share * guaranteed, ticks=400) < 1
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(dominant_fleets(), st.sampled_from(["online-fed", "pso-fed"]), st.floats(0.3, 0.9))
 def test_a_guaranteed_step_size_converges_whoever_is_picked(
     fleet: Fleet, name: str, subset: float

@@ -4,7 +4,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
@@ -109,7 +109,6 @@ def found_move(case: Case, weights: Weights) -> FloatArray:
     return weights.move(w, case.tick, pulls)
 
 
-@settings(deadline=None)
 @given(cases())
 def test_shares_of_a_class_move_the_server_as_its_rule_does_on_average(case: Case) -> None:
     weights = made(case, by_coverage=False)
@@ -117,7 +116,6 @@ def test_shares_of_a_class_move_the_server_as_its_rule_does_on_average(case: Cas
     np.testing.assert_allclose(found_move(case, weights), mean, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(cases())
 def test_shares_of_the_holders_move_the_server_as_its_rule_does_on_average(case: Case) -> None:
     weights = made(case, by_coverage=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.arrays import FloatArray
@@ -212,7 +212,6 @@ def test_what_is_recorded_changes_nothing_else(recorded: Scenario) -> None:
     assert_same_bits(realize(recorded, seed=9), drawn, ("has_data", "lottery", *SAMPLES))
 
 
-@settings(deadline=None)
 @given(
     ticks=st.integers(1, 80),
     portions=st.lists(st.floats(0, 1), min_size=1, max_size=3),

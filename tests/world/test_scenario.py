@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -213,7 +213,6 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     )
 
 
-@settings(deadline=None)
 @given(scenarios())
 def test_any_scenario_written_and_read_is_itself(scenario: Scenario) -> None:
     assert Scenario.parse(scenario.to_toml(), "again") == scenario
