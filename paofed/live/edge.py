@@ -5,6 +5,7 @@ confirmed travels again with a later contact. Its tick is that of the newest rep
 monotonic clock; before any reply, or when nobody answers for long, it says hello.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -56,16 +57,25 @@ class Edge:
     """One device's part in a fleet."""
 
     def __init__(
-        self, manifest: Manifest, device: int, *, patience: int = 1, lost_after: int | None = None
+        self,
+        manifest: Manifest,
+        device: int,
+        *,
+        patience: int = 1,
+        lost_after: int | None = None,
+        doubt: int = 256,
     ) -> None:
         """Begin without a model.
 
         `patience`: ticks to wait before an update is sent again. `lost_after`: unanswered contacts
-        after which it asks for the time anew (by default, more than can be late in time).
+        after which it asks for the time anew (by default, more than can be late in time). `doubt`:
+        ticks after which no message of an earlier life is still on its way.
         """
         self.manifest = manifest
         self.device = device
         self.patience = patience
+        self.doubt = doubt
+        self._doubt_ends = -math.inf  # by its own clock
         self.lost_after = manifest.max_age + _LOST_AFTER if lost_after is None else lost_after
         self.w: FloatArray = np.zeros(manifest.features)
         self.clock: Clock | None = None
@@ -137,8 +147,10 @@ class Edge:
         for update in repeated:
             update.left = now
         # A reply does not say which of several messages with this head it answers: it confirms
-        # what all of them carried.
-        ticks = frozenset(update.tick for update in (*repeated, head))
+        # what all of them carried. There may be one from before a restart, of which only the head
+        # is known.
+        doubtful = seconds < self._doubt_ends
+        ticks = frozenset(u.tick for u in ((head,) if doubtful else (*repeated, head)))
         head.carried = ticks if head.carried is None else head.carried & ticks
         repeats = tuple(Repeat(head.tick - update.tick, update.values) for update in repeated)
         return encode(Update(self.manifest.epoch, head.tick, head.values, repeats))
@@ -182,7 +194,8 @@ class Edge:
         if not self.joined:
             self.w = model.values.astype(np.float64)
             self.joined = True
-        if lost:  # the one occasion on which its time may go back
+        if lost:  # the one occasion on which its time may go back, and ticks be used again
+            self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
             self.clock = Clock(model.tick, seconds)
             self.stamped = min(self.stamped, model.tick)
             self._keep(u for u in self.unconfirmed if u.tick <= model.tick)

@@ -237,7 +237,8 @@ class _Rehearsal:
     # The devices
 
     def _edge(self, k: int) -> Edge:
-        return Edge(self.manifest, k, patience=1 + k % 2)
+        # No message is later than by two ticks beyond the age limit: see `_travel`.
+        return Edge(self.manifest, k, patience=1 + k % 2, doubt=self.manifest.max_age + 3)
 
     def _device(self, k: int) -> None:
         random = self.random

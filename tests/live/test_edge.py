@@ -38,8 +38,8 @@ def reply(tick: int, answers: int, values: Sequence[float] = (50.0, 60.0), epoch
 
 
 def joined(tick: int = 10, *, device: int = 1, **options: Any) -> Edge:
-    """A device that has heard the model at second 0."""
-    edge = Edge(options.pop("manifest", manifest()), device, **options)
+    """A device that has heard the model at second 0, and has no earlier life to doubt."""
+    edge = Edge(options.pop("manifest", manifest()), device, **{"doubt": 0, **options})
     assert edge.contact(0.0) == HELLO
     edge.receive(model(tick), 0.0)
     return edge
@@ -375,7 +375,7 @@ def test_a_state_that_was_saved_is_taken_up_all_but_the_clock() -> None:
         sent(edge, second)
     edge.receive(reply(13, 11), 3.0)
     edge.learn(np.array([1.0, 2.0]), 3.0)
-    back = Edge(manifest(), 1)
+    back = Edge(manifest(), 1, doubt=0)
     back.restore(edge.state())
     assert snapshot(back) == {**snapshot(edge), "clock": None}
     assert kept(back) == [12, 13]
@@ -393,7 +393,7 @@ def test_after_a_power_cut_nobody_knows_what_a_message_carried() -> None:
     edge = joined()
     for second in (1.0, 2.0):
         sent(edge, second)
-    back = Edge(manifest(), 1)
+    back = Edge(manifest(), 1, doubt=0)
     back.restore(edge.state())
     back.receive(model(12), 0.0)
     back.receive(reply(12, 12), 0.0)
@@ -451,3 +451,12 @@ def test_a_model_that_blew_up_is_given_up_for_the_fleets() -> None:
     assert edge.contact(1.0) == HELLO
     edge.receive(model(11), 1.0)
     assert edge.w.tolist() == WHOLE.tolist()
+
+
+def test_after_a_restart_a_reply_confirms_the_head_alone_for_a_while() -> None:
+    for doubt, confirmed in ((1, [11, 13]), (5, [13])):
+        edge = joined(doubt=doubt)
+        assert sent(edge, 1.0) == [11]
+        assert sent(edge, 3.0) == [13, 11]
+        edge.receive(reply(13, 13), 3.0)
+        assert kept(edge) == [tick for tick in (11, 13) if tick not in confirmed]
