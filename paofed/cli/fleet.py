@@ -8,8 +8,7 @@ repair   go on from what is intact, after damage; copy the folder first
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from paofed.errors import InputError
@@ -38,19 +37,10 @@ def run(args: Namespace) -> int:
             raise InputError(f"fleet {args.action} {verb} --{option}")
         if path is not None:
             require_writable(path)
-    with _open(args.folder) as store:
+    with closing(Store.open(args.folder)) as store:
         said, right = _ACTIONS[args.action](store, args)
     print(json.dumps(said) if args.json else said["text"])
     return 0 if right else 1
-
-
-@contextmanager
-def _open(folder: Path) -> Iterator[Store]:
-    store = Store.open(folder)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def _verify(store: Store, args: Namespace) -> tuple[dict[str, object], bool]:

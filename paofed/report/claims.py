@@ -203,26 +203,21 @@ I, II, IDEAL = "setting-1", "setting-2", "ideal"  # noqa: E741 (the paper's name
 _ROMAN = {I: "Setting I", II: "Setting II", IDEAL: "no delays, everyone available"}
 
 
-def _final(key: str, statement: str, winner: str, loser: str, scenario: str) -> Claim:
+def _compared(
+    key: str, statement: str, winner: str, loser: str, scenario: str, *, over_time: bool = False
+) -> Claim:
+    """A comparison of two algorithms: of their final errors, or of those over the whole run."""
+    compare, what = (
+        (better_over_time, "error over the whole run") if over_time else (better, "final error")
+    )
     return Claim(
-        f"{key}-{scenario}",
+        f"{key}{'-over-time' if over_time else ''}-{scenario}",
         statement,
-        f"{winner} against {loser}, {_ROMAN[scenario]}, final error",
-        better(winner, loser, scenario),
+        f"{winner} against {loser}, {_ROMAN[scenario]}, {what}",
+        compare(winner, loser, scenario),
         (scenario,),
         (winner, loser),
         on_grid=scenario != IDEAL,
-    )
-
-
-def _over_time(key: str, statement: str, winner: str, loser: str, scenario: str) -> Claim:
-    return Claim(
-        f"{key}-over-time-{scenario}",
-        statement,
-        f"{winner} against {loser}, {_ROMAN[scenario]}, error over the whole run",
-        better_over_time(winner, loser, scenario),
-        (scenario,),
-        (winner, loser),
     )
 
 
@@ -238,30 +233,30 @@ _SAVED = "Sharing 4 of 200 parameters cuts communication by 98 %."
 _TENFOLD = "The convergence of Online-FedSGD is reached with a tenth of its communication."
 
 CLAIMS: Sequence[Claim] = (
-    _final("local-c", _LOCAL, C1, C0, I),
-    _final("local-u", _LOCAL, U1, U0, I),
-    _final("uncoordinated", _UNCOORDINATED, U1, C1, I),
-    _final("uncoordinated", _UNCOORDINATED, U1, C1, II),
-    _final("coordinated", _COORDINATED, C1, U1, IDEAL),
-    _final("accurate-u1", _ACCURATE, U1, SGD, I),
-    _over_time("accurate-u1", _ACCURATE, U1, SGD, I),
-    _final("accurate-c2", _ACCURATE, C2, SGD, I),
-    _over_time("accurate-c2", _ACCURATE, C2, SGD, I),
-    _final("accurate-u1", _ACCURATE, U1, SGD, II),
-    _over_time("accurate-u1", _ACCURATE, U1, SGD, II),
-    _final("accurate-c2", _ACCURATE, C2, SGD, II),
-    _over_time("accurate-c2", _ACCURATE, C2, SGD, II),
-    *(_final(f"poor-{subset[18:]}", _POOR, U1, subset, I) for subset in SUBSETS),
+    _compared("local-c", _LOCAL, C1, C0, I),
+    _compared("local-u", _LOCAL, U1, U0, I),
+    _compared("uncoordinated", _UNCOORDINATED, U1, C1, I),
+    _compared("uncoordinated", _UNCOORDINATED, U1, C1, II),
+    _compared("coordinated", _COORDINATED, C1, U1, IDEAL),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, I),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, I, over_time=True),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, I),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, I, over_time=True),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, II),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, II, over_time=True),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, II),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, II, over_time=True),
+    *(_compared(f"poor-{subset[18:]}", _POOR, U1, subset, I) for subset in SUBSETS),
     *(Claim(f"poor-{subset[18:]}-equal-traffic", _POOR,
             f"{U1} against {subset}, Setting I, when both have sent as much as {U1} in all",
             better_at_equal_traffic(U1, subset, I), (I,), (U1, subset)) for subset in SUBSETS[1:]),
-    _final("fewer-4-32", _FEWER, U1, MANY, I),
-    _final("fewer-1-4", _FEWER, ONE, U1, I),
-    _final("fewer-4-32", _FEWER, U1, MANY, II),
-    _final("weight-c1", _WEIGHT, C2, C1, I),
-    _final("weight-u1", _WEIGHT, C2, U1, I),
-    _final("weight-c1", _WEIGHT, C2, C1, II),
-    _final("weight-u1", _WEIGHT, C2, U1, II),
+    _compared("fewer-4-32", _FEWER, U1, MANY, I),
+    _compared("fewer-1-4", _FEWER, ONE, U1, I),
+    _compared("fewer-4-32", _FEWER, U1, MANY, II),
+    _compared("weight-c1", _WEIGHT, C2, C1, I),
+    _compared("weight-u1", _WEIGHT, C2, U1, I),
+    _compared("weight-c1", _WEIGHT, C2, C1, II),
+    _compared("weight-u1", _WEIGHT, C2, U1, II),
     Claim("grows", _GROWS, "gain of pao-fed-c2 over pao-fed-u1, Setting II against Setting I",
           gain_grows(C2, U1, I, II), (I, II), (C2, U1)),
     Claim("saved", _SAVED, "coordinates of pao-fed-u1 against online-fedsgd, counted, Setting I",

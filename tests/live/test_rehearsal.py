@@ -26,7 +26,7 @@ from paofed.live.rehearsal import POINTS, rehearse
 from paofed.live.store import Store, load_state
 from tests.live.fleets import broken
 
-SEEDS = 150
+SEEDS = 300
 FEW = 40  # seeds within which a broken federation must be caught
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
