@@ -35,6 +35,7 @@ from paofed.live.messages import (
 
 TOLERANCE = 2  # ticks that a device's clock may be ahead
 REPORT_AFTER = 10  # refusals in a row
+MOST_PER_TICK = 32  # messages of one device that are looked at
 
 
 class Record(NamedTuple):
@@ -75,6 +76,8 @@ class Coordinator:
         self.w: FloatArray = np.zeros(manifest.features)
         self.devices = Devices(manifest.max_age + TOLERANCE + 1)
         self.counts: Counter[str] = Counter()
+        self.ages: Counter[int] = Counter()  # of accepted updates
+        self.removed: set[int] = set()
         self._pending: defaultdict[int, list[Record]] = defaultdict(list)
         self._awaiting: list[Send] = []  # replies whose updates are not on disk yet
         self._row = manifest.row
@@ -86,8 +89,12 @@ class Coordinator:
         if not self.devices.knows(device):
             self.counts["refused: unknown device"] += 1
             return []
+        if device in self.removed:
+            return self._refuse(device, "removed")
         if self.devices.quarantined[device]:
             return self._refuse(device, "quarantined")
+        if self.devices.hear(device) > MOST_PER_TICK:
+            return self._refuse(device, "flood")
         epoch = epoch_of(payload)
         if epoch is not None and epoch != self.manifest.epoch:
             self.counts["refused: epoch"] += 1
@@ -112,6 +119,7 @@ class Coordinator:
             self.w = row.aggregate(self.w, messages, arrived, row.staleness, row.divisor)
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
+            self.devices.heard[:] = 0
             self.tick = tick
 
     def committed(self) -> list[Send]:
@@ -126,6 +134,10 @@ class Coordinator:
     def quarantine(self, device: int, *, on: bool = True) -> None:
         """Refuse a device's messages from now on, or no longer."""
         self.devices.quarantined[device] = on
+
+    def remove(self, device: int) -> None:
+        """A device left the fleet for good; what it brought stays."""
+        self.removed.add(device)
 
     def recover(self, records: Iterable[Record]) -> None:
         """Take up the lines of the journal behind a snapshot, in the order they were written."""
@@ -151,6 +163,7 @@ class Coordinator:
             "pending": np.array([r[:3] for r in waiting], dtype=np.int64).reshape(-1, 3),
             "pending_values": np.stack(values),
             "counts": np.array(json.dumps(self.counts)),
+            "ages": np.array(json.dumps(self.ages)),
             **self.devices.arrays(),
         }
 
@@ -158,6 +171,8 @@ class Coordinator:
         """Take up a state that was saved."""
         self.tick, self.w = int(state.pop("tick")), state.pop("model")
         self.counts = Counter(json.loads(str(state.pop("counts"))))
+        ages = json.loads(str(state.pop("ages", "{}")))
+        self.ages = Counter({int(age): count for age, count in ages.items()})
         pending, values = state.pop("pending").tolist(), state.pop("pending_values")
         for (arrived, device, sent), part in zip(pending, values, strict=False):
             self._pending[arrived].append(Record(arrived, device, sent, part))
@@ -190,6 +205,7 @@ class Coordinator:
                 self._accept(record)
                 records.append(record)
                 self.counts["accepted"] += 1
+                self.ages[max(now - sent, 0)] += 1
         down = self._row.downlink(device, now, self.manifest.features)
         reply = Reply(self.manifest.epoch, now, age_of(now, newest), self.w[down].astype("<f4"))
         self._awaiting.append(Send(device, encode(reply)))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _COLUMNS = ("known", "quarantined", "last_seen", "greeted", "refused", "messages")
+_MANY = 2**16 - 1
 
 
 class Devices:
@@ -23,6 +24,7 @@ class Devices:
         self.refused: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)  # in a row
         self.messages: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)  # good ones
         self.accepted: NDArray[np.uint8] = np.zeros((window, 0), dtype=np.uint8)
+        self.heard: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)  # messages in this tick
 
     def __len__(self) -> int:
         return int(self.known.sum())
@@ -37,7 +39,7 @@ class Devices:
             # By half as much again, in whole bytes of the bit rows.
             more = max(device + 1, self.known.size * 3 // 2, 8) - self.known.size
             more += -(self.known.size + more) % 8
-            for name in _COLUMNS:
+            for name in (*_COLUMNS, "heard"):
                 column = getattr(self, name)
                 empty = -1 if name in ("last_seen", "greeted") else 0
                 setattr(self, name, np.append(column, np.full(more, empty, column.dtype)))
@@ -66,6 +68,11 @@ class Devices:
         self.refused[device] = 0
         self.messages[device] += 1
 
+    def hear(self, device: int) -> int:
+        """A message came, good or bad; count how many in this tick."""
+        self.heard[device] = min(int(self.heard[device]) + 1, _MANY)
+        return int(self.heard[device])
+
     def refuse(self, device: int) -> int:
         """A message was refused; count how many in a row."""
         self.refused[device] += 1
@@ -84,4 +91,5 @@ class Devices:
         devices = cls(len(arrays["accepted"]))
         for name, column in arrays.items():
             setattr(devices, name, column.copy())
+        devices.heard = np.zeros(devices.known.size, dtype=np.uint16)
         return devices

@@ -33,6 +33,7 @@ from paofed.live.messages import (
     encode,
 )
 
+_NONE: frozenset[int] = frozenset()
 _LOST_AFTER = 5  # contacts beyond the age limit, unanswered: the clock may be wrong
 
 
@@ -155,37 +156,42 @@ class Edge:
         repeats = tuple(Repeat(head.tick - update.tick, update.values) for update in repeated)
         return encode(Update(self.manifest.epoch, head.tick, head.values, repeats))
 
-    def receive(self, payload: bytes, seconds: float) -> None:
-        """A message arrived from the server; one that is none is ignored."""
+    def receive(self, payload: bytes, seconds: float) -> frozenset[int]:
+        """A message arrived from the server; one that is none is ignored.
+
+        Returns the ticks whose updates it confirms: they are on the server's disk.
+        """
         manifest = self.manifest
         try:
             message = decode(payload, shared=manifest.shared, features=manifest.features)
         except WireError:
-            return
+            return _NONE
         match message:
             case Reread(epoch):
                 self.outdated = self.outdated or epoch != manifest.epoch
             case Reply(epoch) if epoch == manifest.epoch:
-                self._reply(message, seconds)
+                return self._reply(message, seconds)
             case Model(epoch) if epoch == manifest.epoch:
                 self._model(message, seconds)
             case _:
                 pass
+        return _NONE
 
-    def _reply(self, reply: Reply, seconds: float) -> None:
+    def _reply(self, reply: Reply, seconds: float) -> frozenset[int]:
         """Confirm what the answered message carried; take the values, unless newer ones were."""
         self.unanswered = 0
         head = next((u for u in self.unconfirmed if u.tick == reply.answers), None)
-        if head is not None:
-            # What was too old when it arrived is not on disk; it is worthless, but not confirmed.
-            oldest = reply.tick - self.manifest.max_age
-            confirmed = {tick for tick in head.carried or () if tick >= oldest}
-            self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
+        carried = _NONE if head is None else head.carried or _NONE
+        # What was too old when it arrived is not on disk; it is worthless, but not confirmed.
+        safe = {tick for tick in carried if tick >= reply.tick - self.manifest.max_age}
+        confirmed = frozenset(u.tick for u in self.unconfirmed if u.tick in safe)
+        self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
         if reply.tick > self.merged:
             down = self._row.downlink(self.device, reply.tick, self._features)
             self.w = merge(self.w, down, reply.values.astype(np.float64))
             self.merged = reply.tick
         self._follow(reply.tick, seconds)
+        return confirmed
 
     def _model(self, model: Model, seconds: float) -> None:
         """The answer to a hello: the time; the model too, for a device that has none yet."""

@@ -25,6 +25,7 @@ class Host:
         sync: Sync = lambda _: None,
     ) -> None:
         """Recover what the store holds; a snapshot is taken every so many ticks."""
+        self._version = store.version()
         self.coordinator = store.recover()
         self._snapshotted = store.snapshot_tick()
         self._store = store
@@ -39,6 +40,13 @@ class Host:
         device = self._store.add(label)
         self.coordinator.add(device)
         return device
+
+    def refresh(self) -> None:
+        """Learn what people have changed in the store meanwhile: who is in the fleet."""
+        version = self._store.version()
+        if version != self._version:
+            self._store.introduce(self.coordinator)
+            self._version = version
 
     def receive(self, device: int, payload: bytes) -> None:
         """Take a message; what it brings is on disk only after `flush`."""
@@ -67,5 +75,9 @@ class Host:
         self.coordinator.close(max(tick, self.coordinator.tick))
         self._sync("after close")
         if self.coordinator.tick - self._snapshotted >= self._every:
-            self._store.snapshot(self.coordinator, self._sync)
-            self._snapshotted = self.coordinator.tick
+            self.snapshot()
+
+    def snapshot(self) -> None:
+        """Write the state, so that a restart need not go through the journal."""
+        self._store.snapshot(self.coordinator, self._sync)
+        self._snapshotted = self.coordinator.tick

@@ -16,8 +16,9 @@ from paofed.live.coordinator import TOLERANCE, Send
 from paofed.live.edge import Clock, Edge
 from paofed.live.host import Host
 from paofed.live.manifest import SERVED, Manifest, Scaling
-from paofed.live.messages import LARGEST, MOST_REPEATS, REPLY, Hello, Reply, Update, decode, encode
-from paofed.live.store import Store, load_state, save_state
+from paofed.live.messages import LARGEST, MOST_REPEATS, Hello, Reply, Update, decode, encode
+from paofed.live.state import load_state, save_state
+from paofed.live.store import Store
 
 NETWORK = ("drop", "duplicate", "delay", "reorder", "partition")
 CRASHES = (
@@ -227,12 +228,8 @@ class _Rehearsal:
     def _answer(self) -> None:
         """Deliver what is due to the devices; what they then believe safe must be so."""
         for _, _, _, k, payload in _due(self.to_devices, self.now):
-            edge = self.edges[k]
-            before = {u.tick for u in edge.unconfirmed}
-            edge.receive(payload, self._clock())
-            if payload[0] & 15 == REPLY:
-                for tick in before - {u.tick for u in edge.unconfirmed}:
-                    self.auditor.confirm(k, tick)
+            for tick in self.edges[k].receive(payload, self._clock()):
+                self.auditor.confirm(k, tick)
 
     # The devices
 

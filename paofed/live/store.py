@@ -18,10 +18,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.errors import InputError
-from paofed.files import load_arrays, make_folder, save_arrays
+from paofed.errors import InputError, unknown
+from paofed.files import make_folder
 from paofed.live.coordinator import Coordinator, Record
-from paofed.live.edge import Edge
 from paofed.live.manifest import Manifest
 
 FILE = "fleet.sqlite"
@@ -41,11 +40,32 @@ MIGRATIONS: Sequence[str] = (
         tick INTEGER NOT NULL, line INTEGER PRIMARY KEY, state BLOB NOT NULL,
         checksum INTEGER NOT NULL);
     """,
+    # A device that has left keeps its index for ever and gives its label back.
+    """
+    CREATE TABLE member (
+        id INTEGER PRIMARY KEY, label TEXT NOT NULL, credential TEXT NOT NULL DEFAULT '',
+        quarantined INTEGER NOT NULL DEFAULT 0, removed INTEGER NOT NULL DEFAULT 0);
+    INSERT INTO member (id, label, quarantined) SELECT id, label, quarantined FROM device;
+    DROP TABLE device;
+    ALTER TABLE member RENAME TO device;
+    CREATE UNIQUE INDEX present ON device (label) WHERE NOT removed;
+    CREATE TABLE revoked (credential TEXT PRIMARY KEY);
+    """,
 )
 
 
 class StoreError(InputError):
     """A store that cannot be opened, is damaged, or is not one."""
+
+
+class Member(NamedTuple):
+    """A device of the fleet, or one that was."""
+
+    device: int
+    label: str
+    credential: str  # what the broker knows it by: a certificate's number, a password's hash
+    quarantined: bool
+    removed: bool
 
 
 class Snapshot(NamedTuple):
@@ -180,14 +200,19 @@ class Store:
             sync("before snapshot's commit")
         sync("after snapshot")
 
-    def add(self, label: str) -> int:
+    def next_index(self) -> int:
+        """The index that the next device gets; one is never used again."""
+        return int(self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0])
+
+    def add(self, label: str, credential: str = "", index: int | None = None) -> int:
         """Give a device the next index, under the name people use for it."""
         try:
             with self._writing():
                 row = self._connection.execute(
-                    "INSERT INTO device (id, label) "
-                    "VALUES ((SELECT coalesce(max(id) + 1, 0) FROM device), ?) RETURNING id",
-                    (label,),
+                    "INSERT INTO device (id, label, credential) VALUES "
+                    "(coalesce(?, (SELECT coalesce(max(id) + 1, 0) FROM device)), ?, ?) "
+                    "RETURNING id",
+                    (index, label, credential),
                 ).fetchone()
         except sqlite3.IntegrityError:
             raise StoreError(f"there is a device {label!r} already") from None
@@ -199,6 +224,25 @@ class Store:
             self._connection.execute(
                 "UPDATE device SET quarantined = ? WHERE id = ?", (int(on), device)
             )
+
+    def reissue(self, device: int, credential: str) -> None:
+        """A device has another credential from now on; the old one is revoked."""
+        with self._writing():
+            self._revoke(device)
+            self._connection.execute(
+                "UPDATE device SET credential = ? WHERE id = ?", (credential, device)
+            )
+
+    def remove(self, device: int) -> None:
+        """A device leaves for good: its credential is revoked, its index never used again."""
+        with self._writing():
+            self._revoke(device)
+            self._connection.execute("UPDATE device SET removed = 1 WHERE id = ?", (device,))
+
+    def _revoke(self, device: int) -> None:
+        self._connection.execute(
+            "INSERT OR IGNORE INTO revoked SELECT credential FROM device WHERE id = ?", (device,)
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -213,6 +257,16 @@ class Store:
 
     # Reading
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """See one moment of the file, whatever its server writes meanwhile."""
+        with _explained(self.folder / FILE):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.rollback()
+
     def manifest(self) -> Manifest:
         """The present manifest."""
         rows = self._rows("SELECT json, checksum FROM manifest ORDER BY rowid DESC LIMIT 1")
@@ -220,19 +274,48 @@ class Store:
             raise StoreError(f"the manifest in {self.folder / FILE} is damaged: {_LAST_RESORT}")
         return Manifest.from_json(rows[0][0])
 
-    def labels(self) -> dict[int, str]:
-        """The devices' names."""
-        return dict(self._rows("SELECT id, label FROM device ORDER BY id"))
+    def members(self) -> list[Member]:
+        """All devices that are or were in the fleet, by index."""
+        rows = self._rows("SELECT id, label, credential, quarantined, removed FROM device")
+        return sorted(Member(k, label, c, bool(q), bool(r)) for k, label, c, q, r in rows)
+
+    def member(self, label: str) -> Member:
+        """The device that people call so."""
+        present = {m.label: m for m in self.members() if not m.removed}
+        if label not in present:
+            raise StoreError(unknown("device", label, present))
+        return present[label]
+
+    def revoked(self) -> list[str]:
+        """Credentials that were taken back."""
+        return [row[0] for row in self._rows("SELECT credential FROM revoked ORDER BY credential")]
+
+    def version(self) -> int:
+        """Another number whenever another process has written to the file."""
+        return int(self._rows("PRAGMA data_version")[0][0])
+
+    def introduce(self, coordinator: Coordinator) -> None:
+        """Tell the server who its devices are."""
+        for member in self.members():
+            coordinator.add(member.device)
+            coordinator.quarantine(member.device, on=member.quarantined)
+            if member.removed:
+                coordinator.remove(member.device)
 
     def recover(self) -> Coordinator:
         """The server as it was: the newest snapshot and the journal behind it."""
-        snapshot = self._snapshots()[-1]
-        coordinator = self._unpacked(snapshot)
-        coordinator.recover(self.journal(snapshot.line))
+        with self._reading():
+            snapshot = self._snapshots()[-1]
+            coordinator = self._unpacked(snapshot)
+            coordinator.recover(self.journal(snapshot.line))
         return coordinator
 
     def verify(self) -> Verification:
         """Recompute the newest snapshot from the older one and the journal between them."""
+        with self._reading():
+            return self._verified()
+
+    def _verified(self) -> Verification:
         snapshots = self._snapshots()
         older, newer = snapshots[0], snapshots[-1]
         coordinator, expected = self._unpacked(older), self._unpacked(newer)
@@ -284,8 +367,9 @@ class Store:
 
     def history(self) -> tuple[Coordinator, list[Record]]:
         """The server as it was at the older snapshot, and all lines since."""
-        older = self._snapshots()[0]
-        return self._unpacked(older), list(self.journal(older.line))
+        with self._reading():
+            older = self._snapshots()[0]
+            return self._unpacked(older), list(self.journal(older.line))
 
     def lines(self) -> int:
         """How many lines the journal holds."""
@@ -309,9 +393,7 @@ class Store:
         coordinator = Coordinator(self.manifest())
         with np.load(io.BytesIO(snapshot.state), allow_pickle=False) as arrays:
             coordinator.restore(dict(arrays))
-        for device, quarantined in self._rows("SELECT id, quarantined FROM device"):
-            coordinator.add(device)
-            coordinator.quarantine(device, on=bool(quarantined))
+        self.introduce(coordinator)
         return coordinator
 
 
@@ -376,19 +458,3 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
-
-
-def save_state(path: str | Path, edge: Edge) -> None:
-    """Write a device's state, whole or not at all."""
-    save_arrays(Path(path), edge.state())
-
-
-def load_state(path: str | Path, edge: Edge) -> bool:
-    """Let a device take up what it saved, if there is anything; a damaged file is an error."""
-    if not Path(path).exists():
-        return False
-    try:
-        edge.restore(load_arrays(Path(path)))
-    except (KeyError, ValueError, TypeError):
-        raise StoreError(f"{path} is no device's state: delete it to join the fleet anew") from None
-    return True

@@ -23,7 +23,8 @@ from paofed.live.devices import Devices
 from paofed.live.edge import Edge
 from paofed.live.manifest import Manifest
 from paofed.live.rehearsal import POINTS, rehearse
-from paofed.live.store import Store, load_state
+from paofed.live.state import load_state
+from paofed.live.store import Store
 from tests.live.fleets import broken
 
 SEEDS = 300
@@ -88,11 +89,11 @@ def the_age_limit_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_reply_confirms_all_that_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Edge, "_reply", "u.tick not in confirmed", "u.tick > reply.answers")
+    broken(monkeypatch, Edge, "_reply", "u.tick in safe", "u.tick <= reply.answers")
 
 
 def a_reply_confirms_what_was_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Edge, "_reply", "if tick >= oldest", "")
+    broken(monkeypatch, Edge, "_reply", "if tick >= reply.tick - self.manifest.max_age", "")
 
 
 def the_journal_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +151,7 @@ def updates_count_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "verify", "coordinator.close(newer.tick)", "pass")
+    broken(monkeypatch, Store, "_verified", "coordinator.close(newer.tick)", "pass")
 
 
 BREAKAGES = [

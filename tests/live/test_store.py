@@ -3,7 +3,6 @@
 import sqlite3
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -12,10 +11,8 @@ import numpy as np
 import pytest
 
 from paofed.errors import InputError
-from paofed.files import save_arrays
 from paofed.live import store as module
 from paofed.live.coordinator import Coordinator, Record
-from paofed.live.edge import Edge
 from paofed.live.host import Host
 from paofed.live.manifest import Manifest
 from paofed.live.store import (
@@ -24,8 +21,6 @@ from paofed.live.store import (
     Store,
     StoreError,
     Verification,
-    load_state,
-    save_state,
 )
 from tests.live.fleets import f32, live, manifest, opened, records, server, stored, update
 
@@ -93,7 +88,7 @@ def refusal(folder: Path, does: Callable[[Store], object] = lambda _: None) -> s
 def test_what_was_written_is_there_after_a_restart(fleet: Path) -> None:
     with opened(fleet) as store:
         assert store.manifest() == manifest()
-        assert store.labels() == {0: "device 0", 1: "device 1", 2: "device 2"}
+        assert [m.label for m in store.members()] == ["device 0", "device 1", "device 2"]
         recovered = store.recover()
         assert recovered.tick <= 25
         recovered.close(25)
@@ -495,7 +490,12 @@ def test_devices_are_numbered_in_their_order_under_their_own_names(tmp_path: Pat
         with pytest.raises(StoreError, match=r"south|UNIQUE"):
             store.add("south")
         assert store.add("east") == 3
-        assert store.labels() == {0: "north", 1: "south", 2: "a 'quoted' name", 3: "east"}
+        assert [m[:2] for m in store.members()] == [
+            (0, "north"),
+            (1, "south"),
+            (2, "a 'quoted' name"),
+            (3, "east"),
+        ]
         assert [store.recover().devices.knows(k) for k in range(5)] == [True] * 4 + [False]
 
 
@@ -524,7 +524,7 @@ def test_a_table_that_is_gone_is_told(does: Callable[[Store], object], fleet: Pa
         ("DROP TABLE journal", Store.recover),
         ("DROP TABLE journal", Store.lines),
         ("ALTER TABLE device RENAME COLUMN quarantined TO q", Store.recover),
-        ("ALTER TABLE device RENAME COLUMN label TO lebal", Store.labels),
+        ("ALTER TABLE device RENAME COLUMN label TO lebal", Store.members),
     ],
 )
 def test_a_damaged_schema_is_told_when_reading(
@@ -607,82 +607,6 @@ def test_nothing_grows_over_a_long_life(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
     assert (tmp_path / FILE).stat().st_size < 100_000
     assert host.coordinator.w.tobytes() == lived(3000).w.tobytes()
-
-
-# A device's own file
-
-
-def device(**changes: object) -> Edge:
-    edge = Edge(manifest(**changes), 1)
-    edge.learn(np.array([1.0, 2.0]), 11.0)
-    return edge
-
-
-def test_a_device_takes_up_what_it_saved(tmp_path: Path) -> None:
-    path = tmp_path / "device.npz"
-    edge, back = device(), Edge(manifest(), 1)
-    assert not load_state(path, back)
-    save_state(path, edge)
-    assert load_state(path, back)
-    assert back.w.tobytes() == edge.w.tobytes()
-    assert back.w.any()
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-def test_a_torn_state_is_an_error(share: float, tmp_path: Path) -> None:
-    path = tmp_path / "device.npz"
-    save_state(path, device())
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    edge = Edge(manifest(), 1)
-    with pytest.raises(StoreError, match="is no device's state: delete it to join the"):
-        load_state(path, edge)
-    assert not edge.w.any()
-
-
-@pytest.mark.parametrize("name", ["epoch", "device", "model", "merged", "joined", "values"])
-def test_a_file_that_is_no_state(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "device.npz"
-    arrays = device().state()
-    del arrays[name]
-    save_arrays(path, arrays)
-    with pytest.raises(StoreError, match="is no device's state: delete it to join the fleet anew"):
-        load_state(path, Edge(manifest(), 1))
-
-
-def test_a_state_of_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "device.npz"
-    save_arrays(path, {**device().state(), "epoch": np.array("three")})
-    with pytest.raises(StoreError, match="is no device's state"):
-        load_state(path, Edge(manifest(), 1))
-
-
-def test_a_state_of_another_size_is_not_taken_up(tmp_path: Path) -> None:
-    path = tmp_path / "device.npz"
-    save_state(path, device(features=6))
-    edge = Edge(manifest(), 1)
-    with suppress(StoreError):
-        load_state(path, edge)
-    assert edge.w.size == 8
-
-
-def test_saving_leaves_the_old_state_or_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "device.npz"
-    save_state(path, device())
-    before = path.read_bytes()
-    edge = device()
-    edge.learn(np.array([2.0, 2.0]), 9.0)
-
-    def cut(*_: object) -> None:
-        raise PowerCutError
-
-    monkeypatch.setattr("os.fsync", cut)
-    with pytest.raises(PowerCutError):
-        save_state(path, edge)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_quarantine_outlives_a_restart(fleet: Path) -> None:
