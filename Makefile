@@ -37,7 +37,7 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP_INSTALL) --editable '.[sim,dev]'
+	$(PIP_INSTALL) --editable '.[sim,fleet,dev]'
 	touch $@
 
 clean:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
     from paofed.checks import check_algorithm
     from paofed.errors import PaofedError
+    from paofed.live.device import Device
     from paofed.simulate.montecarlo import run
     from paofed.simulate.reference import replay
     from paofed.simulate.result import Outcome, Result
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ALGORITHMS": "paofed.algorithms",
     "Algorithm": "paofed.algorithms",
+    "Device": "paofed.live.device",
     "Outcome": "paofed.simulate.result",
     "PaofedError": "paofed.errors",
     "Result": "paofed.simulate.result",
@@ -35,6 +37,7 @@ _HOMES = {
 __all__ = [
     "ALGORITHMS",
     "Algorithm",
+    "Device",
     "Outcome",
     "PaofedError",
     "Result",
@@ -53,7 +56,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'paofed' has no attribute {name!r}")
     from paofed.errors import needs_extra
 
-    with needs_extra("sim", f"paofed.{name}"):
+    with needs_extra(f"paofed.{name}"):
         return getattr(import_module(_HOMES[name]), name)
 
 

@@ -61,14 +61,19 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
 
 
+_EXTRAS = {"paho": "device", "cryptography": "fleet"}  # and `sim`, for all the others
+
+
 @contextmanager
-def needs_extra(extra: str, what: str) -> Iterator[None]:
+def needs_extra(what: str) -> Iterator[None]:
     """Explain in one sentence that a package outside the base install is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "paofed":
+        package = (error.name or "paofed").partition(".")[0]
+        if package == "paofed":
             raise
+        extra = _EXTRAS.get(package, "sim")
         raise MissingExtraError(
             f"{what} needs {error.name}, which is not installed: pip install 'paofed[{extra}]'"
         ) from error

@@ -36,9 +36,34 @@ def make_folder(path: Path) -> None:
         raise FileError(f"{path} cannot be made a directory: {error.strerror}") from None
 
 
+def read_text(path: Path) -> str:
+    """Read a text file; one that cannot be read is one clear error."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path} cannot be read: it is not text in UTF-8") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a text file that its owner alone may read, whole or not at all."""
+    with replacing(path, secret=True) as file:
+        file.write(text.encode())
+
+
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open `path` for writing; it appears, whole, only when the block ends without an error."""
+def replacing(path: Path, *, secret: bool = False) -> Iterator[BinaryIO]:
+    """Open `path` for writing; it appears, whole, only when the block ends without an error.
+
+    A secret can be read by its owner alone, from the first byte on.
+    """
     require_writable(path)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -50,7 +75,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        if not secret:
+            temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -21,7 +21,8 @@ VERBS = {
     "result": "show a saved result, as a table, CSV or figure",
     "theory": "say before any run which step sizes are safe and what to expect",
     "algorithms": "list the algorithms",
-    "fleet": "look after a fleet's folder: verify it, take its model out",
+    "fleet": "set up, serve and look after a fleet",
+    "device": "be a device of a fleet",
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",
     "bench": "measure the engines side by side on this machine",
@@ -55,12 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; a domain error is one line and exit code 2."""
     words = sys.argv[1:] if argv is None else list(argv)
     if not words or words[0] not in VERBS:
-        return _without_verb(words)
+        return _without("paofed", "verb", VERBS, words)
     verb, *rest = words
     try:
-        with needs_extra("sim", f"paofed {verb}"):
-            parser = parser_of(verb)
-            args = parser.parse_known_only(rest)
+        with needs_extra(f"paofed {verb}"):
+            actions = actions_of(verb)
+            if actions:
+                if not rest or rest[0] not in actions:
+                    return _without(f"paofed {verb}", "action", actions, rest)
+                verb, *rest = f"{verb} {rest[0]}", *rest[1:]
+            args = parser_of(verb).parse_known_only(rest)
             code: int = args.run(args)
         sys.stdout.flush()
     except PaofedError as error:
@@ -85,9 +90,15 @@ def _give_up_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def actions_of(verb: str) -> dict[str, str]:
+    """What a verb can do, where that is several things with a file each."""
+    actions: dict[str, str] = getattr(import_module(f"paofed.cli.{verb}"), "ACTIONS", {})
+    return actions
+
+
 def parser_of(verb: str) -> Parser:
-    """Build the parser of one verb."""
-    module = import_module(f"paofed.cli.{verb}")
+    """Build the parser of one verb, or of a verb and an action."""
+    module = import_module(f"paofed.cli.{verb.replace(' ', '.')}")
     parser = Parser(
         prog=f"paofed {verb}",
         description=module.__doc__,
@@ -100,19 +111,23 @@ def parser_of(verb: str) -> Parser:
     return parser
 
 
-def _without_verb(words: list[str]) -> int:
+def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> int:
+    """Show what there is, or say that something else was asked for."""
+    top = prog == "paofed"
+    module = import_module(f"{prog.replace(' ', '.cli.')}")
     parser = Parser(
-        prog="paofed",
-        usage="paofed VERB ...",
-        description="Learn one nonlinear model from a fleet of unreliable devices.",
-        epilog="verbs:\n"
-        + "\n".join(f"  {verb:<12}{text}" for verb, text in VERBS.items())
-        + "\n\nexample: paofed run setting-1 --runs 4",
+        prog=prog,
+        usage=f"{prog} {kind.upper()} ...",
+        description=module.__doc__,
+        epilog=f"{kind}s:\n"
+        + "\n".join(f"  {name:<12}{text}" for name, text in known.items())
+        + f"\n\nexample: {'paofed run setting-1 --runs 4' if top else module.EXAMPLE}",
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"paofed {__version__}")
+    if top:
+        parser.add_argument("--version", action="version", version=f"paofed {__version__}")
     parser.parse_known_args(words)  # --help and --version end here
     if not words:
-        parser.error(f"no verb was given (known: {', '.join(VERBS)})")
-    parser.error(unknown("verb", words[0], VERBS))
+        parser.error(f"no {kind} was given (known: {', '.join(known)})")
+    parser.error(unknown(kind, words[0], known))

@@ -7,6 +7,7 @@ one is damaged. What is older is deleted. SQLite keeps what is committed (WAL, s
 checksums tell what a failing disk did to it.
 """
 
+import fcntl
 import io
 import sqlite3
 import zlib
@@ -50,12 +51,26 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE member RENAME TO device;
     CREATE UNIQUE INDEX present ON device (label) WHERE NOT removed;
     CREATE TABLE revoked (credential TEXT PRIMARY KEY);
+    CREATE TABLE server (credential TEXT NOT NULL);
     """,
 )
 
 
 class StoreError(InputError):
     """A store that cannot be opened, is damaged, or is not one."""
+
+
+@contextmanager
+def locked(folder: str | Path) -> Iterator[None]:
+    """Be the only one that changes a fleet's model; the lock ends with its process."""
+    with (Path(folder) / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreError(
+                f"a server of {folder} is running: stop it first, or leave it at work"
+            ) from None
+        yield
 
 
 class Member(NamedTuple):
@@ -200,19 +215,14 @@ class Store:
             sync("before snapshot's commit")
         sync("after snapshot")
 
-    def next_index(self) -> int:
-        """The index that the next device gets; one is never used again."""
-        return int(self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0])
-
-    def add(self, label: str, credential: str = "", index: int | None = None) -> int:
+    def add(self, label: str) -> int:
         """Give a device the next index, under the name people use for it."""
         try:
             with self._writing():
                 row = self._connection.execute(
-                    "INSERT INTO device (id, label, credential) VALUES "
-                    "(coalesce(?, (SELECT coalesce(max(id) + 1, 0) FROM device)), ?, ?) "
-                    "RETURNING id",
-                    (index, label, credential),
+                    "INSERT INTO device (id, label) "
+                    "VALUES ((SELECT coalesce(max(id) + 1, 0) FROM device), ?) RETURNING id",
+                    (label,),
                 ).fetchone()
         except sqlite3.IntegrityError:
             raise StoreError(f"there is a device {label!r} already") from None
@@ -226,12 +236,20 @@ class Store:
             )
 
     def reissue(self, device: int, credential: str) -> None:
-        """A device has another credential from now on; the old one is revoked."""
+        """A device has this credential from now on; one it had before is revoked."""
         with self._writing():
             self._revoke(device)
             self._connection.execute(
                 "UPDATE device SET credential = ? WHERE id = ?", (credential, device)
             )
+
+    def serve_as(self, credential: str) -> None:
+        """The server has this credential from now on; one it had before is revoked."""
+        with self._writing():
+            execute = self._connection.execute
+            execute("INSERT OR IGNORE INTO revoked SELECT credential FROM server")
+            execute("DELETE FROM server")
+            execute("INSERT INTO server VALUES (?)", (credential,))
 
     def remove(self, device: int) -> None:
         """A device leaves for good: its credential is revoked, its index never used again."""
@@ -241,7 +259,9 @@ class Store:
 
     def _revoke(self, device: int) -> None:
         self._connection.execute(
-            "INSERT OR IGNORE INTO revoked SELECT credential FROM device WHERE id = ?", (device,)
+            "INSERT OR IGNORE INTO revoked "
+            "SELECT credential FROM device WHERE id = ? AND credential != ''",
+            (device,),
         )
 
     @contextmanager
@@ -289,6 +309,11 @@ class Store:
     def revoked(self) -> list[str]:
         """Credentials that were taken back."""
         return [row[0] for row in self._rows("SELECT credential FROM revoked ORDER BY credential")]
+
+    def server(self) -> str:
+        """The server's own credential."""
+        rows = self._rows("SELECT credential FROM server")
+        return str(rows[0][0]) if rows else ""
 
     def version(self) -> int:
         """Another number whenever another process has written to the file."""

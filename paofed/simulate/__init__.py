@@ -25,6 +25,6 @@ class Replay(Protocol):
 
 def replay_on(engine: str) -> Replay:
     """Return the `replay` of an engine, by name."""
-    with needs_extra("sim", f"the {engine} engine"):
+    with needs_extra(f"the {engine} engine"):
         replay: Replay = import_module(f"paofed.simulate.{engine}").replay
     return replay

@@ -1,0 +1,120 @@
+"""Learn from samples on standard input and contact the fleet; needs NumPy and paho-mqtt alone.
+
+A line is a sample: CSV (with a header, or the inputs in their order and then the target), or JSON
+by name. Prints what it would have predicted before it learns from the line; a line without a target
+is only predicted. A line that cannot be used is told on stderr and passed over.
+"""
+
+import logging
+import math
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from paofed.cli.samples import Reader
+from paofed.errors import InputError
+from paofed.live.device import Device
+
+EXAMPLE = "measure | paofed device run north-wall.json --state north-wall.npz"
+_LINGER = 5.0  # seconds for a last contact
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="that `paofed fleet add` wrote")
+    add("--state", type=Path, metavar="FILE", help="what survives a restart")
+    add("--save-every", type=float, default=60.0, metavar="SECONDS", help="(default %(default)g)")
+    add("--every", type=int, default=1, metavar="N", help="samples from contact to contact")
+    add("--wait", type=float, default=5.0, metavar="SECONDS", help="for a reply (%(default)g)")
+    add("--join-within", type=float, metavar="SECONDS", help="give up joining after (never)")
+    add("--quiet", action="store_true", help="print no predictions")
+
+
+def run(args: Namespace) -> int:
+    """Read until the input ends; a signal ends it, too."""
+    if args.every < 1 or args.wait < 0:
+        raise InputError("expected --every of at least 1 and --wait of at least 0")
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with Device(args.file, state=args.state, save_every=args.save_every) as device:
+            _Run(device, args).all()
+    except KeyboardInterrupt:
+        _say("interrupted; the state is saved" if args.state else "interrupted")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+class _Run:
+    """One life of a device."""
+
+    def __init__(self, device: Device, args: Namespace) -> None:
+        self.device = device
+        self.args = args
+        self.samples = self.bad = self.contacts = self.answered = 0
+        self.told = True  # whether the fleet has what was learned last
+
+    def all(self) -> None:
+        """Join, then take the samples as they come."""
+        self._join()
+        manifest = self.device.manifest
+        _say(f"{self.device.label} of {self.device.fleet}: {self.device.footprint}")
+        reader = Reader([s.name for s in (*manifest.inputs, manifest.target)], optional=1)
+        for *x, y in self._values(reader):
+            predicted = self.device.predict(x)
+            if not self.args.quiet:
+                print(f"{predicted:.9g}", flush=True)
+            if not math.isnan(y):
+                self.device.learn(x, y)
+                self.samples += 1
+                self.told = False
+                if self.samples % self.args.every == 0:
+                    # Without a connection there is nothing to wait for: it goes on learning.
+                    self._contact(0.0 if self.device.why_not() else self.args.wait)
+        if not self.told:
+            self._contact(_LINGER)
+        _say(
+            f"{self.samples} samples, {self.bad} lines passed over; {self.answered} of "
+            f"{self.contacts} contacts answered; {self.device.bytes_sent} bytes sent, "
+            f"{self.device.bytes_received} received"
+        )
+
+    def _join(self) -> None:
+        """Ask until the fleet's manifest is known; a device that has been here knows it."""
+        waited, told = 0.0, ""
+        while not self.device.knows_fleet():
+            if self.args.join_within is not None and waited >= self.args.join_within:
+                raise InputError(f"the fleet was not reached: {self.device.why_not()}")
+            if waited and told != (why := self.device.why_not()):
+                _say(f"the fleet is not reached yet ({why}); trying on")
+                told = why
+            self.device.contact(_LINGER)
+            waited += _LINGER
+
+    def _values(self, reader: Reader) -> Iterator[list[float]]:
+        for line in sys.stdin:
+            try:
+                values = reader.parse(line)
+            except InputError as error:
+                self.bad += 1
+                _say(f"passed over: {error}")
+            else:
+                if values is not None:
+                    yield values
+
+    def _contact(self, wait: float) -> None:
+        self.contacts += 1
+        self.told = self.device.contact(wait)
+        self.answered += self.told
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    print(f"paofed device run: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,16 @@
+"""Set up, serve and look after a fleet."""
+
+ACTIONS = {
+    "init": "make a fleet's folder: settings, certificates, what the broker needs",
+    "add": "add devices; writes one file for each, to put on it",
+    "serve": "run the server",
+    "status": "show devices, how late updates come, what is refused, bytes",
+    "rotate": "give devices, or server and broker, new credentials",
+    "remove": "let a device leave for good",
+    "quarantine": "refuse what a device sends, or no longer",
+    "verify": "recompute the model from the journal and compare",
+    "model": "write the model, for `paofed predict`",
+    "export": "write the messages the model was made from",
+    "repair": "go on from what is intact, after damage",
+}
+EXAMPLE = "paofed fleet init greenhouse --input temperature:20:10 --target load:300:100"

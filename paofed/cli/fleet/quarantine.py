@@ -1,0 +1,24 @@
+"""Refuse what devices send, without removing them; or no longer, with --off."""
+
+from argparse import ArgumentParser, Namespace
+
+from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.live.folder import Fleet
+
+EXAMPLE = "paofed fleet quarantine greenhouse north-wall"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+    parser.add_argument("labels", nargs="+", metavar="LABEL")
+    parser.add_argument("--off", action="store_true", help="take what they send again")
+
+
+def run(args: Namespace) -> int:
+    """Do it; a running server notices within a second or two."""
+    fleet = Fleet(args.folder)
+    for label in args.labels:
+        fleet.quarantine(label, on=not args.off)
+        say_result(args, f"{label}: what it sends is {'taken' if args.off else 'refused'}")
+    return 0

@@ -1,0 +1,156 @@
+"""Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
+
+import json
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser, Namespace
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from paofed.cli.fleet.folder import add_folder
+from paofed.cli.samples import Reader, opened
+from paofed.cli.table import table
+from paofed.errors import InputError
+from paofed.live.coordinator import Coordinator
+from paofed.live.exports import FleetModel
+from paofed.live.manifest import Manifest
+from paofed.live.settings import Settings
+from paofed.live.status import DeviceStatus, Status
+from paofed.live.store import Store
+
+EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
+_WAIT = 10.0  # seconds for a server's answer
+_MOST = 40  # devices shown unless all are asked for
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+    add = parser.add_argument
+    add("--all", action="store_true", help=f"every device, not the {_MOST} longest silent")
+    add("--validation", type=Path, metavar="FILE", help="samples to judge the model by, as CSV")
+
+
+def run(args: Namespace) -> int:
+    """Ask the server, or the disk."""
+    settings = Settings.load(args.folder)
+    with closing(Store.open(args.folder)) as store:
+        coordinator = store.recover()
+        manifest = coordinator.manifest
+        status = _asked(settings, manifest)
+        if status is None:
+            status = Status.of(settings.name, coordinator, store.members())
+        error = None if args.validation is None else _error(coordinator, args.validation)
+    if args.json:
+        print(json.dumps({**asdict(status), "validation_error": error}))
+        return 0
+    print("\n".join(_lines(status)))
+    if error is not None:
+        decibels = 20 * np.log10(max(error / manifest.target.scale, 1e-300))
+        print(f"error        {error:.4g} {manifest.target.name} (root mean square), ", end="")
+        print(f"{decibels:.2f} dB of its scale squared")
+    devices = _devices(status, every=args.all)
+    if devices:
+        print(f"\n{devices}")
+    return 0
+
+
+def _asked(settings: Settings, manifest: Manifest) -> Status | None:
+    """What the fleet's server says, if it is there and is this fleet's."""
+    if not settings.http:
+        return None
+    try:
+        with urllib.request.urlopen(f"http://{settings.http}/status", timeout=_WAIT) as answer:
+            status = Status.from_json(answer.read())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    same = (status.fleet, status.start) == (settings.name, manifest.start)
+    return status if same else None
+
+
+def _error(coordinator: Coordinator, path: Path) -> float:
+    """Root mean squared error of the model on a file of samples, as measured."""
+    model = FleetModel.of(coordinator)
+    names = [scaling.name for scaling in (*model.manifest.inputs, model.manifest.target)]
+    with opened(path) as lines:
+        try:
+            samples = np.array(list(Reader(names).read(lines)))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} is not text: {error}") from None
+    if not len(samples):
+        raise InputError(f"{path} holds no samples: expected lines of {', '.join(names)}")
+    errors = samples[:, -1] - model.predict(samples[:, :-1])
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def _lines(status: Status) -> list[str]:
+    """What is to be said of the whole."""
+    counts, service = status.counts, status.service
+    word = "refused: "
+    refused = {k.removeprefix(word): n for k, n in counts.items() if k.startswith(word)}
+    served = "nobody serves it" if service is None else f"served for {_span(service.seconds)}"
+    lines = [f"{status.fleet}: {status.algorithm}, tick {status.tick:,}; {served}"]
+    lines += [f"PROBLEM      {problem}" for problem in (service.problems if service else ())]
+    lines.append(
+        f"updates      {counts.get('accepted', 0):,} accepted, {counts.get('duplicates', 0):,} "
+        f"repeated, {counts.get('hellos', 0):,} hellos"
+    )
+    if status.ages:
+        median, most, nearly = status.age_quantiles()
+        lines.append(
+            f"how late     half within {median} ticks, 90 % within {most}, 99 % within {nearly}"
+        )
+    lines.append(f"refused      {_listed(refused)}")
+    if service is not None:
+        lines.append(f"by broker    {_listed(service.broker_refused)}")
+        lines.append(
+            f"bytes        {service.bytes_received:,} in, {service.bytes_sent:,} out "
+            f"(MQTT messages, since the server started)"
+        )
+        if service.dropped:
+            lines.append(f"dropped      {service.dropped:,} messages, to be repeated by devices")
+    return lines
+
+
+def _devices(status: Status, *, every: bool) -> str:
+    """A table, the longest silent first."""
+    present = [device for device in status.devices if device.standing != "removed"]
+    present.sort(key=lambda device: -1 if device.last_seen is None else device.last_seen)
+    shown = present if every else present[:_MOST]
+    if not shown:
+        return ""
+    rows = [
+        [
+            str(device.device),
+            device.label,
+            _seen(device, status),
+            f"{device.messages:,}",
+            device.standing if device.standing != "member" else "",
+        ]
+        for device in shown
+    ]
+    text = table(["index", "label", "last seen", "messages", ""], rows, left=(1, 2, 4))
+    hidden = len(present) - len(shown)
+    return f"{text}\nand {hidden:,} more, heard later (--all shows them)" if hidden else text
+
+
+def _seen(device: DeviceStatus, status: Status) -> str:
+    if device.last_seen is None:
+        return "never"
+    ticks = max(status.tick - device.last_seen, 0)
+    return f"{_span(ticks * status.tick_seconds)} ago" if ticks else "in this tick"
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in counts.items()) or "nothing"
+
+
+def _span(seconds: float) -> str:
+    for length, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {name}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,30 @@
+"""Recompute the model from the journal and say whether it equals the snapshot.
+
+May be run while the fleet is served. Exit code 1: it does not.
+"""
+
+from argparse import ArgumentParser, Namespace
+from contextlib import closing
+
+from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.live.store import Store
+
+EXAMPLE = "paofed fleet verify greenhouse"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+
+
+def run(args: Namespace) -> int:
+    """Compare."""
+    with closing(Store.open(args.folder)) as store:
+        found = store.verify()
+    verdict = "equals" if found.agrees else "DOES NOT EQUAL"
+    text = (
+        f"{args.folder}: the model recomputed from {found.lines} lines of the journal {verdict} "
+        f"the snapshot of tick {found.tick}"
+    )
+    say_result(args, text, **found._asdict())
+    return 0 if found.agrees else 1

@@ -1,0 +1,130 @@
+"""What mosquitto must know: its settings, who may do what, whom it has to forget."""
+
+import base64
+import getpass
+import hashlib
+import os
+import secrets
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from paofed.files import make_folder, write_secret, write_text
+from paofed.live.credential import SERVER
+from paofed.live.manifest import Manifest
+from paofed.live.settings import Settings
+from paofed.live.store import Member
+
+FOLDER = "broker"
+CONFIGURATION = "mosquitto.conf"
+LOCAL = "127.0.0.1"
+_ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
+_WORDS = 1024  # bytes in a packet beside its payload, generously
+_MANAGED = {
+    "certificate": """\
+tls_version tlsv1.3
+cafile {folder}/authority.pem
+certfile {folder}/certificate.pem
+keyfile {folder}/key.pem
+crlfile {folder}/revoked.pem
+require_certificate true
+use_identity_as_username true
+""",
+    "password": """\
+tls_version tlsv1.3
+cafile {folder}/authority.pem
+certfile {folder}/certificate.pem
+keyfile {folder}/key.pem
+password_file {folder}/passwords
+""",
+}
+_COMMON = """\
+# Written by paofed: `paofed fleet rotate` writes it anew.
+# Start it with: mosquitto -c {folder}/{configuration}
+listener {listener}
+set_tcp_nodelay true
+{managed}allow_anonymous {anonymous}
+{rights}max_packet_size {largest}
+max_queued_messages 10000
+persistence false
+sys_interval 5
+log_dest stderr
+log_dest topic
+log_type error
+log_type warning
+log_type notice
+pid_file {folder}/mosquitto.pid
+user {user}
+"""
+# A connection is known by the name that was checked: no device can push another off.
+_RIGHTS = """\
+use_username_as_clientid true
+acl_file {folder}/access
+"""
+
+
+def write_configuration(folder: Path, settings: Settings, manifest: Manifest) -> None:
+    """Write mosquitto's settings for a fleet's folder, with absolute paths."""
+    place = (folder / FOLDER).resolve()
+    make_folder(place)
+    managed = _MANAGED.get(settings.security, "")
+    text = _COMMON.format(
+        folder=place,
+        configuration=CONFIGURATION,
+        listener=f"{settings.port}" if managed else f"{settings.port} {LOCAL}",
+        managed=managed.format(folder=place),
+        anonymous="false" if managed else "true",
+        rights=_RIGHTS.format(folder=place) if managed else "",
+        # The manifest is the largest thing that travels; what is larger ends its connection.
+        largest=_WORDS + max(len(manifest.to_json()), 4 * manifest.features),
+        user=getpass.getuser(),
+    )
+    write_text(place / CONFIGURATION, text)
+
+
+def write_access(folder: Path, fleet: str, members: Iterable[Member]) -> None:
+    """Write who may do what: a device writes its own topic and reads its own, nothing else."""
+    lines = [
+        f"user {SERVER}",
+        f"topic readwrite {fleet}/#",
+        "topic read $SYS/broker/log/#",
+        "topic read $SYS/broker/publish/messages/received",
+        "",
+        f"pattern write {fleet}/u/%u",
+        f"pattern read {fleet}/d/%u",
+        f"pattern read {fleet}/c",
+    ]
+    for member in members:
+        if member.removed:  # its connection may still be open
+            lines += ["", f"user {member.device}", f"topic deny {fleet}/#"]
+    write_secret(folder / FOLDER / "access", "\n".join(lines) + "\n")
+
+
+def write_passwords(folder: Path, server: str, members: Iterable[Member]) -> None:
+    """Write the hashes of the passwords of those who are in the fleet."""
+    lines = [f"{SERVER}:{server}"]
+    lines += [f"{m.device}:{m.credential}" for m in members if m.credential and not m.removed]
+    write_secret(folder / FOLDER / "passwords", "\n".join(lines) + "\n")
+
+
+def new_password() -> str:
+    """A password that nobody has to remember."""
+    return secrets.token_urlsafe(24)
+
+
+def hashed(password: str) -> str:
+    """A password as mosquitto keeps it."""
+    salt = secrets.token_bytes(12)
+    key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
+    return f"$7${_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+
+
+def reload(folder: Path) -> bool:
+    """Tell a broker that runs with these files to read them again; whether one could be told."""
+    with suppress(OSError, ValueError):
+        pid = int((folder / FOLDER / "mosquitto.pid").read_text())
+        if "mosquitto" in Path(f"/proc/{pid}/comm").read_text():  # not another's number by now
+            os.kill(pid, signal.SIGHUP)
+            return True
+    return False

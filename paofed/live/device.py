@@ -1,0 +1,254 @@
+"""A device of a fleet, for applications: learn, predict, contact.
+
+Needs NumPy and paho-mqtt. Learning and predicting never wait for the network; a contact waits for
+its reply for as long as it is told to, and what was not answered travels again.
+"""
+
+import logging
+import queue
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import FileError, InputError, PaofedError
+from paofed.live.credential import Credential
+from paofed.live.edge import Edge
+from paofed.live.footprint import Footprint, footprint
+from paofed.live.manifest import Manifest
+from paofed.live.mqtt import KEEP_ALIVE, Link
+from paofed.live.state import load_state, save_state, saved_manifest
+
+_log = logging.getLogger("paofed.device")
+Input = Sequence[float] | NDArray[np.float64]
+
+
+class NotJoinedError(PaofedError):
+    """A device that has not heard what its fleet has agreed on."""
+
+
+class Device:
+    """One device. Not for use by several threads at once."""
+
+    def __init__(
+        self,
+        file: str | Path,
+        *,
+        state: str | Path | None = None,
+        save_every: float = 60.0,
+        patience: int = 1,
+        keep_alive: int = KEEP_ALIVE,
+    ) -> None:
+        """Begin, with the file that `paofed fleet add` wrote; the connection is made meanwhile.
+
+        `state`: where model and unconfirmed updates survive a power cut, written at most every
+        `save_every` seconds. `patience`: ticks to wait before an update is sent again.
+        `keep_alive`: seconds of silence after which a connection is tried.
+        """
+        credential = Credential.load(file)
+        self.label, self.device, self.fleet = credential.label, credential.device, credential.fleet
+        self._state = None if state is None else Path(state)
+        self._save_every, self._saved = save_every, _seconds()
+        self._patience = patience
+        self._edge: Edge | None = None
+        self._manifest_topic = f"{self.fleet}/c"
+        self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
+        self._why = "there was no answer yet"
+        self._link = Link(
+            credential,
+            [f"{self.fleet}/d/{self.device}"],
+            lambda topic, payload: self._inbox.put((topic, payload)),
+            lost=self._lost,
+            keep_alive=keep_alive,
+        )
+        self._take_up()
+        if self._edge is None:
+            self._link.subscribe(self._manifest_topic)
+        self._link.open()
+
+    # What an application does
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the fleet has agreed on."""
+        return self._joined().manifest
+
+    @property
+    def edge(self) -> Edge:
+        """The device's part of the protocol: its model, its updates that wait."""
+        return self._joined()
+
+    @property
+    def footprint(self) -> Footprint:
+        """What taking part costs."""
+        return footprint(self.manifest, self.fleet, self.device)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Of MQTT messages."""
+        return self._link.sent
+
+    @property
+    def bytes_received(self) -> int:
+        """Of MQTT messages."""
+        return self._link.received
+
+    def learn(self, x: Input, y: float) -> None:
+        """Learn from one sample, as measured."""
+        edge = self._joined()
+        edge.learn(np.asarray(x, dtype=np.float64), float(y))
+        self._save_now_and_then()
+
+    def predict(self, x: Input) -> float:
+        """The target at one input, as measured."""
+        return self._joined().predict(np.asarray(x, dtype=np.float64))
+
+    def contact(self, wait: float = 5.0) -> bool:
+        """Send what was learned, if there is a connection; whether the server has answered.
+
+        True as well where it has all there is already. With `wait` 0, a later call finds the reply.
+        """
+        deadline = _seconds() + wait
+        if not self._link.up.wait(wait):
+            return False
+        self._hear()
+        answered = self._agreed(deadline) and self._exchange(deadline)
+        self._save_now_and_then()
+        return answered
+
+    def close(self) -> None:
+        """Save the state and leave; what is not confirmed is sent in the next life."""
+        self._link.close()
+        self._hear()
+        self.save()
+
+    def save(self) -> None:
+        """Write the state now."""
+        if self._state is None or self._edge is None:
+            return
+        try:
+            save_state(self._state, self._edge)
+        except (OSError, FileError) as error:  # a full disk must not end the learning
+            _log.warning("the state cannot be saved: %s", error)
+        self._saved = _seconds()
+
+    def knows_fleet(self) -> bool:
+        """Whether it has heard what the fleet has agreed on, so that it can learn and predict."""
+        self._hear()
+        return self._edge is not None
+
+    def why_not(self) -> str:
+        """Why there is no connection, or an empty text."""
+        return "" if self._link.up.is_set() else self._why
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # How
+
+    def _joined(self) -> Edge:
+        self._hear()
+        if self._edge is None:
+            raise NotJoinedError(
+                f"{self.label} has not heard from its fleet yet: call contact() until it is True"
+            )
+        return self._edge
+
+    def _take_up(self) -> None:
+        """Go on from what was saved; a file that is damaged is put aside."""
+        if self._state is None:
+            return
+        try:
+            manifest = saved_manifest(self._state)
+            if manifest is not None:
+                edge = Edge(manifest, self.device, patience=self._patience)
+                load_state(self._state, edge)
+                self._edge = edge
+        except InputError as error:
+            aside = self._state.with_name(self._state.name + ".damaged")
+            _log.warning("%s; it is now %s, and this device joins anew", error, aside.name)
+            self._state.replace(aside)
+
+    def _adopt(self, payload: bytes) -> None:
+        """Follow a manifest; the model stays if it means the same."""
+        manifest, old = Manifest.from_json(payload), self._edge
+        if old is not None and old.manifest == manifest:
+            return
+        edge = Edge(manifest, self.device, patience=self._patience)
+        if old is not None and _same_model(old.manifest, manifest):
+            edge.w, edge.joined = old.w, old.joined
+        self._edge = edge
+        self._link.unsubscribe(self._manifest_topic)
+
+    def _agreed(self, deadline: float) -> bool:
+        """Have a manifest that the server follows, too."""
+
+        def missing() -> bool:
+            return self._edge is None or self._edge.outdated
+
+        if missing():
+            self._link.subscribe(self._manifest_topic)
+        return self._wait_while(missing, deadline)
+
+    def _exchange(self, deadline: float) -> bool:
+        """One message and its reply; a device that had to join goes on with its first update."""
+        edge = self._joined()
+        hello = not edge.joined or edge.tick(_seconds()) is None
+        payload = edge.contact(_seconds())
+        if payload is None:
+            return True
+        self._link.send(f"{self.fleet}/u/{self.device}", payload)
+        answered = self._wait_while(lambda: edge.unanswered > 0 and not edge.outdated, deadline)
+        if edge.outdated:
+            return self._agreed(deadline) and self._exchange(deadline)
+        return answered and (self._exchange(deadline) if hello else True)
+
+    def _wait_while(self, missing: Callable[[], bool], deadline: float) -> bool:
+        """Hear until something is no longer missing, or the time is over."""
+        while missing():
+            try:
+                topic, payload = self._inbox.get(timeout=max(deadline - _seconds(), 1e-3))
+            except queue.Empty:
+                return False
+            self._take(topic, payload)
+        return True
+
+    def _hear(self) -> None:
+        while not self._inbox.empty():
+            self._take(*self._inbox.get())
+
+    def _take(self, topic: str, payload: bytes) -> None:
+        if topic == self._manifest_topic:
+            self._adopt(payload)
+        elif self._edge is not None:
+            self._edge.receive(payload, _seconds())
+
+    def _lost(self, why: str) -> None:
+        self._why = why
+
+    def _save_now_and_then(self) -> None:
+        if _seconds() - self._saved >= self._save_every:
+            self.save()
+
+
+def _same_model(old: Manifest, new: Manifest) -> bool:
+    """Whether a model's parameters mean the same under both."""
+    names = ("features", "kernel_width", "seed", "inputs", "target")
+    return all(getattr(old, name) == getattr(new, name) for name in names)
+
+
+def _seconds() -> float:
+    """A clock that nobody sets, and that goes on while the device sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

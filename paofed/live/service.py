@@ -1,0 +1,264 @@
+"""A fleet's server at work: broker, clock, journal and what people want to know, in one loop.
+
+One thread owns the state. The network's thread and the health page put what they have into the
+inbox; the loop takes it in groups, commits each group, and only then lets its replies leave.
+
+- The disk is full: nothing is answered, what comes in is dropped (devices repeat it), the group
+  that waits is written as soon as there is room. Nothing that was confirmed depends on it.
+- Another server takes this one's name at the broker: the one that was there first stops.
+"""
+
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from paofed.errors import PaofedError
+from paofed.live.broker_log import TOPICS, BrokerLog
+from paofed.live.clock import TickClock
+from paofed.live.coordinator import Send, Suspect
+from paofed.live.folder import Fleet
+from paofed.live.host import Host
+from paofed.live.monitor import monitored
+from paofed.live.mqtt import Link
+from paofed.live.status import ServiceStatus, Status
+from paofed.live.store import Store, StoreError, locked
+
+_PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
+_GROUP = 0.02  # seconds during which arrivals share one commit
+_MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
+_LONGEST_WAIT = 0.5  # seconds between two looks at the clock
+_LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
+_SETTLE = 1.0  # seconds after a reconnection in which another server's name would be heard
+
+
+class TakenOverError(PaofedError):
+    """Another server works under this one's name."""
+
+
+class Inbox:
+    """What other threads have for the loop: bounded for messages, not for requests."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self._items: deque[Any] = deque()
+        self._something = threading.Event()
+
+    def message(self, device: int, payload: bytes) -> None:
+        """From the network."""
+        if len(self._items) >= _MOST:
+            self.dropped += 1
+            return
+        self._items.append((device, payload))
+        self._something.set()
+
+    def request(self, what: Callable[[], object]) -> None:
+        """Something to be done in the loop."""
+        self._items.append(what)
+        self._something.set()
+
+    def take(self, longest: float) -> list[Any]:
+        """Wait for something, and a little for its company."""
+        if self._something.wait(longest):
+            time.sleep(_GROUP)
+            self._something.clear()
+        return [self._items.popleft() for _ in range(len(self._items))]
+
+
+class Service:
+    """A server from start to stop."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        log: logging.Logger,
+        *,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fleet = fleet
+        self._log = log
+        self._wall, self._steady = wall, steady
+        self._inbox = Inbox()
+        self._stopping = threading.Event()
+        self._topic = fleet.settings.name
+        self._instance = secrets.token_hex(8).encode()
+        self._settled = False  # whether the broker is known to have our name for it
+        self._announce_at: float | None = None
+        self._looked = 0.0
+        self._stuck = ""  # why the journal cannot be written
+        self._broker = BrokerLog()
+
+    def stop(self) -> None:
+        """End the loop in good order; may be called from anywhere."""
+        self._stopping.set()
+        self._inbox.request(lambda: None)
+
+    def run(self) -> None:
+        """Serve until stopped."""
+        fleet = self._fleet
+        with locked(fleet.folder), fleet.store() as store:
+            self._start(store)
+            with monitored(fleet.settings, self.ask):
+                self._link.open()
+                try:
+                    while not self._stopping.is_set():
+                        self._turn()
+                finally:
+                    self._link.close()
+                    self._finish()
+
+    def ask(self) -> Status:
+        """How the fleet is doing, from another thread; the loop itself answers."""
+        answer: Future[Status] = Future()
+        self._inbox.request(lambda: answer.set_result(self._status()))
+        return answer.result(_PATIENCE)
+
+    def _start(self, store: Store) -> None:
+        self._store = store
+        manifest = store.manifest()
+        self._manifest = manifest.to_json().encode()
+        self._host = Host(
+            store,
+            self._send,
+            snapshot_every=self._fleet.settings.snapshot_every,
+            suspect=self._suspect,
+        )
+        self._clock = TickClock(manifest, self._log.warning, wall=self._wall, steady=self._steady)
+        self._link = Link(
+            self._fleet.credential(),
+            [f"{self._topic}/u/+", f"{self._topic}/s", *TOPICS],
+            self._heard,
+            ready=lambda: self._inbox.request(self._connected),
+            lost=self._lost,
+        )
+        self._since = self._steady()
+
+    # The loop
+
+    def _turn(self) -> None:
+        """Take what came in, commit it, let replies leave, close the ticks that are over."""
+        host = self._host
+        wait = min(_LONGEST_WAIT, self._clock.remaining(host.coordinator.tick))
+        for item in self._inbox.take(wait):
+            if callable(item):
+                item()
+            elif self._stuck:
+                self._inbox.dropped += 1
+            else:
+                host.receive(*item)
+        try:
+            if not self._stuck or self._due():
+                self._look()
+                host.flush()
+                host.advance(self._clock.tick(host.coordinator.tick))
+                self._unstick()
+        except StoreError as error:
+            self._stick(error)
+        self._announce()
+
+    def _due(self) -> bool:
+        return self._steady() - self._looked >= _LOOK_AGAIN
+
+    def _look(self) -> None:
+        """Learn now and then who is in the fleet."""
+        if self._due():
+            self._looked = self._steady()
+            self._host.refresh()
+
+    def _stick(self, error: StoreError) -> None:
+        if not self._stuck:
+            self._log.error("%s: nothing is confirmed until it can be written again", error)
+        self._stuck = str(error)
+        self._looked = self._steady()
+
+    def _unstick(self) -> None:
+        if self._stuck:
+            self._log.warning("the journal can be written again")
+            self._stuck = ""
+
+    def _finish(self) -> None:
+        """Leave nothing undone that is cheap to do."""
+        try:
+            self._host.flush()
+            self._host.snapshot()
+        except StoreError as error:
+            self._log.error("%s: the next start goes through the journal", error)
+
+    # The network
+
+    def _heard(self, topic: str, payload: bytes) -> None:
+        """From the network's thread: pass it on."""
+        fleet, _, rest = topic.partition("/")
+        if rest.startswith("u/") and rest[2:].isdecimal() and fleet == self._topic:
+            self._broker.heard += 1
+            self._inbox.message(int(rest[2:]), payload)
+        elif topic.startswith("$SYS/"):
+            self._broker.receive(topic, payload, self._link.messages)
+        elif rest == "s":
+            self._inbox.request(lambda: self._named(payload))
+
+    def _send(self, send: Send) -> None:
+        self._link.send(f"{self._topic}/d/{send.device}", send.payload)
+
+    def _connected(self) -> None:
+        """There is a broker: it may have forgotten everything."""
+        self._log.info("connected to the broker")
+        self._link.send(f"{self._topic}/c", self._manifest, retain=True)
+        self._announce_at = self._steady() + (_SETTLE if self._settled else 0.0)
+
+    def _lost(self, why: str) -> None:
+        if not self._stopping.is_set():
+            self._broker.restart()
+            self._log.warning("broker: %s; trying again", why)
+
+    def _announce(self) -> None:
+        """Leave our name at the broker, where another server of this fleet will find it."""
+        if self._announce_at is not None and self._steady() >= self._announce_at:
+            self._link.send(f"{self._topic}/s", self._instance, retain=True)
+            self._announce_at = None
+
+    def _named(self, instance: bytes) -> None:
+        """The broker says who serves this fleet."""
+        if instance == self._instance:
+            self._settled, self._announce_at = True, None
+        elif self._settled:
+            raise TakenOverError(
+                "another server has taken this one's place at the broker: this one stops; two "
+                "servers with one identity must not run, look for the other before you start again"
+            )
+
+    # What people want to know
+
+    def _suspect(self, suspect: Suspect) -> None:
+        label = {m.device: m.label for m in self._store.members()}[suspect.device]
+        self._log.warning(
+            "device %d (%s) is refused again and again: %s", suspect.device, label, suspect.reason
+        )
+
+    def _problems(self) -> tuple[str, ...]:
+        """What keeps the fleet from being served."""
+        found = []
+        if not self._link.up.is_set():
+            found.append("there is no connection to the broker")
+        if self._stuck:
+            found.append(self._stuck)
+        if self._clock.behind > self._host.coordinator.manifest.tick_seconds:
+            found.append(f"the clock is {self._clock.behind:.0f} s behind the journal")
+        return tuple(found)
+
+    def _status(self) -> Status:
+        service = ServiceStatus(
+            seconds=self._steady() - self._since,
+            problems=self._problems(),
+            dropped=self._inbox.dropped,
+            clock_jumps=self._clock.jumps,
+            bytes_received=self._link.received,
+            bytes_sent=self._link.sent,
+            broker_refused=dict(self._broker.counts()),
+        )
+        return Status.of(self._topic, self._host.coordinator, self._store.members(), service)

@@ -1,0 +1,94 @@
+"""A fleet's settings: what people may edit in `fleet.toml`."""
+
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from paofed.errors import InputError, unknown
+from paofed.files import read_text, write_text
+
+FILE = "fleet.toml"
+Security = Literal["certificate", "password", "none"]
+
+
+class SettingsError(InputError):
+    """Settings that cannot be followed, told with the file they stand in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Where the broker is, who may speak to it, and where the server shows its health."""
+
+    name: str
+    host: str = "localhost"
+    port: int = 8883
+    security: Security = "certificate"
+    http: str = "127.0.0.1:9883"
+    snapshot_every: int = 100
+
+    def __post_init__(self) -> None:
+        _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
+        _check("host", re.fullmatch(r"[A-Za-z0-9_.:-]{1,253}", self.host), self.host, "a host name")
+        _check("port", 0 < self.port < 2**16, self.port, "1 to 65535")
+        known = get_args(Security)
+        _check("security", self.security in known, self.security, ", ".join(known))
+        right = self.http == "" or self._http_place() is not None
+        _check("http", right, self.http, '"HOST:PORT", or "" for none')
+        _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
+
+    def http_place(self) -> tuple[str, int]:
+        """Host and port of health and metrics."""
+        place = self._http_place()
+        if place is None:
+            raise SettingsError(f"{FILE} shows health nowhere: set http")
+        return place
+
+    def _http_place(self) -> tuple[str, int] | None:
+        host, _, port = self.http.rpartition(":")
+        return (host, int(port)) if host and port.isdecimal() and int(port) < 2**16 else None
+
+    def save(self, folder: Path) -> None:
+        """Write them, with a word on each."""
+        write_text(folder / FILE, _TEXT.format(**{f.name: getattr(self, f.name) for f in _FIELDS}))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read them; an unknown key is an error that suggests the nearest known one."""
+        path = folder / FILE
+        if not path.is_file():
+            raise SettingsError(f"{folder} holds no fleet: there is no {FILE} in it")
+        try:
+            values: dict[str, Any] = tomllib.loads(read_text(path))
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{path} is not TOML: {error}") from None
+        types = {f.name: f.type for f in _FIELDS}
+        for key, value in values.items():
+            if key not in types:
+                raise SettingsError(f"{path}: {unknown('setting', key, types)}")
+            expected = int if types[key] is int else str
+            _check(key, type(value) is expected, value, f"a value of type {expected.__name__}")
+        if "name" not in values:
+            raise SettingsError(f"{path} has no name")
+        return cls(**values)
+
+
+_NAME = "1 to 32 letters, digits, - or _"
+_FIELDS = fields(Settings)
+_TEXT = """\
+# Devices carry the first four in their files, and the broker's files follow from them: after a
+# change, `paofed fleet rotate` writes both anew.
+name = "{name}"  # begins every topic, so it travels with every message: short is cheap
+host = "{host}"  # of the broker, as devices reach it
+port = {port}
+security = "{security}"  # certificate, password, or none (no encryption; one machine only)
+
+http = "{http}"  # where the server shows health and metrics; "" for nowhere
+snapshot_every = {snapshot_every}  # ticks
+"""
+
+
+def _check(name: str, right: object, got: object, expected: str) -> None:
+    if not right:
+        raise SettingsError(f"the setting {name} is {got!r}: expected {expected}")
