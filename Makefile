@@ -11,7 +11,7 @@ reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
 
 bench: $(VENV)/.runtime
-	$(BIN)/paofed bench --scaling
+	$(BIN)/paofed bench engines --scaling
 
 test: check
 	$(BIN)/pytest --cov --cov-report=

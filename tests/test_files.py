@@ -1,14 +1,29 @@
 import csv
 import math
 import os
+import stat
+import tempfile
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paofed.errors import FileError
-from paofed.files import load_arrays, replacing, require_writable, save_arrays, write_table
+from paofed.files import (
+    load_arrays,
+    make_folder,
+    read_text,
+    replacing,
+    require_writable,
+    save_arrays,
+    write_secret,
+    write_table,
+    write_text,
+)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -63,3 +78,107 @@ def test_a_table_keeps_every_digit_and_whole_numbers_stay_whole(tmp_path: Path) 
         (row,) = csv.DictReader(file)
     assert (row["text"], row["count"]) == ("a, b", "12")
     assert [float(row[column]) for column in "abcdef"] == numbers
+
+
+@pytest.fixture
+def open_handed() -> Iterator[None]:
+    """A process whose files everybody may read and write."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@given(st.text())
+def test_text_comes_back(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for write in (write_text, write_secret):
+            path = Path(folder) / write.__name__
+            write(path, text)
+            assert path.read_bytes() == text.encode()
+            if "\r" not in text:
+                assert read_text(path) == text
+
+
+@pytest.mark.usefixtures("open_handed")
+def test_a_secret_is_its_owners_alone_and_other_text_as_usual(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "x")
+    write_secret(tmp_path / "b", "x")
+    assert (mode(tmp_path / "a"), mode(tmp_path / "b")) == (0o666, 0o600)
+
+
+@pytest.mark.usefixtures("open_handed")
+def test_a_secret_is_never_readable_by_others_not_even_half_written(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("old")
+    assert mode(path) == 0o666
+    with replacing(path, secret=True) as file:
+        (temporary,) = set(tmp_path.iterdir()) - {path}
+        assert mode(temporary) == 0o600
+        file.write(b"new")
+        file.flush()
+        assert mode(temporary) == 0o600
+        assert path.read_text() == "old"
+    assert (path.read_text(), mode(path)) == ("new", 0o600)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("theirs")
+    (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
+    write_secret(tmp_path / "key", "ours")
+    assert (tmp_path / "elsewhere").read_text() == "theirs"
+    assert not (tmp_path / "key").is_symlink()
+
+
+@pytest.mark.parametrize("write", [write_text, write_secret])
+def test_text_that_cannot_be_written_leaves_the_old(
+    write: Callable[[Path, str], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "a"
+    write(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write(path, "half \ud800")
+    assert read_text(path) == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileError, match="is a directory"):
+        write(tmp_path, "x")
+
+
+def test_a_place_that_turns_out_not_to_be_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    with pytest.raises(FileError, match="cannot be written: No space left on device"):
+        write_text(tmp_path / "a", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("missing", "No such file or directory"),
+        (".", "Is a directory"),
+        ("binary", "it is not text in UTF-8"),
+    ],
+)
+def test_text_that_cannot_be_read(name: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"caf\xe9")
+    with pytest.raises(FileError) as refused:
+        read_text(tmp_path / name)
+    assert str(refused.value) == f"{tmp_path / name} cannot be read: {says}"
+
+
+def test_folders_are_made_with_those_above(tmp_path: Path) -> None:
+    for _ in range(2):
+        make_folder(tmp_path / "a" / "b")
+        assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").touch()
+    for name in ("file", "file/below"):
+        with pytest.raises(FileError, match="cannot be made a directory: "):
+            make_folder(tmp_path / name)

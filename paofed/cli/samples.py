@@ -32,6 +32,8 @@ class Reader:
         self._names = list(names)
         self._needed = len(names) - optional
         self._columns: list[int] | None = None  # where each name stands in a line of CSV
+        self._width = len(names)  # the most cells in a line of CSV
+        self._useless = ""  # what is wrong with the header
         self._number = 0
 
     def read(self, lines: Iterable[str]) -> Iterator[list[float]]:
@@ -53,14 +55,15 @@ class Reader:
             (cells,) = csv.reader([line], strict=True)
         except csv.Error:
             cells = []
+        if self._useless:  # nobody knows which number is which
+            raise InputError(self._useless)
         if self._columns is None:
             self._columns = self._header(cells)
             if self._columns is not None:
                 return None
             self._columns = list(range(len(self._names)))
-        places = len(cells) > max(self._columns[: self._needed], default=-1)
-        exact = self._columns != list(range(len(self._names))) or len(cells) <= len(self._names)
-        if not places or not exact:
+        fewest = max(self._columns[: self._needed], default=-1) + 1
+        if not fewest <= len(cells) <= self._width:
             raise self._wrong(line)
         return self._checked(line, [cells[i] if 0 <= i < len(cells) else "" for i in self._columns])
 
@@ -71,7 +74,9 @@ class Reader:
             return None
         for name in self._names[: self._needed]:
             if name not in names:
-                raise InputError(f"the header has no column {name!r}: it has {', '.join(names)}")
+                self._useless = f"the header has no column {name!r}: it has {', '.join(names)}"
+                raise InputError(self._useless)
+        self._width = len(names)
         return [names.index(name) if name in names else -1 for name in self._names]
 
     def _from_json(self, line: str) -> list[Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -73,7 +74,7 @@ class Authority:
         try:
             key = load_pem_private_key(content, None)
             certificate = x509.load_pem_x509_certificate(content)
-        except ValueError:
+        except (ValueError, TypeError, UnsupportedAlgorithm):
             raise FileError(f"{path} is no certificate authority: restore it from a copy") from None
         if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise FileError(f"{path} has a key of another kind than paofed makes")

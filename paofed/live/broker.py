@@ -19,6 +19,7 @@ from paofed.live.store import Member
 FOLDER = "broker"
 CONFIGURATION = "mosquitto.conf"
 LOCAL = "127.0.0.1"
+_KIND = "$7$"  # PBKDF2 with SHA-512
 _ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
 _WORDS = 1024  # bytes in a packet beside its payload, generously
 _MANAGED = {
@@ -48,7 +49,7 @@ set_tcp_nodelay true
 {rights}max_packet_size {largest}
 max_queued_messages 10000
 persistence false
-sys_interval 5
+sys_interval 2
 log_dest stderr
 log_dest topic
 log_type error
@@ -103,8 +104,8 @@ def write_access(folder: Path, fleet: str, members: Iterable[Member]) -> None:
 
 def write_passwords(folder: Path, server: str, members: Iterable[Member]) -> None:
     """Write the hashes of the passwords of those who are in the fleet."""
-    lines = [f"{SERVER}:{server}"]
-    lines += [f"{m.device}:{m.credential}" for m in members if m.credential and not m.removed]
+    known = [(SERVER, server), *((m.device, m.credential) for m in members if not m.removed)]
+    lines = [f"{name}:{mark}" for name, mark in known if is_hash(mark)]
     write_secret(folder / FOLDER / "passwords", "\n".join(lines) + "\n")
 
 
@@ -117,7 +118,12 @@ def hashed(password: str) -> str:
     """A password as mosquitto keeps it."""
     salt = secrets.token_bytes(12)
     key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
-    return f"$7${_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+    return f"{_KIND}{_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+
+
+def is_hash(credential: str) -> bool:
+    """Whether this is a password's hash; a certificate's number, or nothing, is none."""
+    return credential.startswith(_KIND)
 
 
 def reload(folder: Path) -> bool:

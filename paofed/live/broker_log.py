@@ -26,7 +26,7 @@ class BrokerLog:
         self._earlier = 0  # strays of connections that have ended
         self._strays = 0
         self._values = 0  # that were told on this connection
-        self._base = 0
+        self._base = self._sent = self._slack = 0
 
     def restart(self) -> None:
         """The connection was lost: the broker may begin to count anew."""
@@ -45,11 +45,15 @@ class BrokerLog:
     def _count_strays(self, payload: bytes, sent: int) -> None:
         if not payload.isdigit():
             return
-        strays = int(payload) - self.heard - sent
-        self._values += 1
-        if self._values <= 2:  # the first may be from before we listened
-            self._base = strays
-        self._strays = max(self._strays, strays - self._base)
+        # What went out since the last value may not have reached the broker: the number is too low
+        # by at most that. So a beginning is taken too high by as much, until there is a better one.
+        strays, slack = int(payload) - self.heard - sent, sent - self._sent
+        self._values, self._sent = self._values + 1, sent
+        if self._values > 2:  # the first may be from before we listened
+            self._strays = max(self._strays, strays - self._base)
+        if self._values <= 2 or slack < self._slack:
+            self._earlier += self._strays
+            self._strays, self._base, self._slack = 0, strays + slack, slack
 
     def counts(self) -> Counter[str]:
         """How often the broker turned somebody away, by reason."""

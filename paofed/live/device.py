@@ -24,6 +24,7 @@ from paofed.live.mqtt import KEEP_ALIVE, Link
 from paofed.live.state import load_state, save_state, saved_manifest
 
 _log = logging.getLogger("paofed.device")
+_SHORTEST_WAIT = 1.0  # seconds
 Input = Sequence[float] | NDArray[np.float64]
 
 
@@ -41,19 +42,22 @@ class Device:
         state: str | Path | None = None,
         save_every: float = 60.0,
         patience: int = 1,
+        stay: bool = True,
         keep_alive: int = KEEP_ALIVE,
     ) -> None:
         """Begin, with the file that `paofed fleet add` wrote; the connection is made meanwhile.
 
         `state`: where model and unconfirmed updates survive a power cut, written at most every
-        `save_every` seconds. `patience`: ticks to wait before an update is sent again.
-        `keep_alive`: seconds of silence after which a connection is tried.
+        `save_every` seconds. `patience`: ticks to wait before an update is sent again. `stay`:
+        whether it stays connected between contacts. `keep_alive`: seconds of silence after which a
+        connection is tried.
         """
         credential = Credential.load(file)
         self.label, self.device, self.fleet = credential.label, credential.device, credential.fleet
         self._state = None if state is None else Path(state)
-        self._save_every, self._saved = save_every, _seconds()
+        self._save_every, self._saved = save_every, seconds()
         self._patience = patience
+        self.confirmed = 0  # updates that the server has on disk, in this life
         self._edge: Edge | None = None
         self._manifest_topic = f"{self.fleet}/c"
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
@@ -68,7 +72,9 @@ class Device:
         self._take_up()
         if self._edge is None:
             self._link.subscribe(self._manifest_topic)
-        self._link.open()
+        self._stay = stay
+        if stay:
+            self._link.open()
 
     # What an application does
 
@@ -112,17 +118,21 @@ class Device:
 
         True as well where it has all there is already. With `wait` 0, a later call finds the reply.
         """
-        deadline = _seconds() + wait
-        if not self._link.up.wait(wait):
-            return False
-        self._hear()
-        answered = self._agreed(deadline) and self._exchange(deadline)
+        deadline = seconds() + wait
+        if not self._stay:
+            self._link.open()
+        try:
+            answered = self._link.up.wait(wait) and self._talk(deadline)
+        finally:
+            if not self._stay:
+                self._link.close()
         self._save_now_and_then()
         return answered
 
     def close(self) -> None:
         """Save the state and leave; what is not confirmed is sent in the next life."""
-        self._link.close()
+        if self._stay:
+            self._link.close()
         self._hear()
         self.save()
 
@@ -134,7 +144,7 @@ class Device:
             save_state(self._state, self._edge)
         except (OSError, FileError) as error:  # a full disk must not end the learning
             _log.warning("the state cannot be saved: %s", error)
-        self._saved = _seconds()
+        self._saved = seconds()
 
     def knows_fleet(self) -> bool:
         """Whether it has heard what the fleet has agreed on, so that it can learn and predict."""
@@ -192,6 +202,10 @@ class Device:
         self._edge = edge
         self._link.unsubscribe(self._manifest_topic)
 
+    def _talk(self, deadline: float) -> bool:
+        self._hear()
+        return self._agreed(deadline) and self._exchange(deadline)
+
     def _agreed(self, deadline: float) -> bool:
         """Have a manifest that the server follows, too."""
 
@@ -203,23 +217,30 @@ class Device:
         return self._wait_while(missing, deadline)
 
     def _exchange(self, deadline: float) -> bool:
-        """One message and its reply; a device that had to join goes on with its first update."""
-        edge = self._joined()
-        hello = not edge.joined or edge.tick(_seconds()) is None
-        payload = edge.contact(_seconds())
-        if payload is None:
-            return True
-        self._link.send(f"{self.fleet}/u/{self.device}", payload)
-        answered = self._wait_while(lambda: edge.unanswered > 0 and not edge.outdated, deadline)
-        if edge.outdated:
-            return self._agreed(deadline) and self._exchange(deadline)
-        return answered and (self._exchange(deadline) if hello else True)
+        """Send and wait for the reply; a device that had to join goes on with its first update."""
+        while True:
+            edge = self._joined()
+            hello = not edge.joined or edge.tick(seconds()) is None
+            payload = edge.contact(seconds())
+            if payload is None:
+                return True
+            self._link.send(f"{self.fleet}/u/{self.device}", payload)
+            # A hello is answered once in a tick: if it was lost, the next tick will hear another.
+            tick = max(edge.manifest.tick_seconds, _SHORTEST_WAIT)
+            patience = min(deadline, seconds() + tick) if hello else deadline
+            answered = self._wait_while(_unanswered(edge), patience)
+            if edge.outdated and not self._agreed(deadline):
+                return False
+            if not edge.outdated and not hello:
+                return answered
+            if seconds() >= deadline:
+                return False
 
     def _wait_while(self, missing: Callable[[], bool], deadline: float) -> bool:
         """Hear until something is no longer missing, or the time is over."""
         while missing():
             try:
-                topic, payload = self._inbox.get(timeout=max(deadline - _seconds(), 1e-3))
+                topic, payload = self._inbox.get(timeout=max(deadline - seconds(), 1e-3))
             except queue.Empty:
                 return False
             self._take(topic, payload)
@@ -233,14 +254,22 @@ class Device:
         if topic == self._manifest_topic:
             self._adopt(payload)
         elif self._edge is not None:
-            self._edge.receive(payload, _seconds())
+            self._safe(self._edge.receive(payload, seconds()))
+
+    def _safe(self, ticks: frozenset[int]) -> None:
+        """The updates of these ticks are on the server's disk."""
+        self.confirmed += len(ticks)
 
     def _lost(self, why: str) -> None:
         self._why = why
 
     def _save_now_and_then(self) -> None:
-        if _seconds() - self._saved >= self._save_every:
+        if seconds() - self._saved >= self._save_every:
             self.save()
+
+
+def _unanswered(edge: Edge) -> Callable[[], bool]:
+    return lambda: edge.unanswered > 0 and not edge.outdated
 
 
 def _same_model(old: Manifest, new: Manifest) -> bool:
@@ -249,6 +278,6 @@ def _same_model(old: Manifest, new: Manifest) -> bool:
     return all(getattr(old, name) == getattr(new, name) for name in names)
 
 
-def _seconds() -> float:
+def seconds() -> float:
     """A clock that nobody sets, and that goes on while the device sleeps, where there is one."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

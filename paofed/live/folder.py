@@ -46,8 +46,6 @@ class Fleet:
             folder.chmod(0o700)
             make_folder(folder / DEVICES)
             make_folder(folder / broker.FOLDER)
-            if settings.security != "none":
-                Authority.create(settings.name).save(folder / AUTHORITY)
             settings.save(folder)
         fleet = cls(folder)
         fleet.rotate_server()
@@ -99,10 +97,13 @@ class Fleet:
         place = self.folder / broker.FOLDER
         with self.store() as store:
             if self.settings.security != "none":
+                if not (self.folder / AUTHORITY).exists() and not (place / AUTHORITY).exists():
+                    # The fleet is new, or did without until now; one that was lost is an error.
+                    Authority.create(self.settings.name).save(self.folder / AUTHORITY)
                 authority = self._authority()
                 hosts = dict.fromkeys((self.settings.host, "localhost", broker.LOCAL))
                 issued = authority.issue("broker", years=_VALID, hosts=list(hosts))
-                write_text(place / "authority.pem", authority.certificate)
+                write_text(place / AUTHORITY, authority.certificate)
                 write_text(place / "certificate.pem", issued.certificate)
                 write_secret(place / "key.pem", issued.key)
             server, mark = self._issue(SERVER, SERVER)
@@ -145,7 +146,8 @@ class Fleet:
         if security == "password":
             broker.write_passwords(self.folder, store.server(), members)
         else:
-            revoked = self._authority().revocations(store.revoked())
+            numbers = [mark for mark in store.revoked() if not broker.is_hash(mark)]
+            revoked = self._authority().revocations(numbers)
             write_text(self.folder / broker.FOLDER / "revoked.pem", revoked)
         return broker.reload(self.folder)
 

@@ -48,7 +48,9 @@ class Link:
         self._ready = ready
         self._lost = lost
         self._failures = 0
+        self.client_id = f"{credential.fleet}-{credential.name}"  # a careful broker uses the name
         self._credential = credential
+        self._tls = credential.tls()
         self._keep_alive = keep_alive
         self._client = self._new_client()
 
@@ -56,26 +58,27 @@ class Link:
         credential = self._credential
         client = _Client(
             CallbackAPIVersion.VERSION2,
-            client_id=f"{credential.fleet}-{credential.name}",  # a careful broker uses the name
+            client_id=self.client_id,
             protocol=MQTTProtocolVersion.MQTTv311,
         )
         if credential.authority is not None:
             client.username_pw_set(credential.name, credential.password)
-        context = credential.tls()
-        if context is not None:
-            client.tls_set_context(context)
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
         client.on_socket_open = _no_delay
         client.on_connect = self._connected
         client.on_subscribe = self._subscribed
         client.on_connect_fail = self._failed
         client.on_disconnect = self._disconnected
         client.on_message = self._message
-        client.connect_async(credential.host, credential.port, self._keep_alive)
         return client
 
     def open(self) -> None:
-        """Begin to connect, and go on until closed."""
+        """Begin to connect, and go on until closed; it may be opened again."""
+        self._failures = 0
+        self._client = self._new_client()  # one that was closed would leak what it held
         self._wait_before_next()
+        self._client.connect_async(self._credential.host, self._credential.port, self._keep_alive)
         self._client.loop_start()
 
     def close(self) -> None:
@@ -83,6 +86,11 @@ class Link:
         self.up.clear()
         self._client.disconnect()
         self._client.loop_stop()
+
+    def port(self) -> int:
+        """The port of this end, while there is a connection; 0 otherwise."""
+        connection: Any = self._client.socket()
+        return 0 if connection is None else int(connection.getsockname()[1])
 
     def subscribe(self, topic: str) -> None:
         """Hear one more topic, now and after every reconnection."""
@@ -145,13 +153,13 @@ class Link:
         self._client.why = ""
 
     def _wait_before_next(self) -> None:
-        longest = min(_SOON * 2**self._failures, _LATEST)
-        wait = random.uniform(longest / 2, longest)  # noqa: S311 (no secret)
+        wait = pause(self._failures)
         self._client.reconnect_delay_set(wait, wait)  # type: ignore[arg-type] # a fraction will do
 
     def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
         topic = message.topic
-        self.received += packet_size(topic, message.payload)
+        if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
+            self.received += packet_size(topic, message.payload)
         self._heard(topic, message.payload)
 
 
@@ -167,6 +175,12 @@ class _Client(Client):
         except OSError as error:
             self.why = str(error)
             raise
+
+
+def pause(failures: int) -> float:
+    """Seconds to wait before the next attempt: longer every time, and for everybody another."""
+    longest = min(_SOON * 2 ** min(failures, 20), _LATEST)
+    return random.uniform(longest / 2, longest)  # noqa: S311 (no secret)
 
 
 def packet_size(topic: str, payload: bytes) -> int:

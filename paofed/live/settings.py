@@ -30,7 +30,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
-        _check("host", re.fullmatch(r"[A-Za-z0-9_.:-]{1,253}", self.host), self.host, "a host name")
+        _check("host", _HOST.fullmatch(self.host), self.host, "a host name")
         _check("port", 0 < self.port < 2**16, self.port, "1 to 65535")
         known = get_args(Security)
         _check("security", self.security in known, self.security, ", ".join(known))
@@ -47,7 +47,8 @@ class Settings:
 
     def _http_place(self) -> tuple[str, int] | None:
         host, _, port = self.http.rpartition(":")
-        return (host, int(port)) if host and port.isdecimal() and int(port) < 2**16 else None
+        right = _HOST.fullmatch(host) and re.fullmatch(r"[0-9]{1,5}", port)
+        return (host, int(port)) if right and int(port) < 2**16 else None
 
     def save(self, folder: Path) -> None:
         """Write them, with a word on each."""
@@ -74,6 +75,7 @@ class Settings:
         return cls(**values)
 
 
+_HOST = re.compile(r"[A-Za-z0-9_.:-]{1,253}")
 _NAME = "1 to 32 letters, digits, - or _"
 _FIELDS = fields(Settings)
 _TEXT = """\

@@ -247,7 +247,9 @@ class Store:
         """The server has this credential from now on; one it had before is revoked."""
         with self._writing():
             execute = self._connection.execute
-            execute("INSERT OR IGNORE INTO revoked SELECT credential FROM server")
+            execute(
+                "INSERT OR IGNORE INTO revoked SELECT credential FROM server WHERE credential != ''"
+            )
             execute("DELETE FROM server")
             execute("INSERT INTO server VALUES (?)", (credential,))
 

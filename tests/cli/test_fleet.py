@@ -1,17 +1,29 @@
 """`paofed fleet` as an operator meets it."""
 
 import json
+import socket
 import sqlite3
+import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.live.credential import Credential
 from paofed.live.exports import FleetModel, replay_messages
-from paofed.live.store import FILE
-from tests.live.fleets import f32, live, opened, stored
+from paofed.live.folder import Fleet
+from paofed.live.manifest import Scaling
+from paofed.live.monitor import Monitor
+from paofed.live.settings import Settings
+from paofed.live.status import ServiceStatus, Status
+from paofed.live.store import FILE, locked
+from tests.live.fleets import f32, live, opened, records, stored, update
 
 
 @pytest.fixture
@@ -97,7 +109,7 @@ def test_repair_says_what_was_lost(fleet: Path, capsys: pytest.CaptureFixture[st
         out, err = capsys.readouterr()
         if action == "verify":
             assert (out, err.count("\n")) == ("", 1)
-            assert err.startswith("paofed fleet: error: line 70 of ")
+            assert err.startswith("paofed fleet verify: error: line 70 of ")
             assert "`paofed fleet repair` goes on from" in err
         else:
             assert (out, err) == (f"{fleet} is usable again; 6 accepted updates were lost\n", "")
@@ -105,25 +117,43 @@ def test_repair_says_what_was_lost(fleet: Path, capsys: pytest.CaptureFixture[st
     assert "equals" in said(capsys)
 
 
-def test_repair_as_json(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_is_nothing_to_repair(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"{fleet} is intact: there is nothing to repair"
+    assert main(["fleet", "repair", str(fleet)]) == 0
+    assert said(capsys) == f"{text}\n"
     assert main(["fleet", "repair", str(fleet), "--json"]) == 0
-    assert json.loads(said(capsys))["lost"] == 0
+    assert json.loads(said(capsys)) == {"lost": 0, "text": text}
+
+
+def test_what_is_served_is_not_repaired(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(fleet, "UPDATE journal SET checksum = checksum + 1 WHERE line = 70")
+    with locked(fleet):
+        assert main(["fleet", "repair", str(fleet)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert f"a server of {fleet} is running: stop it first" in err
+    assert main(["fleet", "verify", str(fleet)]) == 2
+    assert "line 70 of " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["model", "DIR"], "fleet model needs --out"),
-        (["export", "DIR"], "fleet export needs --messages"),
-        (["verify", "DIR", "--out", "x.npz"], "fleet verify takes no --out"),
-        (["repair", "DIR", "--messages", "x.npz"], "fleet repair takes no --messages"),
-        (["model", "DIR", "--messages", "x.npz", "--out", "y"], "fleet model takes no --messages"),
-        (["export", "DIR", "--out", "x.npz"], "fleet export takes no --out"),
+        (["model", "DIR"], "the following arguments are required: --out"),
+        (["export", "DIR"], "the following arguments are required: --messages"),
+        (
+            ["verify", "DIR", "--out", "x.npz"],
+            "unexpected '--out' (see paofed fleet verify --help)",
+        ),
+        (["repair", "DIR", "--messages", "x.npz"], "unexpected '--messages'"),
+        (["model", "DIR", "--messages", "x.npz", "--out", "y"], "unexpected '--messages'"),
         (["model", "DIR", "--out", "no/such/place.npz"], "is not a directory"),
         (["model", "DIR/missing", "--out", "no/such/place.npz"], "is not a directory"),
         (["export", "DIR", "--messages", "DIR"], "is a directory"),
         (["verify", "DIR/missing"], "holds no fleet: there is no fleet.sqlite in it"),
-        (["mend", "DIR"], "invalid choice: 'mend'"),
+        (["add", "DIR"], "the following arguments are required: LABEL"),
+        (["add", "DIR", "north"], "holds no fleet: there is no fleet.toml in it"),
+        (["status", "DIR"], "holds no fleet: there is no fleet.toml in it"),
         (["verify"], "the following arguments are required: DIR"),
         (["verify", "DIR", "--jsn"], "did you mean --json?"),
     ],
@@ -138,7 +168,7 @@ def test_bad_input(
         code = int(str(stop.code))
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
-    assert err.startswith("paofed fleet: error: ")
+    assert err.startswith(f"paofed fleet {arguments[0]}: error: ")
     assert err.count("\n") == 1
     assert text in err
     assert (fleet / FILE).read_bytes() == before
@@ -164,3 +194,533 @@ def test_what_was_taken_out_predicts(
     assert main(["predict", str(out), "--input", str(inputs)]) == 0
     expected = FleetModel.load(out).predict(np.array([0.5, 1.5]))
     assert said(capsys) == f"{float(expected):.9g}\n"
+
+
+# The folder, its members, and how they are doing
+
+Capsys = pytest.CaptureFixture[str]
+NUMBERS = ("--input", "a", "--input", "b:0.5:2", "--target", "y:10:4")
+
+
+def done(capsys: Capsys, *words: object) -> str:
+    """What an action says that succeeds."""
+    assert main(["fleet", *map(str, words)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def refusal(capsys: Capsys, *words: object) -> str:
+    """The one line of an action that fails."""
+    try:
+        code = main(["fleet", *map(str, words)])
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    out, err = capsys.readouterr()
+    assert (code, err.count("\n")) == (2, 1)
+    prefix = f"paofed fleet {words[0]}: error: "
+    assert err.startswith(prefix)
+    assert out == "" or words[0] == "add"
+    return err.removeprefix(prefix).rstrip("\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, capsys: Capsys) -> Path:
+    """A fleet that shows its health nowhere, with two devices."""
+    place = tmp_path / "greenhouse"
+    small = ("--features", 8, "--shared", 2, "--tick", 60, "--http", "")
+    done(capsys, "init", place, *NUMBERS, *small)
+    done(capsys, "add", place, "north", "south")
+    return place
+
+
+# init
+
+
+def test_init_makes_a_fleet_and_says_what_comes_next(tmp_path: Path, capsys: Capsys) -> None:
+    place = tmp_path / "greenhouse"
+    configuration = place.resolve() / "broker" / "mosquitto.conf"
+    lines = done(capsys, "init", place, *NUMBERS).splitlines()
+    assert lines == [
+        f"made {place}",
+        f"start the broker:  mosquitto -c {configuration}",
+        f"start the server:  paofed fleet serve {place}",
+        f"add devices:       paofed fleet add {place} LABEL ...",
+    ]
+    assert configuration.is_file()
+    fleet = Fleet(place)
+    assert fleet.settings == Settings(name="greenhouse")
+    with fleet.store() as store:
+        agreed = store.manifest()
+    assert agreed.inputs == (Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0))
+    assert agreed.target == Scaling(name="y", offset=10.0, scale=4.0)
+    assert (agreed.algorithm, agreed.features, agreed.shared) == ("pao-fed-u1", 200, 4)
+    assert (agreed.tick_seconds, agreed.epoch) == (60.0, 0)
+    assert agreed.start > 1_700_000_000
+
+
+def test_init_as_json(tmp_path: Path, capsys: Capsys) -> None:
+    place = tmp_path / "greenhouse"
+    answer = json.loads(done(capsys, "init", place, *NUMBERS, "--json"))
+    text = answer.pop("text")
+    assert text.startswith(f"made {place}\n")
+    configuration = place.resolve() / "broker" / "mosquitto.conf"
+    assert answer == {"folder": str(place), "configuration": str(configuration)}
+
+
+def test_init_takes_every_number(tmp_path: Path, capsys: Capsys) -> None:
+    place = tmp_path / "a folder"
+    numbers = {
+        "--tick": 2.5,
+        "--algorithm": "pao-fed-c2",
+        "--features": 30,
+        "--shared": 3,
+        "--kernel-width": 0.7,
+        "--step-size": 0.25,
+        "--max-age": 17,
+        "--seed": 99,
+    }
+    places = {
+        "--name": "house",
+        "--host": "broker.example",
+        "--port": 1884,
+        "--security": "password",
+        "--http": "127.0.0.1:9000",
+    }
+    options = [word for pair in (numbers | places).items() for word in pair]
+    done(capsys, "init", place, *NUMBERS, *options)
+    fleet = Fleet(place)
+    with fleet.store() as store:
+        agreed = store.manifest()
+    assert [
+        agreed.tick_seconds,
+        agreed.algorithm,
+        agreed.features,
+        agreed.shared,
+        agreed.kernel_width,
+        agreed.step_size,
+        agreed.max_age,
+        agreed.seed,
+    ] == list(numbers.values())
+    settings = fleet.settings
+    found = [settings.name, settings.host, settings.port, settings.security, settings.http]
+    assert found == list(places.values())
+
+
+@pytest.mark.parametrize(("more", "shared"), [((), 8), (("--shared", 8), 8)])
+def test_init_of_a_fleet_that_shares_everything(
+    more: tuple[object, ...], shared: int, tmp_path: Path, capsys: Capsys
+) -> None:
+    whole = ("--algorithm", "online-fedsgd", "--features", 8)
+    done(capsys, "init", tmp_path / "x", *NUMBERS, *whole, *more)
+    with Fleet(tmp_path / "x").store() as store:
+        assert store.manifest().shared == shared
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--target", "y"), "the following arguments are required: --input"),
+        (("--input", "a"), "the following arguments are required: --target"),
+        (("--input", "a:1", "--target", "y"), "'a:1' is not NAME or NAME:OFFSET:SCALE"),
+        (("--input", "a:1:2:3", "--target", "y"), "'a:1:2:3' is not NAME or NAME:OFFSET:SCALE"),
+        (("--input", "a:x:2", "--target", "y"), "'a:x:2' is not NAME or NAME:OFFSET:SCALE"),
+        (("--input", "a:1:0", "--target", "y"), "scale of a is 0.0: expected a number above 0"),
+        (("--input", "a:1:-2", "--target", "y"), "scale of a is -2.0: expected a number above 0"),
+        (("--input", "a:nan:1", "--target", "y"), "scaling of a is nan: expected a finite number"),
+        ((*NUMBERS, "--tick", "0"), "tick_seconds is 0.0: expected a finite number above 0"),
+        ((*NUMBERS, "--tick", "soon"), "argument --tick: invalid float value: 'soon'"),
+        ((*NUMBERS, "--max-age", "201"), "max_age is 201: expected 0 to 200"),
+        ((*NUMBERS, "--shared", "300"), "300"),
+        ((*NUMBERS, "--algorithm", "pso-fed"), "pso-fed cannot be served: its server picks"),
+        ((*NUMBERS, "--algorithm", "pao-fed-u3"), "did you mean 'pao-fed-u"),
+        ((*NUMBERS, "--port", "0"), "the setting port is 0: expected 1 to 65535"),
+        ((*NUMBERS, "--host", "a b"), "the setting host is 'a b': expected a host name"),
+        ((*NUMBERS, "--http", 'x"y:80'), "the setting http is "),
+        ((*NUMBERS, "--name", "my fleet"), "the setting name is 'my fleet': expected 1 to 32"),
+        ((*NUMBERS, "--security", "tls"), "argument --security: invalid choice: 'tls'"),
+        ((*NUMBERS, "--inptu", "c"), "unexpected '--inptu': did you mean --input?"),
+    ],
+)
+def test_init_with_bad_input_makes_nothing(
+    words: tuple[str, ...], says: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    assert says in refusal(capsys, "init", tmp_path / "x", *words)
+    assert not (tmp_path / "x").exists()
+
+
+def test_init_in_a_folder_that_cannot_name_a_fleet(tmp_path: Path, capsys: Capsys) -> None:
+    says = refusal(capsys, "init", tmp_path / "my fleet", *NUMBERS)
+    assert says.startswith("the setting name is 'my fleet'")
+    assert not (tmp_path / "my fleet").exists()
+
+
+def test_init_twice(folder: Path, capsys: Capsys) -> None:
+    before = (folder / "authority.pem").read_bytes()
+    assert "holds a fleet already" in refusal(capsys, "init", folder, *NUMBERS)
+    assert (folder / "authority.pem").read_bytes() == before
+
+
+# add, rotate, remove, quarantine
+
+
+def labels(folder: Path) -> dict[str, str]:
+    with Fleet(folder).store() as store:
+        return {
+            m.label: "removed" if m.removed else "quarantined" if m.quarantined else "member"
+            for m in store.members()
+        }
+
+
+def test_add_says_where_each_file_is(folder: Path, capsys: Capsys) -> None:
+    paths = [folder / "devices" / name for name in ("2-east.json", "3-far-west.json")]
+    assert done(capsys, "add", folder, "east", "far west") == "".join(
+        f"put {path} on its device\n" for path in paths
+    )
+    assert [Credential.load(path).label for path in paths] == ["east", "far west"]
+    lines = done(capsys, "add", folder, "x", "y", "--json").splitlines()
+    assert [json.loads(line)["file"] for line in lines] == [
+        str(folder / "devices" / name) for name in ("4-x.json", "5-y.json")
+    ]
+
+
+def test_no_secret_is_shown(folder: Path, capsys: Capsys) -> None:
+    shown = done(capsys, "add", folder, "east", "--json") + done(capsys, "rotate", folder, "east")
+    shown += done(capsys, "status", folder) + done(capsys, "status", folder, "--json")
+    credential = Credential.load(folder / "devices" / "2-east.json")
+    assert credential.key is not None
+    assert "PRIVATE" not in shown
+    assert credential.key.splitlines()[1] not in shown
+
+
+def test_add_of_several_says_which_were_added(folder: Path, capsys: Capsys) -> None:
+    assert main(["fleet", "add", str(folder), "east", "south", "west"]) == 2
+    out, err = capsys.readouterr()
+    assert out == f"put {folder / 'devices' / '2-east.json'} on its device\n"
+    assert err == "paofed fleet add: error: there is a device 'south' already\n"
+    assert list(labels(folder)) == ["north", "south", "east"]
+
+
+def test_rotate_writes_a_new_file(folder: Path, capsys: Capsys) -> None:
+    path = folder / "devices" / "0-north.json"
+    before = path.read_text()
+    assert done(capsys, "rotate", folder, "north") == f"put {path} on its device\n"
+    assert path.read_text() != before
+    answer = json.loads(done(capsys, "rotate", folder, "north", "--json"))
+    assert answer == {"file": str(path), "text": f"put {path} on its device"}
+
+
+def test_rotate_of_the_server(folder: Path, capsys: Capsys) -> None:
+    before = (folder / "server.json").read_text(), (folder / "broker" / "key.pem").read_text()
+    device = (folder / "devices" / "0-north.json").read_text()
+    text = f"restart the broker and the server of {folder}"
+    assert done(capsys, "rotate", folder, "--server") == f"{text}\n"
+    assert (folder / "server.json").read_text() != before[0]
+    assert (folder / "broker" / "key.pem").read_text() != before[1]
+    assert (folder / "devices" / "0-north.json").read_text() == device
+    assert json.loads(done(capsys, "rotate", folder, "--server", "--json")) == {"text": text}
+
+
+@pytest.mark.parametrize("words", [(), ("north", "--server")])
+def test_rotate_of_nothing_or_of_both(words: tuple[str, ...], folder: Path, capsys: Capsys) -> None:
+    before = (folder / "server.json").read_text()
+    says = "fleet rotate needs either some LABEL or --server"
+    assert refusal(capsys, "rotate", folder, *words) == says
+    assert (folder / "server.json").read_text() == before
+
+
+def test_remove_says_whether_the_broker_knows(
+    folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"north is no longer part of {folder}; tell the broker: kill -HUP, or restart it"
+    assert done(capsys, "remove", folder, "north") == f"{text}\n"
+    assert labels(folder) == {"north": "removed", "south": "member"}
+    monkeypatch.setattr("paofed.live.broker.reload", lambda _: True)
+    answer = json.loads(done(capsys, "remove", folder, "south", "--json"))
+    text = f"south is no longer part of {folder}; the broker has been told"
+    assert answer == {"told": True, "text": text}
+
+
+def test_quarantine_and_its_end(folder: Path, capsys: Capsys) -> None:
+    assert done(capsys, "quarantine", folder, "north", "south") == (
+        "north: what it sends is refused\nsouth: what it sends is refused\n"
+    )
+    assert labels(folder) == {"north": "quarantined", "south": "quarantined"}
+    assert done(capsys, "quarantine", folder, "north", "--off") == "north: what it sends is taken\n"
+    assert labels(folder) == {"north": "member", "south": "quarantined"}
+    answer = json.loads(done(capsys, "quarantine", folder, "south", "--off", "--json"))
+    assert answer == {"text": "south: what it sends is taken"}
+
+
+@pytest.mark.parametrize("action", ["rotate", "remove", "quarantine"])
+def test_somebody_unknown(action: str, folder: Path, capsys: Capsys) -> None:
+    says = refusal(capsys, action, folder, "norht")
+    assert says == "unknown device 'norht': did you mean 'north'? (known: north, south)"
+
+
+@pytest.mark.parametrize("action", ["add", "rotate", "remove", "quarantine", "status", "serve"])
+def test_a_folder_without_a_fleet(action: str, tmp_path: Path, capsys: Capsys) -> None:
+    label = () if action in ("status", "serve") else ("north",)
+    says = f"{tmp_path} holds no fleet: there is no fleet.toml in it"
+    assert refusal(capsys, action, tmp_path, *label) == says
+
+
+@pytest.mark.parametrize("action", ["add", "remove", "quarantine"])
+def test_labels_are_needed(action: str, folder: Path, capsys: Capsys) -> None:
+    says = "the following arguments are required: LABEL"
+    assert refusal(capsys, action, folder) == says
+
+
+@pytest.mark.parametrize("action", ["add", "status"])
+def test_settings_that_cannot_be_followed(action: str, folder: Path, capsys: Capsys) -> None:
+    with (folder / "fleet.toml").open("a") as file:
+        file.write("sanpshot_every = 5\n")
+    label = ("east",) if action == "add" else ()
+    says = refusal(capsys, action, folder, *label)
+    assert "unknown setting 'sanpshot_every': did you mean 'snapshot_every'?" in says
+
+
+# status
+
+
+def lived(folder: Path, ticks: int = 12) -> FleetModel:
+    """Let the two devices be heard for some ticks."""
+    with Fleet(folder).store() as store:
+        coordinator = store.recover()
+        for tick in range(ticks):
+            for device in (0, 1):
+                values = np.sin([device + 3.0 * tick, device - tick])
+                store.write(records(coordinator, device, update(tick, *values, epoch=0)))
+            coordinator.close(tick + 1)
+        store.snapshot(coordinator)
+        return FleetModel.of(coordinator)
+
+
+def test_status_of_a_new_fleet(folder: Path, capsys: Capsys) -> None:
+    assert done(capsys, "status", folder).splitlines() == [
+        "greenhouse: pao-fed-u1, tick 0; nobody serves it",
+        "updates      0 accepted, 0 repeated, 0 hellos",
+        "refused      nothing",
+        "",
+        "index  label  last seen  messages",
+        "    0  north  never             0",
+        "    1  south  never             0",
+    ]
+
+
+def test_status_without_devices(tmp_path: Path, capsys: Capsys) -> None:
+    done(capsys, "init", tmp_path / "x", *NUMBERS, "--http", "")
+    assert "label" not in done(capsys, "status", tmp_path / "x")
+
+
+def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
+    lived(folder)
+    done(capsys, "quarantine", folder, "south")
+    done(capsys, "add", folder, "east", "west")
+    done(capsys, "remove", folder, "west")
+    lines = done(capsys, "status", folder).splitlines()
+    assert lines[0] == "greenhouse: pao-fed-u1, tick 12; nobody serves it"
+    assert lines[1] == "updates      24 accepted, 0 repeated, 0 hellos"
+    assert lines[2] == "how late     half within 0 ticks, 90 % within 0, 99 % within 0"
+    assert lines[3] == "refused      nothing"
+    assert [line.split() for line in lines[5:]] == [
+        ["index", "label", "last", "seen", "messages"],
+        ["2", "east", "never", "0"],
+        ["0", "north", "60", "s", "ago", "12"],
+        ["1", "south", "60", "s", "ago", "12", "quarantined"],
+    ]
+
+
+def test_status_as_json(folder: Path, capsys: Capsys) -> None:
+    lived(folder)
+    answer = json.loads(done(capsys, "status", folder, "--json"))
+    assert answer.pop("validation_error") is None
+    status = Status.from_json(json.dumps(answer))
+    assert (status.fleet, status.tick, status.service) == ("greenhouse", 12, None)
+    assert [(d.label, d.last_seen, d.messages) for d in status.devices] == [
+        ("north", 11, 12),
+        ("south", 11, 12),
+    ]
+
+
+SAMPLES = [(0.5, 1.5, 11.0), (-2.0, 1e-3, 9.0), (0.0, 0.0, 10.5)]
+
+
+@pytest.mark.parametrize("form", ["csv", "header", "json"])
+def test_status_judges_the_model(form: str, folder: Path, tmp_path: Path, capsys: Capsys) -> None:
+    model = lived(folder)
+    path = tmp_path / "measured"
+    lines = {
+        "csv": [f"{a},{b},{y}" for a, b, y in SAMPLES],
+        "header": ["y,x,a,b", *(f"{y},?,{a},{b}" for a, b, y in SAMPLES)],
+        "json": [json.dumps({"a": a, "b": b, "y": y}) for a, b, y in SAMPLES],
+    }[form]
+    path.write_text("\n".join(lines))
+    answer = json.loads(done(capsys, "status", folder, "--validation", path, "--json"))
+    errors = [y - float(model.predict(np.array([a, b]))) for a, b, y in SAMPLES]
+    expected = float(np.sqrt(np.mean(np.square(errors))))
+    assert answer["validation_error"] == pytest.approx(expected, rel=1e-12)
+    (line,) = [
+        line
+        for line in done(capsys, "status", folder, "--validation", path).splitlines()
+        if line.startswith("error")
+    ]
+    decibels = 20 * np.log10(expected / 4.0)
+    assert line == (
+        f"error        {expected:.4g} y (root mean square), {decibels:.2f} dB of its scale squared"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", " holds no samples: expected lines of a, b, y"),
+        (b"a,b,y\n", " holds no samples: expected lines of a, b, y"),
+        (b"1,2\n", "line 1 is '1,2': expected 3 finite numbers (a, b, y)"),
+        (b"a,b\n1,2\n", "the header has no column 'y': it has a, b"),
+        (b"1,2,\xff\n", " is not text: "),
+        (None, " cannot be read: No such file"),
+    ],
+)
+def test_samples_that_judge_nothing(
+    content: bytes | None, says: str, folder: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    path = tmp_path / "measured.csv"
+    if content is not None:
+        path.write_bytes(content)
+    assert says in refusal(capsys, "status", folder, "--validation", path)
+
+
+def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> None:
+    done(capsys, "add", folder, *(f"device-{k}" for k in range(2, 45)))
+    with Fleet(folder).store() as store:
+        coordinator = store.recover()
+        for tick, device in enumerate((1, 0, 7)):
+            coordinator.close(tick)
+            store.write(records(coordinator, device, update(tick, epoch=0)))
+        store.snapshot(coordinator)
+    lines = done(capsys, "status", folder).splitlines()
+    shown = [line.split()[0] for line in lines[6:]]
+    assert shown == [*map(str, [*range(2, 7), *range(8, 43)]), "and"]
+    assert lines[-1] == "and 5 more, heard later (--all shows them)"
+    every = done(capsys, "status", folder, "--all").splitlines()
+    assert [line.split()[0] for line in every[-3:]] == ["1", "0", "7"]
+    assert "  2 min ago  " in every[-3]
+    assert "  60 s ago  " in every[-2]
+    assert "  in this tick  " in every[-1]
+    assert len(every) == 6 + 45
+
+
+@contextmanager
+def served(folder: Path, **changes: Any) -> Iterator[None]:
+    """Somebody answers where the fleet's settings say."""
+    fleet = Fleet(folder)
+    with fleet.store() as store:
+        status = Status.of("greenhouse", store.recover(), store.members())
+    status = replace(status, **changes)
+    with Monitor("127.0.0.1", 0, lambda: status) as monitor:
+        replace(fleet.settings, http=f"127.0.0.1:{monitor.port}").save(folder)
+        yield
+
+
+SERVICE = ServiceStatus(
+    seconds=7500.0,
+    problems=("the broker is away", "the clock is behind"),
+    dropped=1234,
+    clock_jumps=1,
+    bytes_received=56_789,
+    bytes_sent=123_456,
+    broker_refused={"certificate": 2, "topic": 3},
+)
+
+
+def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
+    counts = {"accepted": 1500, "refused: flood": 1, "refused: length": 20, "repeats too old": 9}
+    ages = {0: 60, 1: 35, 4: 5}
+    with served(folder, tick=4321, service=SERVICE, counts=counts, ages=ages):
+        lines = done(capsys, "status", folder).splitlines()
+        answer = json.loads(done(capsys, "status", folder, "--json"))
+    assert lines[:9] == [
+        "greenhouse: pao-fed-u1, tick 4,321; served for 2 h",
+        "PROBLEM      the broker is away",
+        "PROBLEM      the clock is behind",
+        "updates      1,500 accepted, 0 repeated, 0 hellos",
+        "how late     half within 0 ticks, 90 % within 1, 99 % within 4",
+        "refused      flood 1, length 20",
+        "by broker    certificate 2, topic 3",
+        "bytes        56,789 in, 123,456 out (MQTT messages, since the server started)",
+        "dropped      1,234 messages, to be repeated by devices",
+    ]
+    assert (answer["tick"], answer["service"]["seconds"]) == (4321, 7500.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "span"),
+    [
+        (0.0, "0 s"),
+        (119.0, "119 s"),
+        (120.0, "2 min"),
+        (7199.0, "120 min"),
+        (7200.0, "2 h"),
+        (86400.0 * 2, "2 d"),
+    ],
+)
+def test_how_long_it_has_been_served(
+    seconds: float, span: str, folder: Path, capsys: Capsys
+) -> None:
+    with served(folder, service=replace(SERVICE, seconds=seconds, problems=(), dropped=0)):
+        text = done(capsys, "status", folder)
+    assert text.splitlines()[0].endswith(f"; served for {span}")
+    assert "PROBLEM" not in text
+    assert "dropped" not in text
+
+
+@pytest.mark.parametrize("changes", [{"fleet": "other"}, {"start": 5.0}])
+def test_another_fleets_server_is_not_believed(
+    changes: dict[str, Any], folder: Path, capsys: Capsys
+) -> None:
+    with served(folder, tick=4321, **changes):
+        assert "tick 0; nobody serves it" in done(capsys, "status", folder)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/1.0 503 no\r\n\r\nlater\n",
+        b"HTTP/1.0 200 OK\r\n\r\nhello",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 50\r\n\r\n{}",
+        *(
+            b"HTTP/1.0 200 OK\r\n\r\n" + text
+            for text in (b"{}", b"[]", b'"hello"', b"5", b'{"devices": [], "ages": []}')
+        ),
+        b'HTTP/1.0 200 OK\r\n\r\n{"devices": [], "ages": {}, "service": null, "more": 1}',
+        b"HTTP/1.0 200 OK\r\n\r\n\xff",
+    ],
+)
+def test_somebody_else_who_answers_there_is_not_believed(
+    answer: bytes, folder: Path, capsys: Capsys
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def respond() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.settimeout(10)
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=respond)
+        thread.start()
+        http = f"127.0.0.1:{listener.getsockname()[1]}"
+        replace(Settings.load(folder), http=http).save(folder)
+        text = done(capsys, "status", folder)
+        thread.join()
+    assert "tick 0; nobody serves it" in text
+
+
+def test_a_server_that_does_not_run(folder: Path, capsys: Capsys) -> None:
+    with served(folder, tick=4321):
+        pass
+    assert "tick 0; nobody serves it" in done(capsys, "status", folder)

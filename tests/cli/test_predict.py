@@ -37,8 +37,20 @@ ROWS = ((0.5, 1.5), (-2.0, 1e-3))
         "a,b\n0.5,1.5\n-2,1e-3\n",
         " a , b \n\n0.5,1.5\n\n-2,1e-3\n\n",
         '"0.5","1.5"\n-2,1e-3\n',
+        "b,a\n1.5,0.5\n1e-3,-2\n",
+        "b,time,a\n1.5,noon,0.5\n1e-3,,-2\n",
+        '{"a": 0.5, "b": 1.5}\n{"b": 1e-3, "a": -2}\n',
     ],
-    ids=["plain", "spaces", "header", "empty lines", "quotes"],
+    ids=[
+        "plain",
+        "spaces",
+        "header",
+        "empty lines",
+        "quotes",
+        "another order",
+        "more columns",
+        "JSON lines",
+    ],
 )
 @pytest.mark.parametrize("place", ["file", "stdin"])
 def test_one_prediction_per_line(
@@ -86,7 +98,7 @@ def test_in_a_pipe_every_line_is_answered_before_the_next_is_read(
             yield line
             seen.append(pipe.seen)
 
-    monkeypatch.setattr("paofed.cli.predict.nullcontext", lambda _: nullcontext(lines()))
+    monkeypatch.setattr("paofed.cli.predict.opened", lambda _: nullcontext(lines()))
     monkeypatch.setattr("sys.stdout", pipe)
     assert main(["predict", model]) == 0
     assert seen == [expected(ROWS[0]), expected(*ROWS)]
@@ -97,13 +109,14 @@ def test_in_a_pipe_every_line_is_answered_before_the_next_is_read(
     [
         ("0.5\n", "line 1 is '0.5': expected 2 finite numbers (a, b)"),
         ("0.5,1.5,2.5\n", "line 1 is '0.5,1.5,2.5': expected 2 finite numbers (a, b)"),
-        ("b,a\n0.5,1.5\n", "line 1 is 'b,a': expected 2"),
+        ("b,c\n0.5,1.5\n", "the header has no column 'a': it has b, c"),
         ("0.5,x\n", "line 1 is '0.5,x': expected 2"),
         ("0.5,\n", "line 1 is '0.5,': expected 2"),
         ("nan,1.5\n", "line 1 is 'nan,1.5': expected 2"),
         ("0.5,inf\n", "line 1 is '0.5,inf': expected 2"),
         ("0.5;1.5\n", "line 1 is '0.5;1.5': expected 2"),
-        ('"0.5\n,1.5', "line 1 is '0.5\\n,1.5': expected 2"),
+        ('"0.5\n,1.5"', "line 1 is '\"0.5': expected 2"),
+        ('{"a": 0.5}\n', "line 1 is '{\"a\": 0.5}': expected 2"),
     ],
 )
 def test_a_line_that_is_no_input(

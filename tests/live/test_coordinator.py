@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.rules import Message, aggregate
-from paofed.live.coordinator import REPORT_AFTER, TOLERANCE, Coordinator, Send, Suspect
+from paofed.live.coordinator import (
+    MOST_PER_TICK,
+    REPORT_AFTER,
+    TOLERANCE,
+    Coordinator,
+    Send,
+    Suspect,
+)
 from paofed.live.manifest import SERVED
 from paofed.live.messages import LARGEST, Hello, Model, Reply, Reread, decode, encode
 from tests.live.fleets import f32, manifest, records, server, update
@@ -427,3 +434,109 @@ def test_the_digest_sees_every_part_that_matters() -> None:
     assert changed(lambda c: c.w.__setitem__(0, 1e-300)) != unchanged
     assert changed(lambda c: c.devices.mark(1, 7)) != unchanged
     assert changed(lambda c: c.receive(1, update(7))) != unchanged
+
+
+def test_one_that_left_is_refused_for_good_and_what_it_brought_stays() -> None:
+    coordinator = at(20)
+    assert len(records(coordinator, 1, update(20, 1.0, 2.0))) == 1
+    coordinator.remove(1)
+    coordinator.quarantine(1)
+    before = coordinator.digest()
+    coordinator.committed()
+    for payload in (update(19), encode(Hello(3)), encode(Hello(4)), b""):
+        assert coordinator.receive(1, payload) == []
+    assert coordinator.digest() == before
+    assert coordinator.counts == {"accepted": 1, "refused: removed": 4}
+    assert coordinator.committed() == []
+    coordinator.add(1)
+    coordinator.quarantine(1, on=False)
+    assert records(coordinator, 1, update(19)) == []
+    assert len(records(coordinator, 2, update(19))) == 1
+    coordinator.close(21)
+    sent = (1, 20, (1.0, 2.0)), (2, 19, (1.0, -2.0))
+    assert coordinator.w.tobytes() == expected(coordinator, 20, *sent)
+
+
+def test_one_that_left_and_goes_on_is_reported_once() -> None:
+    coordinator = at(20)
+    coordinator.remove(1)
+    effects = [coordinator.receive(1, GOOD) for _ in range(2 * REPORT_AFTER)]
+    assert effects.pop(REPORT_AFTER - 1) == [Suspect(1, "removed")]
+    assert effects == [[]] * (2 * REPORT_AFTER - 1)
+
+
+@pytest.mark.parametrize("payload", [update(20), b"", encode(Hello(4))])
+def test_a_flood_is_not_looked_at_until_the_tick_is_over(payload: bytes) -> None:
+    coordinator = at(20)
+    for _ in range(MOST_PER_TICK):
+        coordinator.receive(1, payload)
+    assert coordinator.counts["refused: flood"] == 0
+    coordinator.committed()
+    before = coordinator.digest()
+    for count in (1, 2, 3):
+        assert not any(isinstance(e, Send) for e in coordinator.receive(1, update(19)))
+        assert coordinator.counts["refused: flood"] == count
+    assert coordinator.digest() == before
+    assert coordinator.committed() == []
+    assert len(records(coordinator, 2, update(20))) == 1
+    coordinator.close(20)
+    coordinator.receive(1, update(19))
+    assert coordinator.counts["refused: flood"] == 4
+    coordinator.close(21)
+    assert len(records(coordinator, 1, update(19))) == 1
+    assert coordinator.counts["refused: flood"] == 4
+
+
+def test_what_is_refused_for_other_reasons_is_no_flood() -> None:
+    coordinator = at(20)
+    coordinator.quarantine(1)
+    for _ in range(2 * MOST_PER_TICK):
+        coordinator.receive(1, GOOD)
+    coordinator.quarantine(1, on=False)
+    assert len(records(coordinator, 1, GOOD)) == 1
+    assert coordinator.counts["refused: flood"] == 0
+
+
+def test_a_snapshot_forgets_a_flood() -> None:
+    coordinator = at(20)
+    for _ in range(MOST_PER_TICK + 1):
+        coordinator.receive(1, b"")
+    back = Coordinator(manifest())
+    back.restore(dict(coordinator.state()))
+    assert len(records(back, 1, update(20))) == 1
+
+
+def test_ages_are_those_of_what_was_accepted() -> None:
+    coordinator = at(20)
+    records(coordinator, 0, update(20))
+    records(coordinator, 0, update(20))  # again
+    records(coordinator, 1, update(21))  # ahead
+    records(coordinator, 2, update(18, repeats=[(2, (1.0, 1.0)), (3, (1.0, 1.0))]))
+    records(coordinator, 2, update(2))  # too old
+    assert coordinator.ages == {0: 2, 2: 1, 4: 1}
+    assert coordinator.ages.total() == coordinator.counts["accepted"] == 4
+
+
+def test_ages_are_kept_through_a_snapshot() -> None:
+    coordinator = at(20)
+    for tick in (20, 18, 17):
+        records(coordinator, 0, update(tick))
+    back = Coordinator(manifest())
+    back.restore(dict(coordinator.state()))
+    assert back.ages == coordinator.ages == {0: 1, 2: 1, 3: 1}
+    records(back, 1, update(18))
+    assert back.ages == {0: 1, 2: 2, 3: 1}
+    assert coordinator.ages[2] == 1
+
+
+def test_a_snapshot_from_before_ages_were_counted() -> None:
+    coordinator = at(20)
+    records(coordinator, 0, update(18))
+    state = dict(coordinator.state())
+    del state["ages"]
+    back = Coordinator(manifest())
+    back.restore(state)
+    assert back.digest() == coordinator.digest()
+    assert back.ages == {}
+    records(back, 1, update(19))
+    assert back.ages == {1: 1}

@@ -145,3 +145,33 @@ def test_a_device_takes_less_than_200_bytes(one_by_one: bool) -> None:
     assert held < 200 * 10_000
     saved = sum(column.nbytes for column in devices.arrays().values())
     assert saved < 200 * 10_000
+
+
+def test_messages_are_counted_device_by_device_until_they_are_forgotten() -> None:
+    devices = Devices(5)
+    devices.add(1)
+    devices.add(2)
+    assert [devices.hear(1) for _ in range(3)] == [1, 2, 3]
+    assert devices.hear(2) == 1
+    devices.add(90)
+    assert (devices.hear(90), devices.hear(1)) == (1, 4)
+    devices.heard[:] = 0
+    assert (devices.hear(1), devices.hear(2)) == (1, 1)
+
+
+def test_the_count_of_messages_stops_before_it_would_begin_anew() -> None:
+    devices = Devices(5)
+    devices.add(1)
+    most = np.iinfo(devices.heard.dtype).max
+    devices.heard[1] = most - 2
+    assert [devices.hear(1) for _ in range(4)] == [most - 1, most, most, most]
+
+
+def test_what_was_heard_in_a_tick_is_not_kept() -> None:
+    devices = Devices(5)
+    devices.add(9)
+    devices.hear(9)
+    back = Devices.of(devices.arrays())
+    assert "heard" not in devices.arrays()
+    assert back.heard.size == back.known.size
+    assert back.hear(9) == 1

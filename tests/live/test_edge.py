@@ -460,3 +460,44 @@ def test_after_a_restart_a_reply_confirms_the_head_alone_for_a_while() -> None:
         assert sent(edge, 3.0) == [13, 11]
         edge.receive(reply(13, 13), 3.0)
         assert kept(edge) == [tick for tick in (11, 13) if tick not in confirmed]
+
+
+def test_a_reply_says_what_it_confirms() -> None:
+    edge = joined()
+    for second, ticks in ((1.0, [11]), (2.0, [12, 11]), (3.0, [13, 11, 12])):
+        assert sent(edge, second) == ticks
+    assert edge.receive(reply(13, 12), 3.0) == {11, 12}
+    assert edge.receive(reply(13, 12), 3.0) == frozenset()
+    assert edge.receive(reply(13, 13), 3.0) == {13}
+    assert kept(edge) == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        reply(11, 11)[:-1],
+        reply(11, 11, epoch=4),
+        reply(11, 10),
+        model(12),
+        model(12, epoch=4),
+        encode(Reread(3)),
+        encode(Reread(4)),
+        HELLO,
+        update(11),
+    ],
+)
+def test_whatever_is_no_reply_to_an_update_confirms_nothing(payload: bytes) -> None:
+    edge = joined()
+    assert sent(edge, 1.0) == [11]
+    assert edge.receive(payload, 1.0) == frozenset()
+    assert kept(edge) == [11]
+    assert edge.receive(reply(11, 11), 1.0) == {11}
+
+
+def test_a_reply_does_not_say_that_it_confirms_what_was_too_old() -> None:
+    edge = joined()
+    assert sent(edge, 1.0) == [11]
+    assert sent(edge, 3.0) == [13, 11]
+    # The message was long on its way: 11 is 5 ticks old at 16, and at most 4 are allowed.
+    assert edge.receive(reply(16, 13), 6.0) == {13}

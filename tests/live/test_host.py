@@ -177,3 +177,65 @@ def test_a_power_cut_loses_nothing_that_a_device_believes_safe(point: str, tmp_p
         assert federation.reached[point] >= when
         # Whatever the cut left unconfirmed travelled again and is confirmed now, or nearly so.
         assert len(federation.believed) >= len(quiet.believed) - 6
+
+
+def test_what_others_change_in_the_store_is_noticed(tmp_path: Path) -> None:
+    sent: list[Send] = []
+    with stored(tmp_path) as store, opened(tmp_path) as theirs:
+        host = Host(store, sent.append)
+        coordinator = host.coordinator
+        index = theirs.add("one more")
+        assert not coordinator.devices.knows(index)
+        host.refresh()
+        assert coordinator.devices.knows(index)
+        host.receive(index, update(0))
+        theirs.quarantine(0)
+        theirs.remove(1)
+        host.refresh()
+        for device in range(4):
+            host.receive(device, update(0))
+        assert [record.device for record in host.group] == [index, 2]
+        assert coordinator.counts["refused: quarantined"] == 1
+        assert coordinator.counts["refused: removed"] == 1
+        theirs.quarantine(0, on=False)
+        host.refresh()
+        host.receive(0, update(0))
+        host.flush()
+        assert [device for device, _ in sent] == [index, 2, index, 0]
+
+
+def test_a_refresh_forgets_nothing(tmp_path: Path) -> None:
+    with stored(tmp_path) as store, opened(tmp_path) as theirs:
+        host = Host(store, lambda _: None)
+        host.receive(0, update(0))
+        host.receive(1, b"")
+        before = host.coordinator.digest()
+        theirs.add("one more")
+        host.refresh()
+        assert host.coordinator.digest() == before
+        assert host.coordinator.devices.refused[1] == 1
+        assert len(host.group) == 1
+
+
+def test_what_changed_before_it_started_is_known(tmp_path: Path) -> None:
+    with stored(tmp_path) as store, opened(tmp_path) as theirs:
+        theirs.remove(2)
+        assert Host(store, lambda _: None).coordinator.removed == {2}
+
+
+def test_nobody_is_asked_again_while_nothing_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    with stored(tmp_path) as store, opened(tmp_path) as theirs:
+        host = Host(store, lambda _: None, snapshot_every=1)
+        monkeypatch.setattr(store, "introduce", asked.append)
+        host.receive(0, update(0))
+        host.advance(1)  # writes, but is no news to itself
+        for _ in range(3):
+            host.refresh()
+        assert asked == []
+        theirs.quarantine(0)
+        for _ in range(3):
+            host.refresh()
+        assert asked == [host.coordinator]

@@ -1,6 +1,8 @@
 """The server's memory: what is kept, what damage is noticed, what can be mended."""
 
 import sqlite3
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +20,11 @@ from paofed.live.manifest import Manifest
 from paofed.live.store import (
     FILE,
     MIGRATIONS,
+    Member,
     Store,
     StoreError,
     Verification,
+    locked,
 )
 from tests.live.fleets import f32, live, manifest, opened, records, server, stored, update
 
@@ -635,3 +639,218 @@ def test_a_file_that_is_something_else_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds a fleet already"):
         Store.create(tmp_path, manifest())
     assert (tmp_path / FILE).read_text() == "mine " * 1000
+
+
+def test_a_member_is_found_by_what_people_call_it(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.reissue(1, "ab")
+        store.quarantine(2)
+        expected = [
+            Member(0, "device 0", "", quarantined=False, removed=False),
+            Member(1, "device 1", "ab", quarantined=False, removed=False),
+            Member(2, "device 2", "", quarantined=True, removed=False),
+        ]
+        assert store.members() == expected
+        assert [store.member(member.label) for member in expected] == expected
+
+
+def test_a_member_that_is_unknown_is_told_with_the_nearest(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.remove(2)
+        with pytest.raises(StoreError) as refused:
+            store.member("devize 1")
+        assert str(refused.value) == (
+            "unknown device 'devize 1': did you mean 'device 1'? (known: device 0, device 1)"
+        )
+        with pytest.raises(StoreError, match="unknown device 'device 2'"):
+            store.member("device 2")
+
+
+def test_members_are_in_the_order_of_their_indices(tmp_path: Path) -> None:
+    with stored(tmp_path, devices=12) as store:
+        store.remove(3)
+        store.add("device 3")
+        assert [m.device for m in store.members()] == list(range(13))
+        assert store.member("device 3").device == 12
+
+
+def test_what_was_reissued_is_revoked(fleet: Path) -> None:
+    with opened(fleet) as store:
+        assert store.revoked() == []
+        store.reissue(0, "cc")
+        assert store.revoked() == []
+        store.reissue(0, "aa")
+        store.reissue(1, "bb")
+        assert store.revoked() == ["cc"]
+        assert [m.credential for m in store.members()] == ["aa", "bb", ""]
+        store.reissue(0, "cc")
+        store.reissue(0, "dd")
+        assert store.revoked() == ["aa", "cc"]
+
+
+def test_what_the_server_had_is_revoked(fleet: Path) -> None:
+    with opened(fleet) as store:
+        assert store.server() == ""
+        store.serve_as("")  # without security
+        store.serve_as("aa")
+        assert (store.server(), store.revoked()) == ("aa", [])
+        store.serve_as("bb")
+        assert (store.server(), store.revoked()) == ("bb", ["aa"])
+    with opened(fleet) as store:
+        assert (store.server(), store.revoked()) == ("bb", ["aa"])
+    assert ask(fleet, "SELECT count(*) FROM server") == [(1,)]
+
+
+def test_one_that_leaves_is_revoked_and_its_index_stays_its_own(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.reissue(1, "aa")
+        store.remove(1)
+        store.remove(2)
+        assert store.revoked() == ["aa"]
+        assert [m.removed for m in store.members()] == [False, True, True]
+        assert store.add("device 2") == 3
+        with pytest.raises(StoreError, match="there is a device 'device 2' already"):
+            store.add("device 2")
+        store.remove(3)
+        assert store.add("device 2") == 4
+    with opened(fleet) as store:
+        assert [(m.label, m.removed) for m in store.members()] == [
+            ("device 0", False),
+            ("device 1", True),
+            ("device 2", True),
+            ("device 2", True),
+            ("device 2", False),
+        ]
+
+
+def test_one_that_left_is_refused_after_a_restart_and_what_it_brought_stays(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.remove(1)
+        recovered = store.recover()
+        recovered.close(25)
+        assert recovered.removed == {1}
+        assert recovered.digest() == lived(25).digest()
+        assert records(recovered, 1, update(25)) == []
+        assert recovered.counts["refused: removed"] == 1
+        assert len(records(recovered, 0, update(25))) == 1
+        assert store.verify().agrees
+
+
+def test_the_server_is_told_who_its_devices_are(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.quarantine(0)
+        store.remove(2)
+        coordinator = Coordinator(manifest())
+        for _ in range(2):
+            store.introduce(coordinator)
+            assert [coordinator.devices.knows(k) for k in range(4)] == [True] * 3 + [False]
+            assert coordinator.devices.quarantined[:3].tolist() == [True, False, False]
+            assert coordinator.removed == {2}
+        store.quarantine(0, on=False)
+        store.introduce(coordinator)
+        assert not coordinator.devices.quarantined[0]
+
+
+def test_the_version_changes_when_another_writes(fleet: Path) -> None:
+    with opened(fleet) as ours, opened(fleet) as theirs:
+        first = ours.version()
+        ours.quarantine(0)
+        theirs.members()
+        assert ours.version() == first
+        theirs.add("one more")
+        second = ours.version()
+        assert second != first
+        assert ours.version() == second
+
+
+@pytest.fixture
+def first_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet as the first paofed wrote it: 25 ticks, two snapshots, one device in quarantine."""
+    folder = tmp_path / "old"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
+        with stored(folder) as store:
+            store.quarantine(1)
+            live(store, server(), range(25), snapshots=10)
+    assert ask(folder, "PRAGMA user_version") == [(1,)]
+    return folder
+
+
+def test_a_fleet_of_the_first_schema_keeps_its_devices_and_its_model(first_schema: Path) -> None:
+    for _ in range(2):
+        with opened(first_schema) as store:
+            assert store.members() == [
+                Member(0, "device 0", "", quarantined=False, removed=False),
+                Member(1, "device 1", "", quarantined=True, removed=False),
+                Member(2, "device 2", "", quarantined=False, removed=False),
+            ]
+            assert (store.revoked(), store.server()) == ([], "")
+            recovered = store.recover()
+            recovered.close(25)
+            assert recovered.w.tobytes() == lived(25).w.tobytes()
+            assert store.verify().agrees
+    assert ask(first_schema, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+
+
+def test_a_fleet_of_the_first_schema_can_be_changed(first_schema: Path) -> None:
+    with opened(first_schema) as store:
+        store.reissue(0, "aa")
+        store.remove(0)
+        assert store.revoked() == ["aa"]
+        assert store.add("device 0") == 3
+        with pytest.raises(StoreError, match="there is a device 'device 2' already"):
+            store.add("device 2")
+    goes_on(first_schema)
+
+
+def test_a_migration_that_is_cut_off_leaves_the_first_schema(
+    first_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = MIGRATIONS[1] + "INSERT INTO nowhere VALUES (1);"  # noqa: S608
+    monkeypatch.setattr(module, "MIGRATIONS", (MIGRATIONS[0], broken))
+    assert "no such table: nowhere" in refusal(first_schema)
+    monkeypatch.undo()
+    assert ask(first_schema, "SELECT id, label FROM device ORDER BY id")[2] == (2, "device 2")
+    with opened(first_schema) as store:
+        assert len(store.members()) == 3
+
+
+def test_one_server_at_a_time(fleet: Path) -> None:
+    with locked(fleet):
+        with pytest.raises(StoreError) as refused, locked(fleet):
+            pass
+        assert str(refused.value) == (
+            f"a server of {fleet} is running: stop it first, or leave it at work"
+        )
+        with opened(fleet) as store:
+            assert store.verify().agrees
+    with locked(str(fleet)):
+        pass
+
+
+def test_the_lock_ends_with_an_error(fleet: Path) -> None:
+    with pytest.raises(PowerCutError), locked(fleet):
+        raise PowerCutError
+    with locked(fleet):
+        pass
+
+
+def test_the_lock_ends_with_its_process(fleet: Path) -> None:
+    program = (
+        "import sys, time; from paofed.live.store import locked\n"
+        "with locked(sys.argv[1]):\n print('locked', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        [sys.executable, "-c", program, str(fleet)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        with process.stdout as said:
+            assert said.readline() == "locked\n"
+        with pytest.raises(StoreError, match="is running"), locked(fleet):
+            pass
+    finally:
+        process.kill()
+        process.wait()
+    with locked(fleet):
+        pass

@@ -9,6 +9,7 @@ import logging
 import math
 import signal
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--state", type=Path, metavar="FILE", help="what survives a restart")
     add("--save-every", type=float, default=60.0, metavar="SECONDS", help="(default %(default)g)")
     add("--every", type=int, default=1, metavar="N", help="samples from contact to contact")
+    add("--leave", action="store_true", help="disconnect between contacts")
     add("--wait", type=float, default=5.0, metavar="SECONDS", help="for a reply (%(default)g)")
     add("--join-within", type=float, metavar="SECONDS", help="give up joining after (never)")
     add("--quiet", action="store_true", help="print no predictions")
@@ -40,7 +42,9 @@ def run(args: Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        with Device(args.file, state=args.state, save_every=args.save_every) as device:
+        with Device(
+            args.file, state=args.state, save_every=args.save_every, stay=not args.leave
+        ) as device:
             _Run(device, args).all()
     except KeyboardInterrupt:
         _say("interrupted; the state is saved" if args.state else "interrupted")
@@ -74,7 +78,8 @@ class _Run:
                 self.told = False
                 if self.samples % self.args.every == 0:
                     # Without a connection there is nothing to wait for: it goes on learning.
-                    self._contact(0.0 if self.device.why_not() else self.args.wait)
+                    offline = self.device.why_not() and not self.args.leave
+                    self._contact(0.0 if offline else self.args.wait)
         if not self.told:
             self._contact(_LINGER)
         _say(
@@ -85,15 +90,16 @@ class _Run:
 
     def _join(self) -> None:
         """Ask until the fleet's manifest is known; a device that has been here knows it."""
-        waited, told = 0.0, ""
+        told, limit = "", self.args.join_within
+        end = math.inf if limit is None else time.monotonic() + limit
         while not self.device.knows_fleet():
-            if self.args.join_within is not None and waited >= self.args.join_within:
-                raise InputError(f"the fleet was not reached: {self.device.why_not()}")
-            if waited and told != (why := self.device.why_not()):
+            self.device.contact(min(_LINGER, max(end - time.monotonic(), 0.0)))
+            why = self.device.why_not()
+            if time.monotonic() >= end and not self.device.knows_fleet():
+                raise InputError(f"the fleet was not reached: {why or 'no server answers'}")
+            if why != told:
                 _say(f"the fleet is not reached yet ({why}); trying on")
                 told = why
-            self.device.contact(_LINGER)
-            waited += _LINGER
 
     def _values(self, reader: Reader) -> Iterator[list[float]]:
         for line in sys.stdin:

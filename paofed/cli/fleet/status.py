@@ -1,7 +1,7 @@
 """Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
 
+import http.client
 import json
-import urllib.error
 import urllib.request
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
@@ -66,7 +66,9 @@ def _asked(settings: Settings, manifest: Manifest) -> Status | None:
     try:
         with urllib.request.urlopen(f"http://{settings.http}/status", timeout=_WAIT) as answer:
             status = Status.from_json(answer.read())
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, http.client.HTTPException):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):  # somebody else answers there
         return None
     same = (status.fleet, status.start) == (settings.name, manifest.start)
     return status if same else None

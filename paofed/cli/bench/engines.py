@@ -7,25 +7,21 @@ around it. Machines are noisy: read the ratios, which are taken inside one run.
 import json
 from argparse import ArgumentParser, Namespace
 
-from paofed.bench.contact import contact_cost
 from paofed.bench.speed import Timing, scaling, side_by_side
 from paofed.cli.outputs import say
 from paofed.cli.table import table
 
-EXAMPLE = "paofed bench --scaling"
+EXAMPLE = "paofed bench engines --scaling"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--scaling", action="store_true", help="also over clients and features")
-    parser.add_argument("--live", action="store_true", help="only what a live contact costs")
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def run(args: Namespace) -> int:
     """Measure, then print tables."""
-    if args.live:
-        return _live(args)
     timings = side_by_side(say)
     sizes = list(scaling(say)) if args.scaling else []
     if args.json:
@@ -43,23 +39,6 @@ def run(args: Namespace) -> int:
         ]
         print()
         print(table(["clients", "features", "algorithms", "ns", "MB"], rows))
-    return 0
-
-
-def _live(args: Namespace) -> int:
-    cost = contact_cost()
-    if args.json:
-        print(json.dumps(cost._asdict()))
-        return 0
-    rows = [
-        ["server, per contact", f"{cost.server_us:.1f} us"],
-        ["device, per contact", f"{cost.device_us:.1f} us"],
-        ["device, per sample learned", f"{cost.learn_us:.1f} us"],
-        ["payload up", f"{cost.bytes_up} B"],
-        ["payload down", f"{cost.bytes_down} B"],
-        ["kept by the server, per device", f"{cost.bytes_per_device:.0f} B"],
-    ]
-    print(table(["live, 4 of 200 parameters", ""], rows))
     return 0
 
 

@@ -1,0 +1,58 @@
+"""Fleets for measurements: on this machine, on free ports, gone afterwards."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from paofed.live.broker import LOCAL
+from paofed.live.folder import Fleet
+from paofed.live.manifest import Manifest, Scaling
+from paofed.live.processes import LocalBroker, end, free_port, serve
+from paofed.live.settings import Security, Settings
+
+FEATURES = 200
+
+
+def trial_manifest(shared: int, tick_seconds: float, max_age: int = 10) -> Manifest:
+    """200 parameters, of which so many travel; all of them make it Online-FedSGD."""
+    return Manifest(
+        algorithm="online-fedsgd" if shared == FEATURES else "pao-fed-u1",
+        features=FEATURES,
+        shared=shared,
+        kernel_width=1.0,
+        seed=0,
+        step_size=0.4,
+        max_age=max_age,
+        tick_seconds=tick_seconds,
+        start=float(int(time.time())),
+        epoch=0,
+        inputs=tuple(Scaling(name=name) for name in "abcd"),
+        target=Scaling(name="y"),
+    )
+
+
+@contextmanager
+def trial_fleet(manifest: Manifest, security: Security) -> Iterator[Fleet]:
+    """A new fleet with a one-letter name, in a folder that is deleted in the end."""
+    with tempfile.TemporaryDirectory(prefix="paofed-") as place:
+        settings = Settings(
+            name="f",
+            host=LOCAL,
+            port=free_port(),
+            security=security,
+            http=f"{LOCAL}:{free_port()}",
+        )
+        yield Fleet.create(Path(place) / "f", settings, manifest)
+
+
+@contextmanager
+def served(fleet: Fleet) -> Iterator[tuple[LocalBroker, int]]:
+    """Its broker and its server, as processes; gives the broker and the server's process number."""
+    with LocalBroker(fleet) as broker:
+        server = serve(fleet)
+        try:
+            yield broker, server.pid
+        finally:
+            end(server)

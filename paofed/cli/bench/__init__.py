@@ -1,0 +1,9 @@
+"""Measure on this machine what the README says."""
+
+ACTIONS = {
+    "engines": "the simulator's engines side by side, and how they scale",
+    "contact": "what a live contact costs server and device, without a network",
+    "wire": "bytes of a contact, counted on the wire",
+    "load": "contacts per second with thousands of devices, latency, memory, reconnection",
+}
+EXAMPLE = "paofed bench wire"

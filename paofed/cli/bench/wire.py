@@ -1,0 +1,46 @@
+"""Count the bytes of a contact on the wire: payload, MQTT and TLS, TCP/IP.
+
+Starts a broker, a server and a device on this machine and listens on the loopback interface, which
+takes Linux and root (or the right CAP_NET_RAW). About two minutes.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from paofed.bench.trial import FEATURES
+from paofed.bench.wire import Exchange, exchanges
+from paofed.cli.outputs import say
+from paofed.cli.table import table
+
+EXAMPLE = "paofed bench wire"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Measure, then print a table."""
+    found = list(exchanges(say))
+    if args.json:
+        print(json.dumps([{**e._asdict(), "total": e.total} for e in found]))
+    else:
+        print(_table(found))
+    return 0
+
+
+def _table(found: list[Exchange]) -> str:
+    whole = {(e.security, e.stay): e.total for e in found if e.shared == FEATURES}
+    header = ["parameters", "connection", "payload", "MQTT, TLS", "TCP/IP", "total", "saved"]
+    rows = [
+        [
+            f"{e.shared} of {FEATURES}",
+            ("TLS" if e.security == "certificate" else "plain")
+            + (", stays" if e.stay else ", anew"),
+            *(f"{n:,.0f}" for n in (e.payload, e.protocol, e.ip, e.total)),
+            f"{1 - e.total / whole[e.security, e.stay]:.0%}",
+        ]
+        for e in sorted(found, key=lambda e: (e.security == "certificate", not e.stay, e.shared))
+    ]
+    return table(header, rows, left=(0, 1))

@@ -1,0 +1,157 @@
+"""A fleet with a real broker and a real server, to be tried and killed."""
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from paofed.live.device import Device
+from paofed.live.folder import Fleet
+from paofed.live.manifest import Manifest
+from paofed.live.processes import LocalBroker, free_port
+from paofed.live.service import Service
+from paofed.live.settings import Security, Settings
+from paofed.live.status import Status
+from tests.live.fleets import manifest
+from tests.system import needs
+
+PATIENCE = 20.0  # seconds for what happens in one: these machines are slow at times
+TICK = 0.25
+
+
+def until(what: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def now_manifest(**changes: Any) -> Manifest:
+    """The small fleet's, begun now, with short ticks."""
+    return manifest(
+        **{"start": float(int(time.time())), "tick_seconds": TICK, "max_age": 200, **changes}
+    )
+
+
+class Site:
+    """A fleet's folder, its broker and perhaps its server."""
+
+    server: "Server"
+
+    def __init__(
+        self,
+        folder: Path,
+        security: Security = "certificate",
+        labels: tuple[str, ...] = ("north", "south"),
+        **changes: Any,
+    ) -> None:
+        program = needs("mosquitto")
+        settings = Settings(
+            name="g",
+            host="localhost",
+            port=free_port(),
+            security=security,
+            http=f"127.0.0.1:{free_port()}",
+            snapshot_every=1_000_000,
+        )
+        self.fleet = Fleet.create(folder, settings, now_manifest(**changes))
+        self.folder = folder
+        self.files = list(self.fleet.add(labels))
+        self.broker = LocalBroker(self.fleet, program)
+        self.broker.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.broker.kill()
+
+    @contextlib.contextmanager
+    def served(self, fleet: Fleet | None = None, **options: Any) -> Iterator["Server"]:
+        """Run the server in a thread of this process while the block lasts."""
+        server = Server(fleet or self.fleet, **options)
+        server.thread.start()
+        try:
+            until(server.connected)
+            yield server
+        finally:
+            server.stop()
+
+    def device(self, index: int, **options: Any) -> Device:
+        """A device, with the file that was made for it."""
+        return Device(self.files[index], **options)
+
+    def process(self) -> subprocess.Popen[str]:
+        """The server as a process of its own, with its log on stderr."""
+        return subprocess.Popen(  # noqa: S603 (our own program)
+            [sys.executable, "-m", "paofed", "fleet", "serve", str(self.folder)],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+
+
+class Server:
+    """A service in a thread, and what it says."""
+
+    def __init__(self, fleet: Fleet, **options: Any) -> None:
+        self.said: list[str] = []
+        log = logging.Logger("server")
+        handler = logging.Handler()
+        handler.emit = lambda record: self.said.append(record.getMessage())  # type: ignore[method-assign]
+        log.addHandler(handler)
+        self.service = Service(fleet, log, **options)
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            self.service.run()
+        except Exception as error:  # noqa: BLE001 (for the test to look at)
+            self.error = error
+
+    def connected(self) -> bool:
+        if self.error is not None:
+            raise self.error
+        return "connected to the broker" in self.said
+
+    def status(self) -> Status:
+        return self.service.ask()
+
+    def refused(self, reason: str) -> int:
+        """How often the broker turned somebody away for a reason."""
+        service = self.status().service
+        assert service is not None
+        return service.broker_refused.get(reason, 0)
+
+    def stop(self) -> None:
+        self.service.stop()
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive()
+
+
+def sample(number: int) -> tuple[list[float], float]:
+    """An input and a target of the small fleet."""
+    random = np.random.default_rng(number)
+    x = random.normal(size=2)
+    return x.tolist(), float(10 + 4 * np.sin(x).sum())
+
+
+def work(device: Device, contacts: int, first: int = 0) -> int:
+    """Learn and contact, a tick apart; returns how many contacts were answered."""
+    answered = 0
+    for number in range(first, first + contacts):
+        if device.knows_fleet():
+            device.learn(*sample(number))
+        answered += device.contact(PATIENCE)
+        time.sleep(TICK)
+    return answered

@@ -1,0 +1,720 @@
+"""A fleet's folder: who is in the fleet, what each of them holds, what the broker knows."""
+
+import base64
+import getpass
+import hashlib
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from cryptography import x509
+
+from paofed.errors import FileError, InputError
+from paofed.live import broker
+from paofed.live.authority import Authority
+from paofed.live.credential import SERVER, Credential
+from paofed.live.folder import AUTHORITY, DEVICES, SERVER_FILE, Fleet
+from paofed.live.settings import FILE, Security, Settings
+from paofed.live.store import Member, StoreError
+from tests.live.fleets import manifest
+
+SECURE: tuple[Security, ...] = ("certificate", "password")
+EVERY: tuple[Security, ...] = get_args(Security)
+
+
+def create(folder: Path, security: Security = "certificate", **changes: str) -> Fleet:
+    settings = Settings(name="greenhouse", security=security, http="", **changes)  # type: ignore[arg-type]
+    return Fleet.create(folder / "fleet", settings, manifest())
+
+
+def add(fleet: Fleet, *labels: str) -> list[Credential]:
+    return [Credential.load(path) for path in fleet.add(labels)]
+
+
+def members(fleet: Fleet) -> list[Member]:
+    with fleet.store() as store:
+        return store.members()
+
+
+def files(fleet: Fleet) -> set[str]:
+    """Everything in the folder but SQLite's own."""
+    return {
+        str(path.relative_to(fleet.folder))
+        for path in fleet.folder.rglob("*")
+        if path.is_file() and not path.name.startswith("fleet.sqlite")
+    }
+
+
+def text(fleet: Fleet, name: str) -> str:
+    return (fleet.folder / broker.FOLDER / name).read_text()
+
+
+def number(pem: str | None) -> int:
+    assert pem is not None
+    return x509.load_pem_x509_certificate(pem.encode()).serial_number
+
+
+def revoked(fleet: Fleet) -> set[int]:
+    listed = x509.load_pem_x509_crl(text(fleet, "revoked.pem").encode())
+    return {entry.serial_number for entry in listed}
+
+
+def opens(fleet: Fleet, name: str, password: str | None) -> bool:
+    """Whether the broker would let somebody in, by mosquitto's rule."""
+    lines = dict(line.split(":") for line in text(fleet, "passwords").splitlines())
+    if name not in lines or password is None:
+        return False
+    empty, kind, rounds, salt, key = lines[name].split("$")
+    assert (empty, kind, int(rounds)) == ("", "7", 101)
+    assert len(base64.b64decode(salt)) == 12
+    assert len(base64.b64decode(key)) == 64
+    found = hashlib.pbkdf2_hmac(
+        "sha512", password.encode(), base64.b64decode(salt), int(rounds), dklen=64
+    )
+    return found == base64.b64decode(key)
+
+
+# What is there in the beginning
+
+
+@pytest.mark.parametrize(
+    ("security", "more"),
+    [
+        ("none", set()),
+        ("password", {"passwords"}),
+        ("certificate", {"revoked.pem"}),
+    ],
+)
+def test_what_a_new_fleet_holds(security: Security, more: set[str], tmp_path: Path) -> None:
+    fleet = create(tmp_path, security)
+    secure = {"authority.pem", "certificate.pem", "key.pem", "access", *more}
+    written = {broker.CONFIGURATION, *(secure if security != "none" else ())}
+    top = {FILE, SERVER_FILE, *({AUTHORITY} if security != "none" else ())}
+    assert files(fleet) == top | {f"{broker.FOLDER}/{name}" for name in written}
+    assert (fleet.folder / DEVICES).is_dir()
+    assert members(fleet) == []
+    with fleet.store() as store:
+        assert store.manifest() == manifest()
+    assert Fleet(fleet.folder).settings == fleet.settings == Settings.load(fleet.folder)
+
+
+@pytest.mark.parametrize("security", EVERY)
+def test_secrets_are_their_owners_alone(security: Security, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        fleet = create(tmp_path, security)
+        add(fleet, "north")
+        fleet.rotate("north")
+        fleet.rotate_server()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(fleet.folder.stat().st_mode) == 0o700
+    secrets = {
+        name
+        for name in files(fleet)
+        if "PRIVATE KEY" in (content := (fleet.folder / name).read_text())
+        or re.search(r'"password": "|\$7\$', content)
+        or name.endswith(("access", ".json"))
+    }
+    assert {SERVER_FILE, f"{DEVICES}/0-north.json"} <= secrets
+    if security != "none":
+        assert {AUTHORITY, "broker/key.pem", "broker/access"} <= secrets
+    for name in secrets:
+        assert stat.S_IMODE((fleet.folder / name).stat().st_mode) == 0o600, name
+
+
+@pytest.mark.parametrize("security", SECURE)
+def test_what_the_broker_shows_is_certified_for_where_it_is_reached(
+    security: Security, tmp_path: Path
+) -> None:
+    fleet = create(tmp_path, security, host="192.168.7.5")
+    root = x509.load_pem_x509_certificate((fleet.folder / AUTHORITY).read_bytes())
+    shown = x509.load_pem_x509_certificate(text(fleet, "certificate.pem").encode())
+    shown.verify_directly_issued_by(root)
+    assert x509.load_pem_x509_certificate(text(fleet, "authority.pem").encode()) == root
+    assert "PRIVATE" not in text(fleet, "authority.pem")
+    hosts = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = {str(a) for a in hosts.get_values_for_type(x509.IPAddress)}
+    assert addresses == {"192.168.7.5", "127.0.0.1"}
+    assert hosts.get_values_for_type(x509.DNSName) == ["localhost"]
+
+
+@pytest.mark.parametrize("security", EVERY)
+def test_the_server_has_a_credential_of_its_own(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security, host="broker.example")
+    server = fleet.credential()
+    assert (server.fleet, server.name, server.label) == ("greenhouse", SERVER, SERVER)
+    assert (server.host, server.port) == ("broker.example", 8883)
+    holds(server, security)
+
+
+def holds(credential: Credential, security: Security) -> None:
+    """Nothing more than its kind of security asks for."""
+    has = {
+        name
+        for name in ("authority", "certificate", "key", "password")
+        if getattr(credential, name) is not None
+    }
+    assert (
+        has
+        == {
+            "none": set(),
+            "password": {"authority", "password"},
+            "certificate": {"authority", "certificate", "key"},
+        }[security]
+    )
+    assert (credential.tls() is None) == (security == "none")
+
+
+def test_a_folder_that_holds_a_fleet_is_left_alone(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    before = {name: (fleet.folder / name).read_bytes() for name in files(fleet)}
+    with pytest.raises(StoreError, match="holds a fleet already"):
+        create(tmp_path, "none")
+    assert {name: (fleet.folder / name).read_bytes() for name in files(fleet)} == before
+
+
+def test_a_folder_without_a_fleet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no fleet: there is no fleet\.toml in it"):
+        Fleet(tmp_path)
+
+
+# The broker's settings
+
+
+def directives(fleet: Fleet) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in text(fleet, broker.CONFIGURATION).splitlines():
+        if not line.startswith("#"):
+            word, value = line.split(" ", 1)
+            found.setdefault(word, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("security", SECURE)
+def test_a_broker_lets_nobody_in_without_proof(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security)
+    place = (fleet.folder / broker.FOLDER).resolve()
+    found = directives(fleet)
+    assert found["listener"] == ["8883"]
+    assert found["allow_anonymous"] == ["false"]
+    assert found["tls_version"] == ["tlsv1.3"]
+    assert found["use_username_as_clientid"] == ["true"]
+    names = {"cafile": "authority.pem", "certfile": "certificate.pem", "keyfile": "key.pem"}
+    names["acl_file"] = "access"
+    if security == "certificate":
+        names["crlfile"] = "revoked.pem"
+        assert found["require_certificate"] == found["use_identity_as_username"] == ["true"]
+        assert "password_file" not in found
+    else:
+        names["password_file"] = "passwords"  # noqa: S105 (a file's name)
+        assert not {"require_certificate", "use_identity_as_username", "crlfile"} & set(found)
+    for word, name in names.items():
+        assert found[word] == [str(place / name)]
+        assert (place / name).is_file()
+
+
+def test_a_broker_without_security_is_reached_from_this_machine_alone(tmp_path: Path) -> None:
+    found = directives(create(tmp_path, "none"))
+    assert found["listener"] == ["8883 127.0.0.1"]
+    assert found["allow_anonymous"] == ["true"]
+    assert not {"cafile", "acl_file", "password_file", "tls_version"} & set(found)
+
+
+@pytest.mark.parametrize("security", EVERY)
+def test_what_every_broker_is_told(
+    security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(name="greenhouse", security=security, port=1885, http="")
+    fleet = Fleet.create("fleet", settings, manifest())
+    found = directives(fleet)
+    place = tmp_path.resolve() / "fleet" / broker.FOLDER
+    assert found["listener"][0].split()[0] == "1885"
+    assert found["pid_file"] == [str(place / "mosquitto.pid")]
+    assert found["user"] == [getpass.getuser()]
+    assert found["persistence"] == ["false"]
+    assert set(found["log_type"]) == {"error", "warning", "notice"}
+    assert "topic" in found["log_dest"]
+    assert f"mosquitto -c {place / broker.CONFIGURATION}" in text(fleet, broker.CONFIGURATION)
+    assert "{" not in text(fleet, broker.CONFIGURATION)
+
+
+@pytest.mark.parametrize("features", [8, 2000])
+def test_the_largest_packet_is_the_largest_that_travels(features: int, tmp_path: Path) -> None:
+    agreed = manifest(features=features)
+    fleet = Fleet.create(tmp_path / "fleet", Settings(name="x", security="none"), agreed)
+    (largest,) = directives(fleet)["max_packet_size"]
+    needed = max(len(agreed.to_json().encode()), 4 * features)
+    assert needed + 100 < int(largest) < needed + 2000
+
+
+# Adding
+
+
+@pytest.mark.parametrize("security", EVERY)
+def test_devices_are_numbered_and_get_a_file_each(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security, host="broker.example")
+    paths = [*fleet.add(["north wall", "süd"]), *fleet.add(["a/b: ../c"])]
+    names = ["0-north-wall.json", "1-süd.json", "2-a-b-..-c.json"]
+    assert paths == [fleet.folder / DEVICES / name for name in names]
+    for k, (path, label) in enumerate(zip(paths, ["north wall", "süd", "a/b: ../c"], strict=True)):
+        credential = Credential.load(path)
+        assert (credential.device, credential.label) == (k, label)
+        assert (credential.fleet, credential.host) == ("greenhouse", "broker.example")
+        holds(credential, security)
+    assert [(m.device, m.label, m.removed) for m in members(fleet)] == [
+        (0, "north wall", False),
+        (1, "süd", False),
+        (2, "a/b: ../c", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("...", "0-device.json"), ("///", "0-device.json"), ("x" * 300, f"0-{'x' * 40}.json")],
+)
+def test_any_label_makes_a_file(label: str, name: str, tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    (path,) = fleet.add([label])
+    assert path == fleet.folder / DEVICES / name
+    assert Credential.load(path).label == label
+    assert fleet.rotate(label) == path
+
+
+@pytest.mark.parametrize("label", ["", "   ", "\t", "two\nlines", "bell\a", "\x00"])
+def test_a_label_that_is_none(label: str, tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    with pytest.raises(InputError, match="is no name: expected printable text") as refused:
+        list(fleet.add([label]))
+    assert repr(label) in str(refused.value)
+    assert members(fleet) == []
+    assert list((fleet.folder / DEVICES).iterdir()) == []
+
+
+def test_a_label_that_is_taken(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    (first,) = add(fleet, "north")
+    with pytest.raises(StoreError, match="there is a device 'north' already"):
+        add(fleet, "north")
+    (path,) = (fleet.folder / DEVICES).iterdir()
+    assert Credential.load(path) == first
+    assert revoked(fleet) == set()
+
+
+@pytest.mark.parametrize("bad", ["north", "", "south"])
+def test_of_several_those_before_a_bad_one_are_kept_and_told(bad: str, tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    add(fleet, "north")
+    with pytest.raises(InputError):
+        list(fleet.add(["south", "east", bad, "west"]))
+    assert [m.label for m in members(fleet)] == ["north", "south", "east"]
+    for k, label in ((1, "south"), (2, "east")):
+        credential = Credential.load(fleet.folder / DEVICES / f"{k}-{label}.json")
+        assert opens(fleet, str(k), credential.password)
+    assert add(fleet, "west")[0].device == 3
+
+
+def test_whoever_stops_asking_still_lets_the_broker_know(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    adding = fleet.add(["north", "south"])
+    credential = Credential.load(next(adding))
+    assert isinstance(adding, Iterator)
+    adding.close()  # type: ignore[attr-defined]
+    assert [m.label for m in members(fleet)] == ["north"]
+    assert opens(fleet, "0", credential.password)
+
+
+# Rotating
+
+
+def test_a_new_certificate_revokes_the_old(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    north, south = add(fleet, "north", "south")
+    assert revoked(fleet) == set()
+    path = fleet.rotate("north")
+    new = Credential.load(path)
+    assert path == fleet.folder / DEVICES / "0-north.json"
+    assert (new.device, new.label) == (0, "north")
+    assert new.key != north.key
+    assert revoked(fleet) == {number(north.certificate)}
+    fleet.rotate("north")
+    assert revoked(fleet) == {number(north.certificate), number(new.certificate)}
+    assert number(south.certificate) not in revoked(fleet)
+    assert members(fleet)[1].credential == f"{number(south.certificate):x}"
+
+
+def test_a_new_password_replaces_the_old(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    north, south = add(fleet, "north", "south")
+    new = Credential.load(fleet.rotate("north"))
+    assert new.password != north.password
+    assert not opens(fleet, "0", north.password)
+    assert opens(fleet, "0", new.password)
+    assert opens(fleet, "1", south.password)
+
+
+@pytest.mark.parametrize("security", SECURE)
+def test_server_and_broker_get_new_ones_too(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security)
+    (north,) = add(fleet, "north")
+    old, shown, key = fleet.credential(), text(fleet, "certificate.pem"), text(fleet, "key.pem")
+    authority = (fleet.folder / AUTHORITY).read_text()
+    fleet.rotate_server()
+    new = fleet.credential()
+    assert new != old
+    assert text(fleet, "certificate.pem") != shown
+    assert text(fleet, "key.pem") != key
+    assert (fleet.folder / AUTHORITY).read_text() == authority
+    if security == "certificate":
+        assert revoked(fleet) == {number(old.certificate)}
+        with fleet.store() as store:
+            assert store.server() == f"{number(new.certificate):x}"
+    else:
+        assert not opens(fleet, SERVER, old.password)
+        assert opens(fleet, SERVER, new.password)
+        assert opens(fleet, "0", north.password)
+
+
+def test_settings_that_were_changed_reach_the_files_by_rotating(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north")
+    replace(fleet.settings, host="elsewhere.example", port=8884).save(fleet.folder)
+    fleet = Fleet(fleet.folder)
+    fleet.rotate_server()
+    new = Credential.load(fleet.rotate("north"))
+    assert (new.host, new.port) == ("elsewhere.example", 8884)
+    assert fleet.credential().host == "elsewhere.example"
+    assert directives(fleet)["listener"] == ["8884"]
+    shown = x509.load_pem_x509_certificate(text(fleet, "certificate.pem").encode())
+    hosts = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "elsewhere.example" in hosts.get_values_for_type(x509.DNSName)
+
+
+@pytest.mark.parametrize("before", EVERY)
+@pytest.mark.parametrize("after", EVERY)
+def test_security_can_be_changed_by_rotating(
+    before: Security, after: Security, tmp_path: Path
+) -> None:
+    fleet = create(tmp_path, before)
+    north, _ = add(fleet, "north", "south")
+    server = fleet.credential()
+    replace(fleet.settings, security=after).save(fleet.folder)
+    fleet = Fleet(fleet.folder)
+    fleet.rotate_server()
+    new = Credential.load(fleet.rotate("north"))
+    holds(new, after)
+    holds(fleet.credential(), after)
+    assert directives(fleet)["allow_anonymous"] == ["true" if after == "none" else "false"]
+    if after == "certificate":
+        gone = {number(c.certificate) for c in (server, north) if c.certificate is not None}
+        assert revoked(fleet) == gone
+    if after == "password":
+        assert opens(fleet, SERVER, fleet.credential().password)
+        assert opens(fleet, "0", new.password)
+        # One that has no password yet has no line: its old mark would be no hash.
+        known = [line.split(":")[0] for line in text(fleet, "passwords").splitlines()]
+        assert known == [SERVER, "0", *(["1"] if before == "password" else [])]
+
+
+def test_an_authority_that_was_lost_is_not_replaced(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    (fleet.folder / AUTHORITY).unlink()
+    for does in (fleet.rotate_server, lambda: add(fleet, "north")):
+        with pytest.raises(FileError, match=r"authority\.pem cannot be read: No such file"):
+            does()
+    assert not (fleet.folder / AUTHORITY).exists()
+
+
+def test_a_damaged_authority_is_told(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    (fleet.folder / AUTHORITY).write_text("hello")
+    with pytest.raises(FileError, match="is no certificate authority: restore it from a copy"):
+        fleet.rotate_server()
+
+
+# Removing
+
+
+def test_a_device_that_leaves_is_refused_everywhere(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    north, _ = add(fleet, "north", "south")
+    assert fleet.remove("north") is False
+    assert [(m.label, m.removed) for m in members(fleet)] == [("north", True), ("south", False)]
+    assert revoked(fleet) == {number(north.certificate)}
+    assert [path.name for path in (fleet.folder / DEVICES).iterdir()] == ["1-south.json"]
+    with fleet.store() as store:
+        assert store.recover().removed == {0}
+
+
+def test_a_password_of_one_that_left_is_forgotten(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    north, south = add(fleet, "north", "south")
+    fleet.remove("north")
+    assert not opens(fleet, "0", north.password)
+    assert opens(fleet, "1", south.password)
+    assert [line.split(":")[0] for line in text(fleet, "passwords").splitlines()] == [SERVER, "1"]
+
+
+def test_a_label_can_be_given_again_an_index_never(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    old = add(fleet, "north", "south")
+    fleet.remove("south")
+    (new,) = add(fleet, "south")
+    assert new.device == 2
+    assert [(m.label, m.removed) for m in members(fleet)] == [
+        ("north", False),
+        ("south", True),
+        ("south", False),
+    ]
+    assert revoked(fleet) == {number(old[1].certificate)}
+    fleet.remove("south")
+    assert [m.removed for m in members(fleet)] == [False, True, True]
+
+
+def test_a_file_that_was_moved_away_hinders_no_removal(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    (path,) = fleet.add(["north"])
+    path.unlink()
+    fleet.remove("north")
+    assert members(fleet)[0].removed
+
+
+@pytest.mark.parametrize(
+    "does",
+    [Fleet.remove, Fleet.rotate, Fleet.quarantine],
+    ids=["remove", "rotate", "quarantine"],
+)
+def test_somebody_unknown_is_told_with_the_nearest(
+    does: Callable[[Fleet, str], object], tmp_path: Path
+) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north", "south")
+    fleet.remove("south")
+    with pytest.raises(StoreError, match="unknown device 'norht': did you mean 'north'"):
+        does(fleet, "norht")
+    with pytest.raises(StoreError, match=r"unknown device 'south': .* \(known: north\)"):
+        does(fleet, "south")
+
+
+def test_a_quarantine_can_be_ended(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north", "south")
+    before = text(fleet, "access"), text(fleet, "revoked.pem")
+    fleet.quarantine("south")
+    assert [m.quarantined for m in members(fleet)] == [False, True]
+    fleet.quarantine("south", on=False)
+    assert [m.quarantined for m in members(fleet)] == [False, False]
+    # It is the server that refuses: the broker knows nothing of it.
+    assert (text(fleet, "access"), text(fleet, "revoked.pem")) == before
+
+
+# What the broker lets whom do
+
+
+def allowed(access: str, user: str, topic: str, right: str) -> bool:
+    """What mosquitto decides: a user's own lines, and patterns; one that denies goes before all."""
+    mine, answer = False, False
+    for line in access.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "user":
+            mine = rest == user
+        elif word in ("topic", "pattern") and (mine or word == "pattern"):
+            what, place = rest.split(" ", 1)
+            if matches(place.replace("%u", user), topic):
+                if what == "deny":
+                    return False
+                answer = answer or what in (right, "readwrite")
+    return answer
+
+
+def matches(place: str, topic: str) -> bool:
+    if place.endswith("/#"):
+        return topic == place[:-2] or topic.startswith(place[:-1])
+    return place == topic
+
+
+@pytest.mark.parametrize("security", SECURE)
+def test_a_device_writes_and_reads_its_own_topics_alone(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security)
+    add(fleet, "north", "south", "east")
+    fleet.remove("south")
+    access = text(fleet, "access")
+    topics = [
+        *(f"greenhouse/{kind}/{k}" for kind in "ud" for k in range(3)),
+        "greenhouse/c",
+        "greenhouse/x",
+        "other/u/0",
+        "$SYS/broker/log/N",
+    ]
+
+    def may(user: str, right: str) -> set[str]:
+        return {topic for topic in topics if allowed(access, user, topic, right)}
+
+    for k in ("0", "2"):
+        assert may(k, "write") == {f"greenhouse/u/{k}"}
+        assert may(k, "read") == {f"greenhouse/d/{k}", "greenhouse/c"}
+    assert may("1", "write") == may("1", "read") == set()
+    ours = {topic for topic in topics if topic.startswith("greenhouse/")}
+    assert may(SERVER, "write") == ours
+    assert may(SERVER, "read") == {*ours, "$SYS/broker/log/N"}
+    assert "topic read $SYS/broker/publish/messages/received" in access.splitlines()
+
+
+def test_what_is_denied_stays_denied(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north", "south")
+    fleet.remove("north")
+    for does in (fleet.rotate_server, lambda: fleet.rotate("south"), lambda: add(fleet, "x")):
+        does()
+        assert "user 0\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        assert "user 1" not in text(fleet, "access")
+
+
+# Passwords
+
+
+def test_a_password_opens_for_its_owner_alone(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    credentials = [fleet.credential(), *add(fleet, "north", "south")]
+    names = [SERVER, "0", "1"]
+    for name in names:
+        for credential in credentials:
+            assert opens(fleet, name, credential.password) == (credential.name == name)
+    assert len({c.password for c in credentials}) == 3
+
+
+def test_no_password_is_written_anywhere_else(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    holders = {SERVER_FILE: fleet.credential(), f"{DEVICES}/0-north.json": add(fleet, "north")[0]}
+    fleet.rotate_server()
+    holders[SERVER_FILE] = fleet.credential()
+    for path in fleet.folder.rglob("*"):
+        for name, credential in holders.items():
+            password = credential.password
+            assert password is not None
+            if path.is_file() and path != fleet.folder / name:
+                assert password.encode() not in path.read_bytes(), path
+
+
+def test_hashes_of_one_password_differ() -> None:
+    assert broker.hashed("x") != broker.hashed("x")
+    assert broker.is_hash(broker.hashed("x"))
+    assert not broker.is_hash("")
+    assert not broker.is_hash("7ab12")
+
+
+def test_passwords_are_long_and_never_the_same() -> None:
+    passwords = {broker.new_password() for _ in range(100)}
+    assert len(passwords) == 100
+    assert min(len(password) for password in passwords) >= 32
+
+
+# A broker that runs
+
+
+@contextmanager
+def running(name: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is called so."""
+    sleep = shutil.which("sleep")
+    assert sleep is not None
+    (folder / name).symlink_to(sleep)
+    process = subprocess.Popen(["sleep", "60"], executable=folder / name)  # noqa: S607
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def known_as(fleet: Fleet, pid: object) -> None:
+    (fleet.folder / broker.FOLDER / "mosquitto.pid").write_text(f"{pid}\n")
+
+
+def test_a_broker_that_runs_is_told(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north")
+    with running("mosquitto", tmp_path) as process:
+        known_as(fleet, process.pid)
+        assert fleet.remove("north") is True
+        assert process.wait(10) == -signal.SIGHUP
+
+
+@pytest.mark.parametrize("security", SECURE)
+def test_every_change_is_told(
+    security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Path] = []
+
+    def reload(folder: Path) -> bool:
+        told.append(folder)
+        return True
+
+    monkeypatch.setattr(broker, "reload", reload)
+    fleet = create(tmp_path, security)
+    for does in (
+        fleet.rotate_server,
+        lambda: add(fleet, "a", "b"),
+        lambda: fleet.rotate("a"),
+        lambda: fleet.remove("a"),
+    ):
+        told.clear()
+        does()
+        assert told == [fleet.folder]
+
+
+def test_without_security_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    add(fleet, "north")
+    with running("mosquitto", tmp_path) as process:
+        known_as(fleet, process.pid)
+        assert fleet.remove("north") is False
+        assert process.poll() is None
+
+
+def test_a_number_that_belongs_to_something_else_by_now_is_left_alone(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    with running("other", tmp_path) as process:
+        known_as(fleet, process.pid)
+        assert broker.reload(fleet.folder) is False
+        assert process.poll() is None
+
+
+@pytest.mark.parametrize("pid", ["", "hello", "-1", "0", str(2**31 - 1), "1.5"])
+def test_a_number_that_is_nobodys(pid: str, tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    known_as(fleet, pid)
+    assert broker.reload(fleet.folder) is False
+
+
+def test_a_broker_that_never_ran(tmp_path: Path) -> None:
+    assert broker.reload(tmp_path) is False
+
+
+def test_a_broker_that_has_ended(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    with running("mosquitto", tmp_path) as process:
+        known_as(fleet, process.pid)
+    assert broker.reload(fleet.folder) is False
+
+
+def test_the_authority_in_the_folder_is_the_one_that_signs(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    authority = Authority.load(fleet.folder / AUTHORITY)
+    root = x509.load_pem_x509_certificate(authority.certificate.encode())
+    for credential in (fleet.credential(), *add(fleet, "north")):
+        assert credential.authority == authority.certificate
+        assert credential.certificate is not None
+        issued = x509.load_pem_x509_certificate(credential.certificate.encode())
+        issued.verify_directly_issued_by(root)
+        (name,) = issued.subject
+        assert name.value == credential.name
