@@ -5,10 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: reproduce bench test check format clean
+.PHONY: reproduce demo bench test check format clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
+
+demo: $(VENV)/.demo
+	$(BIN)/paofed demo --out out/demo.png
 
 bench: $(VENV)/.runtime
 	$(BIN)/paofed bench engines --scaling
@@ -36,8 +39,12 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) --editable '.[sim]'
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.runtime
-	$(PIP_INSTALL) --editable '.[sim,fleet,dev]'
+$(VENV)/.demo: $(VENV)/.runtime
+	$(PIP_INSTALL) --editable '.[sim,fleet,demo]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(PIP_INSTALL) --editable '.[sim,fleet,demo,dev]'
 	touch $@
 
 clean:

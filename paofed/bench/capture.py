@@ -12,8 +12,9 @@ from typing import NamedTuple, Self
 from paofed.errors import InputError
 
 _IP = 0x0800
-_OUTGOING = 4  # every packet passes the loopback interface twice: out and in
+_ARRIVING = 0  # every packet passes the loopback interface twice: out and in
 _TCP = 6
+_ESTABLISHED = "01"
 _PORTS = struct.Struct(">HH")
 
 
@@ -67,7 +68,7 @@ class Capture:
                 data, (_, _, kind, *_) = self._socket.recvfrom(65535)
             except TimeoutError:
                 continue
-            packet = parse(data) if kind == _OUTGOING else None
+            packet = parse(data) if kind == _ARRIVING else None
             if packet is not None:
                 self._packets.append(packet)
 
@@ -88,8 +89,9 @@ class Capture:
 
 def connected(broker: int) -> set[int]:
     """The ports at the other end of the broker's connections, as Linux lists them."""
-    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    ends = [[int(place.rpartition(":")[2], 16) for place in line.split()[1:3]] for line in lines]
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    open_ones = [words[1:3] for words in lines if words[3] == _ESTABLISHED]
+    ends = [[int(place.rpartition(":")[2], 16) for place in places] for places in open_ones]
     return {local for local, remote in ends if remote == broker}
 
 

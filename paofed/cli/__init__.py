@@ -23,6 +23,7 @@ VERBS = {
     "algorithms": "list the algorithms",
     "fleet": "set up, serve and look after a fleet",
     "device": "be a device of a fleet",
+    "demo": "see a fleet learn on this machine while its parts are killed",
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",
     "bench": "measure the engines side by side on this machine",

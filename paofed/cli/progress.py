@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -47,6 +48,26 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+class Screen:
+    """Several lines on stderr that change in place; elsewhere, their first one now and then."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._height = 0
+        self._said = -_ELSEWHERE
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Draw them over those shown before."""
+        if self._live:
+            up = f"\033[{self._height}A" if self._height else ""
+            text = "".join(f"\033[K{line}\n" for line in lines)
+            print(f"{up}\r{text}\033[J", end="", file=sys.stderr, flush=True)
+            self._height = len(lines)
+        elif time.monotonic() - self._said >= _ELSEWHERE:
+            self._said = time.monotonic()
+            print(lines[0], file=sys.stderr, flush=True)
+
+
 def duration(seconds: float) -> str:
     """Write a time as people say it.
 
@@ -58,4 +79,6 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    if whole < 2 * 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"

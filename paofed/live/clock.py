@@ -33,7 +33,7 @@ class TickClock:
         """The tick now, given the one before."""
         wall = self._wall()
         jumped = wall - self._steady() - self._difference
-        self._difference += jumped if abs(jumped) >= self._jump else 0.0
+        self._difference += jumped  # small corrections are taken as they come
         length, start = self._manifest.tick_seconds, self._manifest.start
         now = min(max(int((wall - start) // length), 0), LAST_TICK)
         self.behind = max(0.0, start + before * length - wall)

@@ -204,14 +204,14 @@ class Coordinator:
                 record = Record(max(now, sent), device, sent, part)
                 self._accept(record)
                 records.append(record)
-                self.counts["accepted"] += 1
-                self.ages[max(now - sent, 0)] += 1
         down = self._row.downlink(device, now, self.manifest.features)
         reply = Reply(self.manifest.epoch, now, age_of(now, newest), self.w[down].astype("<f4"))
         self._awaiting.append(Send(device, encode(reply)))
         return records
 
     def _accept(self, record: Record) -> None:
+        self.counts["accepted"] += 1
+        self.ages[record.arrived - record.sent] += 1
         self.devices.mark(record.device, record.sent)
         self._pending[record.arrived].append(record)
 

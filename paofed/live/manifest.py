@@ -24,6 +24,7 @@ _WHY_NOT = {
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
 _FAR = 1e300  # where numbers end that people mean
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
+_PROBE_DIGITS = 6  # more would only make the manifest longer
 
 
 class ManifestError(InputError):
@@ -76,6 +77,8 @@ class Manifest:
         _check("seed", 0 <= self.seed < 2**64, self.seed, "0 to 2^64 - 1")
         _check("max_age", 0 <= self.max_age <= LONGEST_AGE, self.max_age, f"0 to {LONGEST_AGE}")
         _check("inputs", len(self.inputs) >= 1, self.inputs, "at least one input")
+        names = [scaling.name for scaling in (*self.inputs, self.target)]
+        _check("names", all(names) and len(set(names)) == len(names), names, "each one once")
         whole = self.row.uplink
         size = whole.size(self.features) if isinstance(whole, Windows) else 0
         _check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
@@ -117,7 +120,8 @@ class Manifest:
 
     def to_json(self) -> str:
         """Write it, with z of three fixed inputs: both sides must have drawn the same map."""
-        return json.dumps({**asdict(self), "probes": self.probes().tolist()})
+        probes = np.round(self.probes(), _PROBE_DIGITS).tolist()
+        return json.dumps({**asdict(self), "probes": probes})
 
     def probes(self) -> FloatArray:
         """Map three fixed inputs, (3, D)."""

@@ -7,8 +7,10 @@
 
 import json
 import threading
+import urllib.request
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +20,20 @@ from paofed.live.settings import Settings
 from paofed.live.status import Status, prometheus
 
 Ask = Callable[[], Status]
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
+
+
+def asked(settings: Settings, seconds: float = 10.0) -> Status | None:
+    """What a fleet's running server says, if anybody answers where the settings say."""
+    if not settings.http:
+        return None
+    try:
+        with _OPENER.open(f"http://{settings.http}/status", timeout=seconds) as answer:
+            return Status.from_json(answer.read())
+    except (OSError, HTTPException):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):  # somebody else answers there
+        return None
 
 
 def monitored(settings: Settings, ask: Ask) -> AbstractContextManager[object]:

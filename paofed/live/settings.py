@@ -72,7 +72,10 @@ class Settings:
             _check(key, type(value) is expected, value, f"a value of type {expected.__name__}")
         if "name" not in values:
             raise SettingsError(f"{path} has no name")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            raise SettingsError(f"{path}: {error}") from None
 
 
 _HOST = re.compile(r"[A-Za-z0-9_.:-]{1,253}")

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+import numpy as np
+
 from paofed.live.coordinator import Coordinator
 from paofed.live.store import Member
 
@@ -108,12 +110,10 @@ def _device(coordinator: Coordinator, member: Member) -> DeviceStatus:
 
 
 def _quantile(counts: dict[int, int], share: float) -> int:
-    left = share * sum(counts.values())
-    for value, count in sorted(counts.items()):
-        left -= count
-        if left <= 0:
-            return value
-    return max(counts)
+    """The smallest value that so many, of all that were counted, do not exceed."""
+    values = sorted(counts)
+    reached = np.cumsum([counts[value] for value in values])
+    return values[int(np.searchsorted(reached, share * reached[-1]))]
 
 
 def prometheus(status: Status) -> str:

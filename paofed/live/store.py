@@ -217,16 +217,24 @@ class Store:
 
     def add(self, label: str) -> int:
         """Give a device the next index, under the name people use for it."""
+        return self.add_all([label])[0]
+
+    def add_all(self, labels: Iterable[str]) -> list[int]:
+        """The same for many, all or none."""
+        label = ""
+        found = []
         try:
             with self._writing():
-                row = self._connection.execute(
-                    "INSERT INTO device (id, label) "
-                    "VALUES ((SELECT coalesce(max(id) + 1, 0) FROM device), ?) RETURNING id",
-                    (label,),
-                ).fetchone()
+                for label in labels:
+                    row = self._connection.execute(
+                        "INSERT INTO device (id, label) "
+                        "VALUES ((SELECT coalesce(max(id) + 1, 0) FROM device), ?) RETURNING id",
+                        (label,),
+                    ).fetchone()
+                    found.append(int(row[0]))
         except sqlite3.IntegrityError:
             raise StoreError(f"there is a device {label!r} already") from None
-        return int(row[0])
+        return found
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
         """Remember that a device's messages are refused, or no longer."""

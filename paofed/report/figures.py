@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import payload_bytes
+from paofed.core.metrics import decibels, payload_bytes
 from paofed.files import replacing
 from paofed.report.beside import Beside
 from paofed.simulate.result import Result
@@ -128,6 +128,36 @@ def mean_and_learning(rows: Mapping[str, Beside]) -> Figure:
     figure.supylabel("mean squared error (dB)", fontsize=10)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=4, fontsize=8, frameon=False)
+    return figure
+
+
+def live_beside(
+    live: FloatArray,
+    simulated: FloatArray,
+    traffic: Mapping[str, tuple[FloatArray, FloatArray]],
+    title: str,
+) -> Figure:
+    """A live fleet's learning curve beside the simulator's, and the bytes of either way to share.
+
+    `live` and `simulated` are mean squared errors by tick; `traffic` is (ticks, bytes) by name.
+    """
+    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    error, sent = figure.subplots(1, 2, width_ratios=(3, 2))
+    ticks = np.arange(1, live.size + 1)
+    error.plot(ticks, decibels(simulated), color="#777777", lw=3, alpha=0.6, label="simulated")
+    error.plot(ticks, decibels(live), color="#D55E00", lw=1.4, label="live")
+    error.set_title("mean squared error (dB)", fontsize=10, loc="left")
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    for (name, (x, y)), colour in zip(traffic.items(), ("#D55E00", "#000000"), strict=False):
+        sent.plot(x, y / 1e3, color=colour, lw=1.4, label=name)
+    sent.set_yscale("log")
+    sent.set_title("bytes of MQTT, up and down (kB)", fontsize=10, loc="left")
+    for axes in (error, sent):
+        axes.set_xlabel("tick")
+        axes.set_xlim(0, live.size)
+        axes.grid(alpha=0.25, lw=0.5)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(fontsize=8, frameon=False)
     return figure
 
 

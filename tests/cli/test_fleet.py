@@ -526,8 +526,8 @@ def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
     assert [line.split() for line in lines[5:]] == [
         ["index", "label", "last", "seen", "messages"],
         ["2", "east", "never", "0"],
-        ["0", "north", "60", "s", "ago", "12"],
-        ["1", "south", "60", "s", "ago", "12", "quarantined"],
+        ["0", "north", "1", "min", "00", "s", "ago", "12"],
+        ["1", "south", "1", "min", "00", "s", "ago", "12", "quarantined"],
     ]
 
 
@@ -605,7 +605,7 @@ def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> 
     assert lines[-1] == "and 5 more, heard later (--all shows them)"
     every = done(capsys, "status", folder, "--all").splitlines()
     assert [line.split()[0] for line in every[-3:]] == ["1", "0", "7"]
-    assert "  2 min ago  " in every[-3]
+    assert "  2 min 00 s ago  " in every[-3]
     assert "  60 s ago  " in every[-2]
     assert "  in this tick  " in every[-1]
     assert len(every) == 6 + 45
@@ -641,7 +641,7 @@ def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
         lines = done(capsys, "status", folder).splitlines()
         answer = json.loads(done(capsys, "status", folder, "--json"))
     assert lines[:9] == [
-        "greenhouse: pao-fed-u1, tick 4,321; served for 2 h",
+        "greenhouse: pao-fed-u1, tick 4,321; served for 2 h 05 min",
         "PROBLEM      the broker is away",
         "PROBLEM      the clock is behind",
         "updates      1,500 accepted, 0 repeated, 0 hellos",
@@ -658,11 +658,11 @@ def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
     ("seconds", "span"),
     [
         (0.0, "0 s"),
-        (119.0, "119 s"),
-        (120.0, "2 min"),
-        (7199.0, "120 min"),
-        (7200.0, "2 h"),
-        (86400.0 * 2, "2 d"),
+        (119.0, "1 min 59 s"),
+        (120.0, "2 min 00 s"),
+        (7199.0, "1 h 59 min"),
+        (7200.0, "2 h 00 min"),
+        (86400.0 * 2, "2 d 00 h"),
     ],
 )
 def test_how_long_it_has_been_served(

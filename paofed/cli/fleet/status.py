@@ -1,8 +1,6 @@
 """Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
 
-import http.client
 import json
-import urllib.request
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from dataclasses import asdict
@@ -11,20 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from paofed.cli.fleet.folder import add_folder
+from paofed.cli.progress import duration
 from paofed.cli.samples import Reader, opened
 from paofed.cli.table import table
 from paofed.errors import InputError
 from paofed.live.coordinator import Coordinator
 from paofed.live.exports import FleetModel
 from paofed.live.manifest import Manifest
+from paofed.live.monitor import asked
 from paofed.live.settings import Settings
 from paofed.live.status import DeviceStatus, Status
 from paofed.live.store import Store
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
-_WAIT = 10.0  # seconds for a server's answer
 _MOST = 40  # devices shown unless all are asked for
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -61,16 +59,8 @@ def run(args: Namespace) -> int:
 
 def _asked(settings: Settings, manifest: Manifest) -> Status | None:
     """What the fleet's server says, if it is there and is this fleet's."""
-    if not settings.http:
-        return None
-    try:
-        with urllib.request.urlopen(f"http://{settings.http}/status", timeout=_WAIT) as answer:
-            status = Status.from_json(answer.read())
-    except (OSError, http.client.HTTPException):
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError):  # somebody else answers there
-        return None
-    same = (status.fleet, status.start) == (settings.name, manifest.start)
+    status = asked(settings)
+    same = status is not None and (status.fleet, status.start) == (settings.name, manifest.start)
     return status if same else None
 
 
@@ -94,7 +84,7 @@ def _lines(status: Status) -> list[str]:
     counts, service = status.counts, status.service
     word = "refused: "
     refused = {k.removeprefix(word): n for k, n in counts.items() if k.startswith(word)}
-    served = "nobody serves it" if service is None else f"served for {_span(service.seconds)}"
+    served = "nobody serves it" if service is None else f"served for {duration(service.seconds)}"
     lines = [f"{status.fleet}: {status.algorithm}, tick {status.tick:,}; {served}"]
     lines += [f"PROBLEM      {problem}" for problem in (service.problems if service else ())]
     lines.append(
@@ -144,15 +134,8 @@ def _seen(device: DeviceStatus, status: Status) -> str:
     if device.last_seen is None:
         return "never"
     ticks = max(status.tick - device.last_seen, 0)
-    return f"{_span(ticks * status.tick_seconds)} ago" if ticks else "in this tick"
+    return f"{duration(ticks * status.tick_seconds)} ago" if ticks else "in this tick"
 
 
 def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.items()) or "nothing"
-
-
-def _span(seconds: float) -> str:
-    for length, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {name}"
-    return f"{seconds:.0f} s"

@@ -1,0 +1,135 @@
+"""A fleet under load: contacts per second beside the bare broker, latency, memory, reconnection."""
+
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from paofed.bench.crowd import Contacts, Crowd
+from paofed.bench.trial import served, trial_fleet, trial_manifest
+from paofed.errors import InputError
+from paofed.live.folder import Fleet
+from paofed.live.processes import LocalBroker, kill, start
+
+_TICK = 1.0  # second
+_REST = 200  # files that the process needs beside its connections
+_STEPS = 20  # looks at the memory during a soak
+Report = Callable[[str], None]
+
+
+class Memory(NamedTuple):
+    """Resident megabytes after so many contacts."""
+
+    contacts: int
+    server: float
+    broker: float
+
+
+class Load(NamedTuple):
+    """What was measured."""
+
+    devices: int
+    bare: Contacts  # against a broker and an echo
+    flat_out: Contacts  # against a broker and the server
+    steady: Contacts  # the same at a fixed rate
+    reconnected: float  # seconds until all are connected after the broker was killed
+    after: Contacts  # and how it goes on
+    memory: list[Memory]
+
+    @property
+    def ratio(self) -> float:
+        """The server's rate to the bare broker's."""
+        return self.flat_out.rate / self.bare.rate
+
+
+def measure(
+    report: Report,
+    *,
+    devices: int = 5000,
+    seconds: float = 20.0,
+    window: int = 250,
+    rate: float = 3000.0,
+    soak: int = 0,
+) -> Load:
+    """Put a broker and a server on this machine under load, and watch."""
+    _allow_files(devices + _REST)
+    manifest = trial_manifest(4, _TICK)
+    with trial_fleet(manifest, "none") as fleet:
+        with fleet.store() as store:
+            store.add_all(f"device {k}" for k in range(devices))
+        report(f"the bare broker, {devices:,} devices")
+        with LocalBroker(fleet), _echo(fleet), _crowd(fleet, devices) as crowd:
+            bare = crowd.load(seconds=seconds, window=window)
+        report(f"the server, {devices:,} devices")
+        with served(fleet) as (broker, server), _crowd(fleet, devices) as crowd:
+            flat_out = crowd.load(seconds=seconds, window=window)
+            report(f"the server at {rate:,.0f} contacts a second")
+            steady = crowd.load(seconds=seconds, window=20 * window, rate=rate)
+            report("the broker is killed and comes back")
+            broker.kill()
+            crowd.lose()
+            broker.start()
+            reconnected = crowd.connect()
+            after = crowd.load(seconds=seconds / 2, window=window)
+            memory = list(_soak(crowd, soak, window, broker, server, report)) if soak else []
+    return Load(devices, bare, flat_out, steady, reconnected, after, memory)
+
+
+def _soak(
+    crowd: Crowd, contacts: int, window: int, broker: LocalBroker, server: int, report: Report
+) -> Iterator[Memory]:
+    done = 0
+    yield Memory(done, _megabytes(server), _megabytes(broker.pid))
+    while done < contacts:
+        part = min(-(-contacts // _STEPS), contacts - done)
+        done += crowd.load(contacts=part, window=window).answered
+        found = Memory(done, _megabytes(server), _megabytes(broker.pid))
+        report(f"soak: {done:,} contacts, server {found.server:.0f} MB")
+        yield found
+
+
+@contextmanager
+def _crowd(fleet: Fleet, devices: int) -> Iterator[Crowd]:
+    with fleet.store() as store:
+        manifest = store.manifest()
+    crowd = Crowd(fleet.settings.name, fleet.settings.port, manifest, devices)
+    try:
+        crowd.connect()
+        if crowd.up < devices:
+            raise InputError(f"only {crowd.up:,} of {devices:,} devices could connect")
+        crowd.load(seconds=2.0, window=50)  # everything is warm
+        yield crowd
+    finally:
+        crowd.close()
+
+
+@contextmanager
+def _echo(fleet: Fleet) -> Iterator[None]:
+    code = (
+        "import sys; from paofed.bench.crowd import echo; "
+        "echo(sys.argv[1], int(sys.argv[2]), bytes(23))"
+    )
+    words = [sys.executable, "-c", code, fleet.settings.name, str(fleet.settings.port)]
+    process = start(words)
+    try:
+        yield
+    finally:
+        kill(process)
+
+
+def _allow_files(count: int) -> None:
+    """Have so many files open, here and in the programs that are started from here."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < count:
+        if hard != resource.RLIM_INFINITY and hard < count:
+            raise InputError(f"{count:,} open files are needed, {hard:,} are allowed: ulimit -Hn")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+
+
+def _megabytes(process: int) -> float:
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0

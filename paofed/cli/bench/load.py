@@ -1,0 +1,86 @@
+"""Put a broker and a server on this machine under the load of thousands of devices.
+
+Contacts per second beside the bare broker with an echo in the server's place, latency, how long it
+takes until everybody is back after the broker was killed, and with --soak the memory over many
+contacts. Machines are noisy: read the ratio, which is taken inside one run.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from paofed.bench.crowd import Contacts
+from paofed.bench.load import Load, measure
+from paofed.cli.outputs import say
+from paofed.cli.table import table
+from paofed.errors import InputError
+
+EXAMPLE = "paofed bench load --soak 1000000"
+_SHARES = (50, 90, 99, 99.9)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--devices", type=int, default=5000, metavar="N", help="connected (default %(default)s)")
+    add("--seconds", type=float, default=20.0, metavar="S", help="of each load (%(default)g)")
+    add("--rate", type=float, default=3000.0, metavar="R", help="steady, per second (%(default)g)")
+    add("--soak", type=int, default=0, metavar="N", help="contacts over which memory is watched")
+    add("--json", action="store_true", help="print as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Measure, then print tables."""
+    if args.devices < 1 or args.seconds <= 0 or args.rate <= 0 or args.soak < 0:
+        raise InputError("expected --devices, --seconds and --rate above 0, and --soak from 0 on")
+    found = measure(say, devices=args.devices, seconds=args.seconds, rate=args.rate, soak=args.soak)
+    print(json.dumps(_numbers(found)) if args.json else _text(found))
+    return 0
+
+
+def _rows(found: Load) -> dict[str, Contacts]:
+    return {
+        "bare broker, flat out": found.bare,
+        "server, flat out": found.flat_out,
+        "server, steady": found.steady,
+        "server, after the broker's return": found.after,
+    }
+
+
+def _numbers(found: Load) -> dict[str, object]:
+    loads = {
+        name: {
+            "rate": contacts.rate,
+            "lost": contacts.lost,
+            "milliseconds": {str(s): contacts.percentile(s) for s in _SHARES},
+        }
+        for name, contacts in _rows(found).items()
+    }
+    return {
+        "devices": found.devices,
+        "loads": loads,
+        "ratio": found.ratio,
+        "reconnected_seconds": found.reconnected,
+        "memory": [m._asdict() for m in found.memory],
+    }
+
+
+def _text(found: Load) -> str:
+    header = [f"{found.devices:,} devices", "contacts/s", *(f"{s} %, ms" for s in _SHARES), "lost"]
+    rows = [
+        [
+            name,
+            f"{contacts.rate:,.0f}",
+            *(f"{contacts.percentile(share):.0f}" for share in _SHARES),
+            f"{contacts.lost:,}",
+        ]
+        for name, contacts in _rows(found).items()
+    ]
+    parts = [
+        table(header, rows),
+        f"the server answers {found.ratio:.2f} times as fast as an echo behind the bare broker",
+        f"after the broker was killed, all were connected again in {found.reconnected:.1f} s",
+    ]
+    if found.memory:
+        memory = [[f"{m.contacts:,}", f"{m.server:.1f}", f"{m.broker:.1f}"] for m in found.memory]
+        parts.append(table(["contacts", "server, MB", "broker, MB"], memory, left=()))
+    return "\n\n".join(parts)

@@ -1,0 +1,148 @@
+"""See a fleet learn on this machine: a broker, a server and 20 devices, each a process of its own.
+
+Devices and server are killed and links are cut while you watch. It ends by itself after about a
+minute, with the learning curve beside the simulator's for the same events, as a picture. Needs
+mosquitto, or nats-server from the extra `paofed[demo]`.
+"""
+
+import json
+import tempfile
+import time
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from paofed.cli.outputs import say
+from paofed.cli.progress import Screen
+from paofed.cli.table import table
+from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
+from paofed.demo.account import Account, account_of
+from paofed.demo.play import Play, Scene
+from paofed.demo.scene import SHARED, manifest_of, scenario_of
+from paofed.errors import InputError
+from paofed.files import make_folder, require_writable
+from paofed.live.status import DeviceStatus, Status
+from paofed.report.figures import live_beside, save
+from paofed.world.realize import realize
+
+EXAMPLE = "paofed demo --devices 20 --out demo.png"
+_PREPARE = 4.0, 0.35  # seconds for the server, and for each device, to start
+_FEWEST_TICKS = 20
+_COLUMNS = 4
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--devices", type=int, default=20, metavar="K", help="(default %(default)s)")
+    add("--ticks", type=int, default=400, metavar="N", help="(default %(default)s)")
+    add("--tick", type=float, default=0.15, metavar="SECONDS", help="(default %(default)g)")
+    add("--seed", type=int, default=0, metavar="S", help="of everything but the machine's moods")
+    add("--calm", action="store_true", help="let nothing fail")
+    add("--out", type=Path, default=Path("out/demo.png"), metavar="FILE", help="(%(default)s)")
+    add("--json", action="store_true", help="print what came of it as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Play, settle the account, draw it; 1 where the journal does not verify."""
+    if args.devices < 1 or args.ticks < _FEWEST_TICKS or args.tick <= 0:
+        raise InputError(f"expected at least 1 device, {_FEWEST_TICKS} ticks, and --tick above 0")
+    make_folder(args.out.parent)
+    require_writable(args.out)
+    scenario = scenario_of(args.devices, args.ticks)
+    trace = realize(scenario, seed=args.seed)
+    with tempfile.TemporaryDirectory(prefix="paofed-demo-") as place:
+        first = round((_PREPARE[0] + _PREPARE[1] * args.devices) / args.tick)
+        manifest = manifest_of(scenario, args.seed, args.tick, time.time())
+        play = Play(Path(place) / "fleet", manifest, trace, first, args.seed)
+        name = Path(play.broker.program).name
+        say(f"{name}, a server and {args.devices} devices, each a process of its own, are starting")
+        screen = Screen()
+        with play.running():
+            for scene in play.scenes(calm=args.calm):
+                screen.show(_lines(scene))
+        account = account_of(play.folder, scenario, trace, first)
+    save(
+        live_beside(account.live, account.simulated, _traffic(account, play), _title(play)),
+        args.out,
+    )
+    print(json.dumps(_numbers(account, play)) if args.json else _text(account, play, args.out))
+    return 0 if account.verified else 1
+
+
+def _lines(scene: Scene) -> list[str]:
+    """The fleet at a moment, as a table."""
+    status = scene.status
+    if status is None:
+        return [f"{scene.seconds_left:3.0f} s left; the server is down"]
+    cells = [
+        f"{device.device:>3} {scene.away.get(device.device, _seen(device, status)):<9}"
+        f"{device.messages:>5}"
+        for device in status.devices
+    ]
+    rows = [cells[i : i + _COLUMNS] for i in range(0, len(cells), _COLUMNS)]
+    head = (
+        f"{scene.seconds_left:3.0f} s left; tick {max(status.tick - scene.first, 0):,}; "
+        f"{status.counts.get('accepted', 0):,} updates accepted, "
+        f"{status.counts.get('duplicates', 0):,} repeated; {_listed(scene.misfortunes)}"
+    )
+    names = ["device, seen, messages"] * min(_COLUMNS, len(cells))
+    padded = [[*row, *[""] * (len(names) - len(row))] for row in rows]
+    return [head, *table(names, padded, left=range(_COLUMNS)).splitlines()]
+
+
+def _seen(device: DeviceStatus, status: Status) -> str:
+    if device.last_seen is None:
+        return "-"
+    ticks = max(status.tick - device.last_seen, 0)
+    return "now" if ticks <= 1 else f"{ticks} ago"
+
+
+def _listed(counts: Counter[str]) -> str:
+    names = {"kill device": "devices killed", "kill server": "times the server"}
+    names |= {"kill broker": "times the broker", "cut link": "links cut"}
+    return ", ".join(f"{counts[k]} {name}" for k, name in names.items() if counts[k]) or "calm"
+
+
+def _traffic(account: Account, play: Play) -> dict[str, tuple[FloatArray, FloatArray]]:
+    ticks, measured = np.array(play.bytes, dtype=np.float64).T
+    ticks -= play.first
+    every = np.arange(1.0, account.contacts.size + 1)
+    return {
+        f"{SHARED} parameters a contact, measured": (ticks, measured),
+        "all of them, the same contacts": (every, account.contacts * account.full_bytes),
+    }
+
+
+def _title(play: Play) -> str:
+    return f"{len(play.files)} devices; {_listed(play.misfortunes)}"
+
+
+def _numbers(account: Account, play: Play) -> dict[str, object]:
+    last = slice(-max(len(account.live) // 20, 1), None)
+    return {
+        "verified": account.verified,
+        "live_db": float(decibels(account.live[last].mean())),
+        "simulated_db": float(decibels(account.simulated[last].mean())),
+        "updates": int(account.contacts[-1]),
+        "bytes": play.bytes[-1][1],
+        "bytes_full": int(account.contacts[-1]) * account.full_bytes,
+        "misfortunes": dict(play.misfortunes),
+    }
+
+
+def _text(account: Account, play: Play, out: Path) -> str:
+    numbers = _numbers(account, play)
+    verdict = "equals" if account.verified else "DOES NOT EQUAL"
+    return (
+        f"{_listed(play.misfortunes)}\n"
+        f"the model recomputed from the journal {verdict} the server's\n"
+        f"error over the last ticks: {numbers['live_db']:.1f} dB live, "
+        f"{numbers['simulated_db']:.1f} dB simulated with nothing failing\n"
+        f"{numbers['updates']:,} updates in {numbers['bytes']:,} bytes of MQTT, joining included; "
+        f"with all parameters it would be {numbers['bytes_full']:,}\n"
+        f"wrote {out}"
+    )

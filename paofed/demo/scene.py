@@ -1,0 +1,40 @@
+"""What the demonstration's devices will see, and what they have agreed on: the paper's stream."""
+
+from paofed.core.random import child
+from paofed.live.manifest import Manifest, Scaling
+from paofed.world.realize import make_world
+from paofed.world.scenario import Scenario
+from paofed.world.streams import INPUTS
+
+ALGORITHM = "pao-fed-u1"
+SHARED = 4
+_PRESENCE = (0.75, 0.5, 0.25, 0.1)
+
+
+def scenario_of(devices: int, ticks: int) -> Scenario:
+    """Setting I, smaller and more often there; messages take no time unless something fails."""
+    values = Scenario.load("setting-1").model_dump()
+    values |= {"name": "demo", "clients": devices, "ticks": ticks}
+    values["stream"]["samples"] = [ticks * 3 // 4, ticks]
+    values["availability"]["probabilities"] = list(_PRESENCE)
+    values["delay"] = {"kind": "geometric", "base": 0.0}
+    return Scenario.model_validate(values)
+
+
+def manifest_of(scenario: Scenario, seed: int, tick_seconds: float, start: float) -> Manifest:
+    """The same numbers for a live fleet; its Fourier map is the simulated world's."""
+    key = child(make_world(scenario, seed, 0).key, 0, 1)
+    return Manifest(
+        algorithm=ALGORITHM,
+        features=scenario.features,
+        shared=SHARED,
+        kernel_width=scenario.kernel_width,
+        seed=key.low | key.high << 32,  # a key is a seed in two words
+        step_size=scenario.step_size,
+        max_age=scenario.max_age,
+        tick_seconds=tick_seconds,
+        start=start,
+        epoch=0,
+        inputs=tuple(Scaling(name=f"x{i}") for i in range(INPUTS)),
+        target=Scaling(name="y"),
+    )
