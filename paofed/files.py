@@ -84,8 +84,12 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    # It can only be read by setting it; mkstemp's 0600 would surprise people who share files.
-    mask = os.umask(0)
+    """What new files may not be; mkstemp's 0600 would surprise people who share files."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    mask = os.umask(0o022)  # elsewhere it can only be read by setting it
     os.umask(mask)
     return mask
 

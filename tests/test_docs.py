@@ -42,7 +42,7 @@ DOCUMENTS = {
 SCENARIOS = DOCUMENTS["docs/scenarios.md"]
 COMMANDS = DOCUMENTS["docs/command-line.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
-SLOW = ("bench", "chaos", "reproduce")
+SLOW = ("bench", "chaos", "demo", "reproduce")
 IN_A_SHELL = "docs/operating-a-fleet.md"  # with a broker beside it: tests/live/test_operating.py
 MOST_RUNS = 2
 

@@ -110,6 +110,41 @@ def test_a_secret_is_its_owners_alone_and_other_text_as_usual(tmp_path: Path) ->
     assert (mode(tmp_path / "a"), mode(tmp_path / "b")) == (0o666, 0o600)
 
 
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o027, 0o000])
+@pytest.mark.parametrize("told", [True, False])
+def test_text_has_the_rights_of_other_new_files(
+    told: bool, mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system tells them and where they have to be tried out."""
+
+    def untold(*_: object) -> str:
+        raise FileNotFoundError
+
+    before = os.umask(mask)
+    try:
+        (tmp_path / "usual").touch()
+        if not told:
+            monkeypatch.setattr(Path, "read_text", untold)
+        write_text(tmp_path / "a", "x")
+        assert mode(tmp_path / "a") == mode(tmp_path / "usual") == 0o666 & ~mask
+    finally:
+        assert os.umask(before) == mask  # as it was
+
+
+def test_no_other_thread_s_files_get_other_rights_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "Umask:" not in Path("/proc/self/status").read_text():
+        pytest.skip("this system does not tell its umask")
+
+    def never(_: int) -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(os, "umask", never)
+    write_text(tmp_path / "a", "x")
+    assert (tmp_path / "a").exists()
+
+
 @pytest.mark.usefixtures("open_handed")
 def test_a_secret_is_never_readable_by_others_not_even_half_written(tmp_path: Path) -> None:
     path = tmp_path / "key"

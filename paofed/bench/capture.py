@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Collection
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from paofed.errors import InputError
@@ -52,12 +51,7 @@ class Capture:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopping.set()
         self._thread.join()
         self._socket.close()

@@ -2,6 +2,7 @@
 
 import resource
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from paofed.bench.crowd import Contacts, Crowd
 from paofed.bench.trial import served, trial_fleet, trial_manifest
 from paofed.errors import InputError
+from paofed.live.coordinator import MOST_PER_TICK
 from paofed.live.folder import Fleet
 from paofed.live.processes import LocalBroker, kill, start
 
@@ -34,7 +36,7 @@ class Load(NamedTuple):
     bare: Contacts  # against a broker and an echo
     flat_out: Contacts  # against a broker and the server
     steady: Contacts  # the same at a fixed rate
-    reconnected: float  # seconds until all are connected after the broker was killed
+    reconnected: float  # seconds until all are connected and served after the broker's return
     after: Contacts  # and how it goes on
     memory: list[Memory]
 
@@ -55,36 +57,41 @@ def measure(
 ) -> Load:
     """Put a broker and a server on this machine under load, and watch."""
     _allow_files(devices + _REST)
+    most = devices * MOST_PER_TICK / _TICK / 2  # or it would be a flood
     manifest = trial_manifest(4, _TICK)
     with trial_fleet(manifest, "none") as fleet:
         with fleet.store() as store:
             store.add_all(f"device {k}" for k in range(devices))
         report(f"the bare broker, {devices:,} devices")
         with LocalBroker(fleet), _echo(fleet), _crowd(fleet, devices) as crowd:
-            bare = crowd.load(seconds=seconds, window=window)
+            bare = crowd.load(seconds=seconds, window=window, rate=most)
         report(f"the server, {devices:,} devices")
         with served(fleet) as (broker, server), _crowd(fleet, devices) as crowd:
-            flat_out = crowd.load(seconds=seconds, window=window)
+            flat_out = crowd.load(seconds=seconds, window=window, rate=most)
             report(f"the server at {rate:,.0f} contacts a second")
-            steady = crowd.load(seconds=seconds, window=20 * window, rate=rate)
+            steady = crowd.load(seconds=seconds, window=20 * window, rate=min(rate, most))
             report("the broker is killed and comes back")
             broker.kill()
             crowd.lose()
             broker.start()
-            reconnected = crowd.connect()
-            after = crowd.load(seconds=seconds / 2, window=window)
-            memory = list(_soak(crowd, soak, window, broker, server, report)) if soak else []
+            begin = time.monotonic()
+            crowd.connect()
+            while not crowd.load(seconds=0.1, window=5).answered:
+                pass  # the server is on its way back, too
+            reconnected = time.monotonic() - begin
+            after = crowd.load(seconds=seconds / 2, window=window, rate=most)
+            memory = list(_soak(crowd, soak, most, broker, server, report)) if soak else []
     return Load(devices, bare, flat_out, steady, reconnected, after, memory)
 
 
 def _soak(
-    crowd: Crowd, contacts: int, window: int, broker: LocalBroker, server: int, report: Report
+    crowd: Crowd, contacts: int, most: float, broker: LocalBroker, server: int, report: Report
 ) -> Iterator[Memory]:
     done = 0
     yield Memory(done, _megabytes(server), _megabytes(broker.pid))
     while done < contacts:
         part = min(-(-contacts // _STEPS), contacts - done)
-        done += crowd.load(contacts=part, window=window).answered
+        done += crowd.load(contacts=part, rate=most).answered
         found = Memory(done, _megabytes(server), _megabytes(broker.pid))
         report(f"soak: {done:,} contacts, server {found.server:.0f} MB")
         yield found
@@ -99,7 +106,7 @@ def _crowd(fleet: Fleet, devices: int) -> Iterator[Crowd]:
         crowd.connect()
         if crowd.up < devices:
             raise InputError(f"only {crowd.up:,} of {devices:,} devices could connect")
-        crowd.load(seconds=2.0, window=50)  # everything is warm
+        crowd.load(seconds=2.0, rate=devices)  # everything is warm
         yield crowd
     finally:
         crowd.close()

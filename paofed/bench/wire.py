@@ -18,7 +18,7 @@ from paofed.live.messages import HEADER
 from paofed.live.settings import Security
 
 SHARED = (4, 16, 32, FEATURES)
-_TICK = 0.25
+_TICK = 0.15
 _CONTACTS = 12
 _WARM_UP = 24  # a connection acknowledges more eagerly while it is young
 _PATIENCE = 20.0

@@ -26,7 +26,7 @@ VERBS = {
     "demo": "see a fleet learn on this machine while its parts are killed",
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",
-    "bench": "measure the engines side by side on this machine",
+    "bench": "measure on this machine what the README says",
     "reproduce": "run the paper's settings and draw what they show",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130

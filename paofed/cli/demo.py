@@ -21,7 +21,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.demo.account import Account, account_of
 from paofed.demo.play import Play, Scene
-from paofed.demo.scene import SHARED, manifest_of, scenario_of
+from paofed.demo.scene import SHARED, first_tick, manifest_of, scenario_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_writable
 from paofed.live.status import DeviceStatus, Status
@@ -55,7 +55,7 @@ def run(args: Namespace) -> int:
     scenario = scenario_of(args.devices, args.ticks)
     trace = realize(scenario, seed=args.seed)
     with tempfile.TemporaryDirectory(prefix="paofed-demo-") as place:
-        first = round((_PREPARE[0] + _PREPARE[1] * args.devices) / args.tick)
+        first = first_tick((_PREPARE[0] + _PREPARE[1] * args.devices) / args.tick, scenario)
         manifest = manifest_of(scenario, args.seed, args.tick, time.time())
         play = Play(Path(place) / "fleet", manifest, trace, first, args.seed)
         name = Path(play.broker.program).name

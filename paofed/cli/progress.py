@@ -4,7 +4,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 _ON_TERMINAL, _ELSEWHERE = 0.2, 15.0  # seconds between two words
@@ -38,12 +37,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from paofed.live.broker import LOCAL
@@ -33,12 +32,7 @@ class Relay:
         self._open.wait()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 

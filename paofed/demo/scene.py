@@ -1,5 +1,7 @@
 """What the demonstration's devices will see, and what they have agreed on: the paper's stream."""
 
+import math
+
 from paofed.core.random import child
 from paofed.live.manifest import Manifest, Scaling
 from paofed.world.realize import make_world
@@ -15,10 +17,17 @@ def scenario_of(devices: int, ticks: int) -> Scenario:
     """Setting I, smaller and more often there; messages take no time unless something fails."""
     values = Scenario.load("setting-1").model_dump()
     values |= {"name": "demo", "clients": devices, "ticks": ticks}
-    values["stream"]["samples"] = [ticks * 3 // 4, ticks]
-    values["availability"]["probabilities"] = list(_PRESENCE)
+    values["stream"]["samples"] = [ticks * (3 + k % 2) // 4 for k in range(devices)]
+    presence = [_PRESENCE[k % len(_PRESENCE)] for k in range(devices)]
+    values["availability"]["probabilities"] = presence
     values["delay"] = {"kind": "geometric", "base": 0.0}
     return Scenario.model_validate(values)
+
+
+def first_tick(earliest: float, scenario: Scenario) -> int:
+    """The server's tick with which the trace begins: the windows are then those of tick 0."""
+    period = -(-scenario.features // SHARED)
+    return period * math.ceil(earliest / period)
 
 
 def manifest_of(scenario: Scenario, seed: int, tick_seconds: float, start: float) -> Manifest:

@@ -1,16 +1,16 @@
 """What mosquitto must know: its settings, who may do what, whom it has to forget."""
 
 import base64
-import getpass
 import hashlib
 import os
+import pwd
 import secrets
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from paofed.files import make_folder, write_secret, write_text
+from paofed.files import write_secret, write_text
 from paofed.live.credential import SERVER
 from paofed.live.manifest import Manifest
 from paofed.live.settings import Settings
@@ -41,7 +41,8 @@ password_file {folder}/passwords
 """,
 }
 _COMMON = """\
-# Written by paofed: `paofed fleet rotate` writes it anew.
+# Written by paofed; `paofed fleet rotate {fleet} --server` writes it anew, after a move, say.
+# mosquitto warns that the pattern for the manifest has no %u: that is as it should be.
 # Start it with: mosquitto -c {folder}/{configuration}
 listener {listener}
 set_tcp_nodelay true
@@ -56,8 +57,7 @@ log_type error
 log_type warning
 log_type notice
 pid_file {folder}/mosquitto.pid
-user {user}
-"""
+{user}"""
 # A connection is known by the name that was checked: no device can push another off.
 _RIGHTS = """\
 use_username_as_clientid true
@@ -65,13 +65,13 @@ acl_file {folder}/access
 """
 
 
-def write_configuration(folder: Path, settings: Settings, manifest: Manifest) -> None:
-    """Write mosquitto's settings for a fleet's folder, with absolute paths."""
-    place = (folder / FOLDER).resolve()
-    make_folder(place)
+def write_configuration(folder: Path, home: Path, settings: Settings, manifest: Manifest) -> None:
+    """Write mosquitto's settings for a fleet's folder, with the paths that it will have."""
+    place = (home / FOLDER).resolve()
     managed = _MANAGED.get(settings.security, "")
     text = _COMMON.format(
         folder=place,
+        fleet=home.resolve(),
         configuration=CONFIGURATION,
         listener=f"{settings.port}" if managed else f"{settings.port} {LOCAL}",
         managed=managed.format(folder=place),
@@ -79,9 +79,17 @@ def write_configuration(folder: Path, settings: Settings, manifest: Manifest) ->
         rights=_RIGHTS.format(folder=place) if managed else "",
         # The manifest is the largest thing that travels; what is larger ends its connection.
         largest=_WORDS + max(len(manifest.to_json()), 4 * manifest.features),
-        user=getpass.getuser(),
+        user=_owner(),
     )
-    write_text(place / CONFIGURATION, text)
+    write_text(folder / FOLDER / CONFIGURATION, text)
+
+
+def _owner() -> str:
+    """Whom mosquitto becomes when root starts it: the one who can read these files."""
+    try:
+        return f"user {pwd.getpwuid(os.getuid()).pw_name}\n"
+    except KeyError:  # nobody known, in a container
+        return ""
 
 
 def write_access(folder: Path, fleet: str, members: Iterable[Member]) -> None:
@@ -90,14 +98,14 @@ def write_access(folder: Path, fleet: str, members: Iterable[Member]) -> None:
         f"user {SERVER}",
         f"topic readwrite {fleet}/#",
         "topic read $SYS/broker/log/#",
-        "topic read $SYS/broker/publish/messages/received",
+        "topic read $SYS/broker/publish/messages/+",
         "",
         f"pattern write {fleet}/u/%u",
         f"pattern read {fleet}/d/%u",
         f"pattern read {fleet}/c",
     ]
     for member in members:
-        if member.removed:  # its connection may still be open
+        if member.removed or member.quarantined:
             lines += ["", f"user {member.device}", f"topic deny {fleet}/#"]
     write_secret(folder / FOLDER / "access", "\n".join(lines) + "\n")
 

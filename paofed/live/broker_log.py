@@ -1,60 +1,78 @@
 """What the broker turned away, so that it shows in the fleet's counts.
 
-mosquitto tells it in two ways: a log that can be subscribed to, and a count of all the messages it
-was handed. Messages that were neither heard here nor sent from here went nowhere: they were written
-to topics their senders have no right to. That number is a lower bound.
+mosquitto tells it in two ways: a log that can be subscribed to, and counts of all the messages it
+was handed and of those it dropped. Messages that were neither heard here nor sent from here nor
+dropped went nowhere: they were written to topics their senders have no right to.
 """
 
 from collections import Counter
 
 _RECEIVED = "$SYS/broker/publish/messages/received"
+_DROPPED = "$SYS/broker/publish/messages/dropped"
 _SAYINGS = {
     "OpenSSL Error[0]": "certificate",
     "not authorised": "password",
     "oversize packet": "oversized packet",
     "already connected, closing old": "second connection",
 }
-TOPICS = ("$SYS/broker/log/E", "$SYS/broker/log/N", _RECEIVED)
+TOPICS = ("$SYS/broker/log/E", "$SYS/broker/log/N", _RECEIVED, _DROPPED)
+_UNDER_WAY = 0.5  # seconds after which what was sent from here has reached the broker
+_SETTLED = 3.0  # seconds after which both numbers of a moment have been told
 
 
 class BrokerLog:
-    """Counts by reason, since the server started."""
+    """Counts by reason, since the server started. The number of strays is a lower bound."""
 
     def __init__(self) -> None:
         self.heard = 0  # messages from devices
-        self._counts: Counter[str] = Counter()
+        self._counts = dict.fromkeys(_SAYINGS.values(), 0)
+        self._dropped = 0
         self._earlier = 0  # strays of connections that have ended
         self._strays = 0
-        self._values = 0  # that were told on this connection
-        self._base = self._sent = self._slack = 0
+        self._base: int | None = None  # what the number was when it was first told
+        self._slack = 0  # by how much that may be too high
+        self._sent = 0  # until the last value
+        self._candidate: tuple[float, int] | None = None  # when it was told, strays before drops
 
     def restart(self) -> None:
         """The connection was lost: the broker may begin to count anew."""
         self._earlier += self._strays
-        self._strays = self._values = 0
+        self._strays = self._dropped = 0
+        self._base = self._candidate = None
 
-    def receive(self, topic: str, payload: bytes, sent: int) -> None:
-        """The broker says something; `sent` messages went out from here so far."""
-        if topic == _RECEIVED:
-            self._count_strays(payload, sent)
+    def receive(
+        self, topic: str, payload: bytes, *, sent: int, last_sent: float, now: float
+    ) -> None:
+        """The broker says something; so many messages went out from here, the last one then."""
+        if topic in (_RECEIVED, _DROPPED):
+            if not payload.isdigit():
+                return
+            if topic == _DROPPED:
+                self._dropped = int(payload)
+            else:
+                quiet = now - last_sent > _UNDER_WAY
+                self._told(int(payload) - self.heard - sent, 0 if quiet else sent - self._sent, now)
+                self._sent = sent
             return
         said = payload.decode(errors="replace")
         for words, reason in _SAYINGS.items():
             self._counts[reason] += words in said
 
-    def _count_strays(self, payload: bytes, sent: int) -> None:
-        if not payload.isdigit():
-            return
-        # What went out since the last value may not have reached the broker: the number is too low
-        # by at most that. So a beginning is taken too high by as much, until there is a better one.
-        strays, slack = int(payload) - self.heard - sent, sent - self._sent
-        self._values, self._sent = self._values + 1, sent
-        if self._values > 2:  # the first may be from before we listened
-            self._strays = max(self._strays, strays - self._base)
-        if self._values <= 2 or slack < self._slack:
+    def _told(self, strays: int, slack: int, now: float) -> None:
+        """A new number: too low by what has not reached the broker, so a beginning is too high."""
+        self._settle(now, at_once=True)
+        if self._base is None or slack < self._slack:
             self._earlier += self._strays
-            self._strays, self._base, self._slack = 0, strays + slack, slack
+            self._strays, self._base, self._slack = 0, strays - self._dropped + slack, slack
+        self._candidate = now, strays
 
-    def counts(self) -> Counter[str]:
+    def _settle(self, now: float, *, at_once: bool = False) -> None:
+        """Believe a number when the drops of its moment must have been told, too."""
+        if self._candidate is not None and (at_once or now - self._candidate[0] > _SETTLED):
+            strays = self._candidate[1] - self._dropped - (self._base or 0)
+            self._strays, self._candidate = max(self._strays, strays), None
+
+    def counts(self, now: float) -> Counter[str]:
         """How often the broker turned somebody away, by reason."""
-        return +(self._counts + Counter({"topic": self._earlier + self._strays}))
+        self._settle(now)
+        return +Counter({**self._counts, "topic": self._earlier + self._strays})

@@ -36,6 +36,7 @@ from paofed.live.messages import (
 TOLERANCE = 2  # ticks that a device's clock may be ahead
 REPORT_AFTER = 10  # refusals in a row
 MOST_PER_TICK = 32  # messages of one device that are looked at
+MOST_HELLOS = 3  # of one device in a tick: each is answered with the whole model
 
 
 class Record(NamedTuple):
@@ -119,7 +120,7 @@ class Coordinator:
             self.w = row.aggregate(self.w, messages, arrived, row.staleness, row.divisor)
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
-            self.devices.heard[:] = 0
+            self.devices.new_tick()
             self.tick = tick
 
     def committed(self) -> list[Send]:
@@ -216,10 +217,9 @@ class Coordinator:
         self._pending[record.arrived].append(record)
 
     def _hello(self, device: int) -> list[Effect]:
-        if self.devices.greeted[device] == self.tick:
+        if self.devices.greet(device) > MOST_HELLOS:
             return self._refuse(device, "hello again")
         self.devices.good(device, self.tick)
-        self.devices.greeted[device] = self.tick
         self.counts["hellos"] += 1
         model = Model(self.manifest.epoch, self.tick, self.w.astype("<f4"))
         return [Send(device, encode(model))]

@@ -18,6 +18,7 @@ class Credential:
     """What a client of the broker needs; its secrets are never shown."""
 
     fleet: str  # the first part of every topic
+    since: float  # when the fleet began: that tells it from another of its name
     name: str  # at the broker: "server", or a device's index
     label: str  # what people call it
     host: str
@@ -77,6 +78,11 @@ class Credential:
                 f"the certificate of {self.label!r} cannot be used: `paofed fleet rotate` writes "
                 f"a new file"
             ) from None
+        except OSError as error:
+            raise FileError(
+                f"the certificate of {self.label!r} has to pass through a temporary file, which "
+                f"cannot be written: {error.strerror}"
+            ) from None
         return context
 
 
@@ -90,5 +96,7 @@ def _require_entry(path: Path, name: str, value: object, remedy: str) -> None:
     right = isinstance(value, str) and value != ""
     if name == "port":
         right = type(value) is int and 0 < value < 2**16
+    if name == "since":
+        right = type(value) in (int, float)
     if not right:
         raise FileError(f"{path} has no usable {name!r}: {remedy}")

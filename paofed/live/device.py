@@ -5,18 +5,18 @@ its reply for as long as it is told to, and what was not answered travels again.
 """
 
 import logging
+import os
 import queue
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paofed.errors import FileError, InputError, PaofedError
-from paofed.live.credential import Credential
+from paofed.live.credential import SERVER, Credential
 from paofed.live.edge import Edge
 from paofed.live.footprint import Footprint, footprint
 from paofed.live.manifest import Manifest
@@ -53,6 +53,8 @@ class Device:
         connection is tried.
         """
         credential = Credential.load(file)
+        if credential.name == SERVER:
+            raise InputError(f"{file} is the server's own file: a device has one of its own")
         self.label, self.device, self.fleet = credential.label, credential.device, credential.fleet
         self._state = None if state is None else Path(state)
         self._save_every, self._saved = save_every, seconds()
@@ -69,7 +71,7 @@ class Device:
             lost=self._lost,
             keep_alive=keep_alive,
         )
-        self._take_up()
+        self._take_up(credential.since)
         if self._edge is None:
             self._link.subscribe(self._manifest_topic)
         self._stay = stay
@@ -131,20 +133,22 @@ class Device:
 
     def close(self) -> None:
         """Save the state and leave; what is not confirmed is sent in the next life."""
-        if self._stay:
-            self._link.close()
         self._hear()
         self.save()
+        if self._stay:
+            self._link.close()
 
-    def save(self) -> None:
-        """Write the state now."""
+    def save(self) -> bool:
+        """Write the state now; whether there is one, and it could be."""
         if self._state is None or self._edge is None:
-            return
+            return False
+        self._saved = seconds()
         try:
             save_state(self._state, self._edge)
         except (OSError, FileError) as error:  # a full disk must not end the learning
             _log.warning("the state cannot be saved: %s", error)
-        self._saved = seconds()
+            return False
+        return True
 
     def knows_fleet(self) -> bool:
         """Whether it has heard what the fleet has agreed on, so that it can learn and predict."""
@@ -158,12 +162,7 @@ class Device:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # How
@@ -176,18 +175,21 @@ class Device:
             )
         return self._edge
 
-    def _take_up(self) -> None:
-        """Go on from what was saved; a file that is damaged is put aside."""
-        if self._state is None:
+    def _take_up(self, since: float) -> None:
+        """Go on from what was saved; a file that is damaged or another fleet's is put aside."""
+        if self._state is None or not self._state.exists():
             return
+        if not os.access(self._state, os.R_OK):
+            raise FileError(f"{self._state} may not be read")
         try:
             manifest = saved_manifest(self._state)
-            if manifest is not None:
-                edge = Edge(manifest, self.device, patience=self._patience)
-                load_state(self._state, edge)
-                self._edge = edge
+            if manifest is None or manifest.start != since:
+                raise FileError(f"{self._state} is of another fleet")
+            edge = Edge(manifest, self.device, patience=self._patience)
+            load_state(self._state, edge)
+            self._edge = edge
         except InputError as error:
-            aside = self._state.with_name(self._state.name + ".damaged")
+            aside = self._state.with_name(self._state.name + ".aside")
             _log.warning("%s; it is now %s, and this device joins anew", error, aside.name)
             self._state.replace(aside)
 

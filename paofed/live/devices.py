@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_COLUMNS = ("known", "quarantined", "last_seen", "greeted", "refused", "messages")
+_COLUMNS = ("known", "quarantined", "last_seen", "refused", "messages")
+_PASSING = ("heard", "hellos")  # of this tick alone: not in a snapshot
 _MANY = 2**16 - 1
 
 
@@ -20,11 +21,11 @@ class Devices:
         self.known: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self.quarantined: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self.last_seen: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # tick; -1: never
-        self.greeted: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # tick of the last hello
         self.refused: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)  # in a row
         self.messages: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)  # good ones
         self.accepted: NDArray[np.uint8] = np.zeros((window, 0), dtype=np.uint8)
         self.heard: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)  # messages in this tick
+        self.hellos: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)  # among them
 
     def __len__(self) -> int:
         return int(self.known.sum())
@@ -39,9 +40,9 @@ class Devices:
             # By half as much again, in whole bytes of the bit rows.
             more = max(device + 1, self.known.size * 3 // 2, 8) - self.known.size
             more += -(self.known.size + more) % 8
-            for name in (*_COLUMNS, "heard"):
+            for name in (*_COLUMNS, *_PASSING):
                 column = getattr(self, name)
-                empty = -1 if name in ("last_seen", "greeted") else 0
+                empty = -1 if name == "last_seen" else 0
                 setattr(self, name, np.append(column, np.full(more, empty, column.dtype)))
             rows = np.zeros((len(self.accepted), more // 8), dtype=np.uint8)
             self.accepted = np.append(self.accepted, rows, axis=1)
@@ -73,6 +74,16 @@ class Devices:
         self.heard[device] = min(int(self.heard[device]) + 1, _MANY)
         return int(self.heard[device])
 
+    def greet(self, device: int) -> int:
+        """A hello came; count how many in this tick."""
+        self.hellos[device] += 1
+        return int(self.hellos[device])
+
+    def new_tick(self) -> None:
+        """Begin to count anew what is counted by the tick."""
+        for name in _PASSING:
+            getattr(self, name)[:] = 0
+
     def refuse(self, device: int) -> int:
         """A message was refused; count how many in a row."""
         self.refused[device] += 1
@@ -89,7 +100,8 @@ class Devices:
     def of(cls, arrays: dict[str, NDArray[Any]]) -> "Devices":
         """Back from a snapshot."""
         devices = cls(len(arrays["accepted"]))
-        for name, column in arrays.items():
-            setattr(devices, name, column.copy())
-        devices.heard = np.zeros(devices.known.size, dtype=np.uint16)
+        for name in (*_COLUMNS, "accepted"):
+            setattr(devices, name, arrays[name].copy())
+        for name in _PASSING:
+            setattr(devices, name, np.zeros(devices.known.size, dtype=np.uint16))
         return devices

@@ -204,6 +204,7 @@ class Edge:
             self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
             self.clock = Clock(model.tick, seconds)
             self.stamped = min(self.stamped, model.tick)
+            self.merged = min(self.merged, model.tick)
             self._keep(u for u in self.unconfirmed if u.tick <= model.tick)
             for update in self.unconfirmed:
                 update.left = min(update.left, model.tick)

@@ -9,18 +9,22 @@ broker/          what mosquitto reads; follows from the rest
 """
 
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Self
 
-from paofed.errors import InputError
+from paofed.errors import FileError, InputError
 from paofed.files import make_folder, write_secret, write_text
 from paofed.live import broker
 from paofed.live.authority import Authority
 from paofed.live.credential import SERVER, Credential
 from paofed.live.manifest import Manifest
+from paofed.live.mqtt import take_over
 from paofed.live.settings import Settings
+from paofed.live.store import FILE as STORE
 from paofed.live.store import Store
 
 AUTHORITY = "authority.pem"
@@ -36,20 +40,31 @@ class Fleet:
         """Open the folder of a fleet that was created."""
         self.folder = Path(folder)
         self.settings = Settings.load(self.folder)
+        self.told = True  # whether the broker knows of the last change
 
     @classmethod
     def create(cls, folder: str | Path, settings: Settings, manifest: Manifest) -> Self:
-        """Make a folder with all that a server and a broker need."""
+        """Make a folder with all that a server and a broker need, whole or not at all."""
         folder = Path(folder)
-        store = Store.create(folder, manifest)
-        with closing(store):
-            folder.chmod(0o700)
-            make_folder(folder / DEVICES)
-            make_folder(folder / broker.FOLDER)
-            settings.save(folder)
-        fleet = cls(folder)
-        fleet.rotate_server()
-        return fleet
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FileError(f"{folder} is not an empty folder: choose another")
+        make_folder(folder.parent)
+        try:
+            place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))  # 0700
+        except OSError as error:
+            raise FileError(f"{folder} cannot be made: {error.strerror}") from None
+        try:
+            Store.create(place, manifest).close()
+            (place / STORE).chmod(0o600)  # as will be what SQLite writes beside it
+            for name in (DEVICES, broker.FOLDER):
+                (place / name).mkdir(mode=0o700)
+            settings.save(place)
+            cls(place).rotate_server(home=folder)
+            _rename(place, folder)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        return cls(folder)
 
     def store(self) -> closing[Store]:
         """The fleet's store, to be closed in the end."""
@@ -63,37 +78,53 @@ class Fleet:
 
     def add(self, labels: Iterable[str]) -> Iterator[Path]:
         """Add devices; gives the file to put on each. All are told to the broker in the end."""
+        labels = list(labels)
+        for label in labels:
+            if not label.strip() or not label.isprintable():
+                raise InputError(f"the label {label!r} is no name: expected printable text")
+        make_folder(self.folder / DEVICES)
         with self.store() as store:
             try:
-                for label in labels:
-                    if not label.strip() or not label.isprintable():
-                        raise InputError(f"the label {label!r} is no name: expected printable text")
-                    yield self._equip(store, store.add(label), label)
+                for device, label in zip(store.add_all(labels), labels, strict=True):
+                    yield self._equip(store, device, label)[0]
             finally:
                 self._tell_broker(store)
 
     def rotate(self, label: str) -> Path:
         """Give a device a new credential; the old one is good no more."""
         with self.store() as store:
-            path = self._equip(store, store.member(label).device, label)
-            self._tell_broker(store)
-            return path
+            path, credential = self._equip(store, store.member(label).device, label)
+            if self._tell_broker(store) and credential.certificate is not None:
+                take_over(credential)  # no certificate is looked at while its connection lasts
+        return path
 
-    def remove(self, label: str) -> bool:
-        """Let a device leave for good; whether the broker could be told to forget it."""
+    def remove(self, label: str) -> None:
+        """Let a device leave for good; server and broker forget it."""
         with self.store() as store:
             member = store.member(label)
             store.remove(member.device)
             self._file(member.device, label).unlink(missing_ok=True)
-            return self._tell_broker(store)
+            if self._tell_broker(store) and self.settings.security == "certificate":
+                credential, number = self._issue(store, str(member.device), label)
+                take_over(credential)
+                store.revoke(number)
+                self._tell_broker(store)
 
     def quarantine(self, label: str, *, on: bool = True) -> None:
-        """Let the server refuse what a device sends, or no longer."""
+        """Let server and broker refuse what a device sends, or no longer."""
         with self.store() as store:
-            store.quarantine(store.member(label).device, on=on)
+            self.set_quarantine(store, store.member(label).device, on=on)
 
-    def rotate_server(self) -> None:
-        """Give broker and server new credentials, and write the broker's settings anew."""
+    def set_quarantine(self, store: Store, device: int, *, on: bool) -> None:
+        """The same for an index, in a store that is open."""
+        store.quarantine(device, on=on)
+        self._tell_broker(store)
+
+    def rotate_server(self, home: Path | None = None) -> None:
+        """Give broker and server new credentials, and write the broker's settings anew.
+
+        `home` is where the folder will be, if not where it is.
+        """
         place = self.folder / broker.FOLDER
         with self.store() as store:
             if self.settings.security != "none":
@@ -106,25 +137,31 @@ class Fleet:
                 write_text(place / AUTHORITY, authority.certificate)
                 write_text(place / "certificate.pem", issued.certificate)
                 write_secret(place / "key.pem", issued.key)
-            server, mark = self._issue(SERVER, SERVER)
+            server, mark = self._issue(store, SERVER, SERVER)
             store.serve_as(mark)
             server.save(self.folder / SERVER_FILE)
-            broker.write_configuration(self.folder, self.settings, store.manifest())
+            manifest = store.manifest()
+            broker.write_configuration(self.folder, home or self.folder, self.settings, manifest)
             self._tell_broker(store)
 
-    def _equip(self, store: Store, device: int, label: str) -> Path:
+    def _equip(self, store: Store, device: int, label: str) -> tuple[Path, Credential]:
         """Issue a credential; the store knows it before the device does."""
-        credential, mark = self._issue(str(device), label)
+        credential, mark = self._issue(store, str(device), label)
         store.reissue(device, mark)
         path = self._file(device, label)
         credential.save(path)
-        return path
+        return path, credential
 
-    def _issue(self, name: str, label: str) -> tuple[Credential, str]:
+    def _issue(self, store: Store, name: str, label: str) -> tuple[Credential, str]:
         """A credential, and what the broker will know it by."""
         settings = self.settings
         plain = Credential(
-            fleet=settings.name, name=name, label=label, host=settings.host, port=settings.port
+            fleet=settings.name,
+            since=store.manifest().start,
+            name=name,
+            label=label,
+            host=settings.host,
+            port=settings.port,
         )
         if settings.security == "none":
             return plain, ""
@@ -141,7 +178,8 @@ class Fleet:
         """Write what the broker must know of the fleet's members; whether it could be told."""
         security, members = self.settings.security, store.members()
         if security == "none":
-            return False
+            self.told = True  # it asks nobody who they are
+            return True
         broker.write_access(self.folder, self.settings.name, members)
         if security == "password":
             broker.write_passwords(self.folder, store.server(), members)
@@ -149,7 +187,8 @@ class Fleet:
             numbers = [mark for mark in store.revoked() if not broker.is_hash(mark)]
             revoked = self._authority().revocations(numbers)
             write_text(self.folder / broker.FOLDER / "revoked.pem", revoked)
-        return broker.reload(self.folder)
+        self.told = broker.reload(self.folder)
+        return self.told
 
     def _authority(self) -> Authority:
         return Authority.load(self.folder / AUTHORITY)
@@ -157,3 +196,10 @@ class Fleet:
     def _file(self, device: int, label: str) -> Path:
         words = re.sub(r"[^\w.-]+", "-", label).strip("-.")[:40]
         return self.folder / DEVICES / f"{device}-{words or 'device'}.json"
+
+
+def _rename(place: Path, folder: Path) -> None:
+    try:
+        place.replace(folder)
+    except OSError as error:  # it is a link, say, or the folder one stands in
+        raise FileError(f"{folder} cannot be made: {error.strerror}") from None

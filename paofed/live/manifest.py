@@ -24,6 +24,8 @@ _WHY_NOT = {
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
 _FAR = 1e300  # where numbers end that people mean
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
+_MOST_FEATURES = 1_000_000
+_SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # more would only make the manifest longer
 
 
@@ -40,7 +42,7 @@ class Scaling:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("name of a number", isinstance(self.name, str), self.name, "text")
+        _check("name of a number", _is_name(self.name), self.name, 'text without , or "')
         for value in (self.offset, self.scale):
             right = type(value) in (int, float) and abs(value) < _FAR
             _check(f"scaling of {self.name}", right, value, "a finite number")
@@ -72,7 +74,11 @@ class Manifest:
             value = getattr(self, name)
             right = type(value) in (int, float) and 0 < value < _FAR
             _check(name, right, value, "a finite number above 0")
-        _check("features", self.features >= 1, self.features, "at least 1")
+        most = _MOST_FEATURES
+        _check("features", 1 <= self.features <= most, self.features, f"1 to {most:,}")
+        shortest = _SHORTEST_TICK
+        right = self.tick_seconds >= shortest
+        _check("tick_seconds", right, self.tick_seconds, f"at least {shortest} seconds")
         _check("epoch", 0 <= self.epoch < 256, self.epoch, "0 to 255")
         _check("seed", 0 <= self.seed < 2**64, self.seed, "0 to 2^64 - 1")
         _check("max_age", 0 <= self.max_age <= LONGEST_AGE, self.max_age, f"0 to {LONGEST_AGE}")
@@ -161,6 +167,12 @@ class Manifest:
         ours = self.probes()
         if theirs.shape != ours.shape or not np.allclose(theirs, ours, 0, _PROBE_TOLERANCE):
             raise ManifestError("the Fourier map drawn here is not the manifest's: upgrade paofed")
+
+
+def _is_name(value: object) -> bool:
+    """Whether a name can stand in the header of a table."""
+    text = value if isinstance(value, str) else ""
+    return text.isprintable() and text == text.strip() != "" and not set(text) & set(',"')
 
 
 def _check(name: str, right: bool, got: object, expected: str) -> None:  # noqa: FBT001

@@ -9,10 +9,9 @@ import json
 import threading
 import urllib.request
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 
 from paofed.errors import InputError
@@ -65,12 +64,7 @@ class Monitor:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -79,6 +73,11 @@ class Monitor:
 class _Handler(BaseHTTPRequestHandler):
     ask: Ask
     timeout = 10  # seconds: nobody keeps a thread for ever
+
+    def handle(self) -> None:
+        """Hear a question and answer it, unless whoever asks has gone."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         """Answer one of the pages."""
@@ -91,6 +90,8 @@ class _Handler(BaseHTTPRequestHandler):
             status = self.ask()
         except TimeoutError:
             self._answer(503, "text/plain", "the server's loop does not answer\n")
+        except InputError as error:
+            self._answer(503, "text/plain", f"{error}\n")
         else:
             page(status)
 

@@ -4,9 +4,11 @@ Nothing is asked of the broker but to pass messages on (quality of service 0): w
 again by whoever made it. The identity of a device is its topic, which the broker checks.
 """
 
+import logging
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -18,6 +20,9 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from paofed.live.credential import Credential
 
+_log = logging.getLogger("paofed.mqtt")
+_log.setLevel(logging.ERROR)  # the library says much else
+_CLOSING = 2.0  # seconds for a connection to end in good order
 _SOON, _LATEST = 0.5, 60.0  # seconds before the first and between further attempts
 KEEP_ALIVE = 60  # seconds of silence after which a connection proves that it lives
 
@@ -43,6 +48,8 @@ class Link:
         self.up = threading.Event()  # connected, and subscribed to everything
         self.received = self.sent = 0  # bytes of MQTT, messages only
         self.messages = 0  # sent
+        self.last_sent = 0.0  # when, by the monotonic clock
+        self.accepted = threading.Event()  # by the broker, on the present connection
         self._topics = list(topics)
         self._heard = heard
         self._ready = ready
@@ -65,6 +72,8 @@ class Link:
             client.username_pw_set(credential.name, credential.password)
         if self._tls is not None:
             client.tls_set_context(self._tls)
+        client.suppress_exceptions = True  # one must not end the connection's thread; it is logged
+        client.enable_logger(_log)
         client.on_socket_open = _no_delay
         client.on_connect = self._connected
         client.on_subscribe = self._subscribed
@@ -85,7 +94,10 @@ class Link:
         """End the connection in good order."""
         self.up.clear()
         self._client.disconnect()
-        self._client.loop_stop()
+        # The library waits for its thread, which may wait for a broker that says nothing.
+        stopping = threading.Thread(target=self._client.loop_stop, daemon=True)
+        stopping.start()
+        stopping.join(_CLOSING)
 
     def port(self) -> int:
         """The port of this end, while there is a connection; 0 otherwise."""
@@ -113,6 +125,7 @@ class Link:
         info = self._client.publish(topic, payload, retain=retain)
         self.sent += packet_size(topic, payload)
         self.messages += 1
+        self.last_sent = time.monotonic()
         return info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
 
     # What the connection's thread calls
@@ -123,13 +136,14 @@ class Link:
         if code.is_failure:
             self._client.why = f"the broker refuses: {code}".lower()
             return
+        self.accepted.set()
         client.subscribe([(topic, 0) for topic in self._topics])
 
     def _subscribed(
         self, _: Client, __: Any, ___: int, codes: list[ReasonCode], ____: Properties | None
     ) -> None:
         if codes and codes[0].is_failure:
-            self._client.why = "the broker refuses the subscription"
+            self._lost("the broker refuses the subscription")
             return
         if not self.up.is_set():
             self._failures = 0
@@ -149,7 +163,11 @@ class Link:
         self.up.clear()
         self._failures += 1
         self._wait_before_next()
-        self._lost(self._client.why or "the connection was lost")
+        why = "the connection was lost"
+        if not self.accepted.is_set() and self._credential.certificate is not None:
+            why = "the broker ended the connection; it may not accept this certificate"
+        self._lost(self._client.why or why)
+        self.accepted.clear()
         self._client.why = ""
 
     def _wait_before_next(self) -> None:
@@ -158,6 +176,8 @@ class Link:
 
     def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
         topic = message.topic
+        if topic.startswith("$") and message.retain:
+            return  # the broker's numbers of some time ago
         if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
             self.received += packet_size(topic, message.payload)
         self._heard(topic, message.payload)
@@ -175,6 +195,19 @@ class _Client(Client):
         except OSError as error:
             self.why = str(error)
             raise
+        except ValueError as error:  # a host name that is none
+            self.why = str(error)
+            raise OSError(self.why) from error
+
+
+def take_over(credential: Credential, seconds: float = 3.0) -> bool:
+    """Connect once under a name, which ends another's connection under it; whether it worked."""
+    link = Link(credential, [f"{credential.fleet}/d/{credential.name}"], lambda *_: None)
+    link.open()
+    try:
+        return link.accepted.wait(seconds)
+    finally:
+        link.close()
 
 
 def pause(failures: int) -> float:

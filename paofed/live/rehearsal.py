@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from paofed.live.auditor import Auditor, BrokenPromiseError
-from paofed.live.coordinator import TOLERANCE, Send
+from paofed.live.coordinator import MOST_HELLOS, TOLERANCE, Send
 from paofed.live.edge import Clock, Edge
 from paofed.live.host import Host
 from paofed.live.manifest import SERVED, Manifest, Scaling
@@ -211,7 +211,7 @@ class _Rehearsal:
             case "wrong kind":
                 return [(device, encode(Reply(manifest.epoch, self.now, 0, values)))]
             case _:
-                return [(device, hello), (device, hello)]
+                return [(device, hello)] * (MOST_HELLOS + 1)
 
     def _is_known(self, device: int, payload: bytes) -> bool:
         """Whether a message only brings what is on disk: to repeat it changes nothing."""

@@ -5,19 +5,20 @@ inbox; the loop takes it in groups, commits each group, and only then lets its r
 
 - The disk is full: nothing is answered, what comes in is dropped (devices repeat it), the group
   that waits is written as soon as there is room. Nothing that was confirmed depends on it.
-- Another server takes this one's name at the broker: the one that was there first stops.
+- A device floods: it is quarantined, at the broker too, where its messages end.
+- Another server takes this one's name at the broker: the one that started first stops.
 """
 
 import logging
 import secrets
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from paofed.errors import PaofedError
+from paofed.errors import FileError, PaofedError
 from paofed.live.broker_log import TOPICS, BrokerLog
 from paofed.live.clock import TickClock
 from paofed.live.coordinator import Send, Suspect
@@ -33,7 +34,8 @@ _GROUP = 0.02  # seconds during which arrivals share one commit
 _MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
 _LONGEST_WAIT = 0.5  # seconds between two looks at the clock
 _LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
-_SETTLE = 1.0  # seconds after a reconnection in which another server's name would be heard
+_DIGITS = 10  # of a device's index, at most
+_FLOOD = 1000  # messages of one device in a second
 
 
 class TakenOverError(PaofedError):
@@ -84,19 +86,18 @@ class Service:
         self._log = log
         self._wall, self._steady = wall, steady
         self._inbox = Inbox()
-        self._stopping = threading.Event()
+        self._stopping = False
         self._topic = fleet.settings.name
-        self._instance = secrets.token_hex(8).encode()
-        self._settled = False  # whether the broker is known to have our name for it
-        self._announce_at: float | None = None
+        # Of two names the later one is greater: both servers will agree who has to stop.
+        self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
         self._looked = 0.0
+        self._heard_of: Counter[int] = Counter()  # messages by device, since the last look
         self._stuck = ""  # why the journal cannot be written
         self._broker = BrokerLog()
 
     def stop(self) -> None:
-        """End the loop in good order; may be called from anywhere."""
-        self._stopping.set()
-        self._inbox.request(lambda: None)
+        """End the loop in good order, soon; may be called from anywhere, a signal handler too."""
+        self._stopping = True
 
     def run(self) -> None:
         """Serve until stopped."""
@@ -106,7 +107,7 @@ class Service:
             with monitored(fleet.settings, self.ask):
                 self._link.open()
                 try:
-                    while not self._stopping.is_set():
+                    while not self._stopping:
                         self._turn()
                 finally:
                     self._link.close()
@@ -115,7 +116,14 @@ class Service:
     def ask(self) -> Status:
         """How the fleet is doing, from another thread; the loop itself answers."""
         answer: Future[Status] = Future()
-        self._inbox.request(lambda: answer.set_result(self._status()))
+
+        def work() -> None:
+            try:
+                answer.set_result(self._status())
+            except StoreError as error:
+                answer.set_exception(error)
+
+        self._inbox.request(work)
         return answer.result(_PATIENCE)
 
     def _start(self, store: Store) -> None:
@@ -144,31 +152,50 @@ class Service:
         """Take what came in, commit it, let replies leave, close the ticks that are over."""
         host = self._host
         wait = min(_LONGEST_WAIT, self._clock.remaining(host.coordinator.tick))
-        for item in self._inbox.take(wait):
-            if callable(item):
-                item()
-            elif self._stuck:
-                self._inbox.dropped += 1
-            else:
-                host.receive(*item)
+        items = self._inbox.take(wait)
         try:
+            for item in items:
+                if callable(item):
+                    item()
+                elif self._stuck:
+                    self._inbox.dropped += 1
+                else:
+                    host.receive(*item)
             if not self._stuck or self._due():
                 self._look()
                 host.flush()
                 host.advance(self._clock.tick(host.coordinator.tick))
                 self._unstick()
-        except StoreError as error:
+        except StoreError as error:  # what is left of the items is lost, and will be repeated
             self._stick(error)
-        self._announce()
 
     def _due(self) -> bool:
         return self._steady() - self._looked >= _LOOK_AGAIN
 
     def _look(self) -> None:
-        """Learn now and then who is in the fleet."""
-        if self._due():
-            self._looked = self._steady()
-            self._host.refresh()
+        """Learn now and then who is in the fleet, and who floods it."""
+        if not self._due():
+            return
+        passed, self._looked = self._steady() - self._looked, self._steady()
+        self._host.refresh()
+        heard, self._heard_of = self._heard_of, Counter()
+        for device, messages in heard.most_common(1):
+            devices = self._host.coordinator.devices
+            if messages > _FLOOD * passed and devices.knows(device):
+                self._shut_out(device, round(messages / passed))
+
+    def _shut_out(self, device: int, rate: int) -> None:
+        """Let a device that floods be refused, by the broker too, until somebody has looked."""
+        if not self._host.coordinator.devices.quarantined[device]:
+            self._host.coordinator.quarantine(device)
+            self._log.warning(
+                "device %d (%s) sends %d messages a second: it is quarantined",
+                *(device, self._label(device), rate),
+            )
+            try:
+                self._fleet.set_quarantine(self._store, device, on=True)
+            except (FileError, OSError) as error:  # its authority is kept elsewhere, say
+                self._log.warning("the broker cannot be told: %s", error)
 
     def _stick(self, error: StoreError) -> None:
         if not self._stuck:
@@ -194,11 +221,19 @@ class Service:
     def _heard(self, topic: str, payload: bytes) -> None:
         """From the network's thread: pass it on."""
         fleet, _, rest = topic.partition("/")
-        if rest.startswith("u/") and rest[2:].isdecimal() and fleet == self._topic:
+        index = rest[2:] if rest.startswith("u/") and fleet == self._topic else ""
+        if index.isascii() and index.isdigit() and len(index) <= _DIGITS:
             self._broker.heard += 1
-            self._inbox.message(int(rest[2:]), payload)
+            self._heard_of[int(index)] += 1
+            self._inbox.message(int(index), payload)
         elif topic.startswith("$SYS/"):
-            self._broker.receive(topic, payload, self._link.messages)
+            link = self._link
+            self._broker.receive(
+                *(topic, payload),
+                sent=link.messages,
+                last_sent=link.last_sent,
+                now=time.monotonic(),
+            )
         elif rest == "s":
             self._inbox.request(lambda: self._named(payload))
 
@@ -209,36 +244,39 @@ class Service:
         """There is a broker: it may have forgotten everything."""
         self._log.info("connected to the broker")
         self._link.send(f"{self._topic}/c", self._manifest, retain=True)
-        self._announce_at = self._steady() + (_SETTLE if self._settled else 0.0)
+        self._announce()
+        # A message that is not retained: the broker's count of them has a beginning then.
+        self._link.send(f"{self._topic}/p", b"")
 
     def _lost(self, why: str) -> None:
-        if not self._stopping.is_set():
+        if not self._stopping:
             self._broker.restart()
             self._log.warning("broker: %s; trying again", why)
 
     def _announce(self) -> None:
         """Leave our name at the broker, where another server of this fleet will find it."""
-        if self._announce_at is not None and self._steady() >= self._announce_at:
-            self._link.send(f"{self._topic}/s", self._instance, retain=True)
-            self._announce_at = None
+        self._link.send(f"{self._topic}/s", self._name, retain=True)
 
-    def _named(self, instance: bytes) -> None:
+    def _named(self, name: bytes) -> None:
         """The broker says who serves this fleet."""
-        if instance == self._instance:
-            self._settled, self._announce_at = True, None
-        elif self._settled:
+        if name > self._name:
             raise TakenOverError(
                 "another server has taken this one's place at the broker: this one stops; two "
                 "servers with one identity must not run, look for the other before you start again"
             )
+        if name < self._name:  # of an earlier life, or of one that will stop when it hears of us
+            self._announce()
 
     # What people want to know
 
     def _suspect(self, suspect: Suspect) -> None:
-        label = {m.device: m.label for m in self._store.members()}[suspect.device]
         self._log.warning(
-            "device %d (%s) is refused again and again: %s", suspect.device, label, suspect.reason
+            "device %d (%s) is refused again and again: %s",
+            *(suspect.device, self._label(suspect.device), suspect.reason),
         )
+
+    def _label(self, device: int) -> str:
+        return {member.device: member.label for member in self._store.members()}[device]
 
     def _problems(self) -> tuple[str, ...]:
         """What keeps the fleet from being served."""
@@ -259,6 +297,6 @@ class Service:
             clock_jumps=self._clock.jumps,
             bytes_received=self._link.received,
             bytes_sent=self._link.sent,
-            broker_refused=dict(self._broker.counts()),
+            broker_refused=dict(self._broker.counts(time.monotonic())),
         )
         return Status.of(self._topic, self._host.coordinator, self._store.members(), service)

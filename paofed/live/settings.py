@@ -1,5 +1,6 @@
 """A fleet's settings: what people may edit in `fleet.toml`."""
 
+import ipaddress
 import re
 import tomllib
 from dataclasses import dataclass, fields
@@ -30,7 +31,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
-        _check("host", _HOST.fullmatch(self.host), self.host, "a host name")
+        _check("host", _is_host(self.host), self.host, "a host name or an address")
         _check("port", 0 < self.port < 2**16, self.port, "1 to 65535")
         known = get_args(Security)
         _check("security", self.security in known, self.security, ", ".join(known))
@@ -47,8 +48,8 @@ class Settings:
 
     def _http_place(self) -> tuple[str, int] | None:
         host, _, port = self.http.rpartition(":")
-        right = _HOST.fullmatch(host) and re.fullmatch(r"[0-9]{1,5}", port)
-        return (host, int(port)) if right and int(port) < 2**16 else None
+        right = _is_host(host) and re.fullmatch(r"[0-9]{1,5}", port)
+        return (host, int(port)) if right and 0 < int(port) < 2**16 else None
 
     def save(self, folder: Path) -> None:
         """Write them, with a word on each."""
@@ -64,21 +65,16 @@ class Settings:
             values: dict[str, Any] = tomllib.loads(read_text(path))
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{path} is not TOML: {error}") from None
-        types = {f.name: f.type for f in _FIELDS}
-        for key, value in values.items():
-            if key not in types:
-                raise SettingsError(f"{path}: {unknown('setting', key, types)}")
-            expected = int if types[key] is int else str
-            _check(key, type(value) is expected, value, f"a value of type {expected.__name__}")
         if "name" not in values:
             raise SettingsError(f"{path} has no name")
         try:
+            _check_types(values)
             return cls(**values)
         except SettingsError as error:
             raise SettingsError(f"{path}: {error}") from None
 
 
-_HOST = re.compile(r"[A-Za-z0-9_.:-]{1,253}")
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = "1 to 32 letters, digits, - or _"
 _FIELDS = fields(Settings)
 _TEXT = """\
@@ -92,6 +88,25 @@ security = "{security}"  # certificate, password, or none (no encryption; one ma
 http = "{http}"  # where the server shows health and metrics; "" for nowhere
 snapshot_every = {snapshot_every}  # ticks
 """
+
+
+def _is_host(text: str) -> bool:
+    if not re.fullmatch(r"[A-Za-z0-9_.:%-]+", text):  # a zone (fe80::1%...) may hold anything
+        return False
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return len(text) < 254 and re.fullmatch(rf"{_LABEL}(?:\.{_LABEL})*", text) is not None
+    return True
+
+
+def _check_types(values: dict[str, Any]) -> None:
+    types = {f.name: f.type for f in _FIELDS}
+    for key, value in values.items():
+        if key not in types:
+            raise SettingsError(unknown("setting", key, types))
+        expected = int if types[key] is int else str
+        _check(key, type(value) is expected, value, f"a value of type {expected.__name__}")
 
 
 def _check(name: str, right: object, got: object, expected: str) -> None:

@@ -73,6 +73,15 @@ def locked(folder: str | Path) -> Iterator[None]:
         yield
 
 
+def is_locked(folder: str | Path) -> bool:
+    """Whether somebody is at work on a fleet's model."""
+    try:
+        with locked(folder):
+            return False
+    except StoreError:
+        return True
+
+
 class Member(NamedTuple):
     """A device of the fleet, or one that was."""
 
@@ -233,7 +242,9 @@ class Store:
                     ).fetchone()
                     found.append(int(row[0]))
         except sqlite3.IntegrityError:
-            raise StoreError(f"there is a device {label!r} already") from None
+            raise StoreError(
+                f"there is a device {label!r} already (`paofed fleet rotate` makes a new file)"
+            ) from None
         return found
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
@@ -266,6 +277,11 @@ class Store:
         with self._writing():
             self._revoke(device)
             self._connection.execute("UPDATE device SET removed = 1 WHERE id = ?", (device,))
+
+    def revoke(self, credential: str) -> None:
+        """Take a credential back."""
+        with self._writing():
+            self._connection.execute("INSERT OR IGNORE INTO revoked VALUES (?)", (credential,))
 
     def _revoke(self, device: int) -> None:
         self._connection.execute(

@@ -11,9 +11,9 @@ def test_what_a_contact_costs(capsys: pytest.CaptureFixture[str]) -> None:
     cost = contact_cost()
     assert (cost.bytes_up, cost.bytes_down) == (22, 23)
     assert min(cost.server_us, cost.device_us, cost.learn_us) > 0
-    assert main(["bench", "--live"]) == 0
+    assert main(["bench", "contact"]) == 0
     assert "server, per contact" in capsys.readouterr().out
-    assert main(["bench", "--live", "--json"]) == 0
+    assert main(["bench", "contact", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bytes_up"] == 22
 
 

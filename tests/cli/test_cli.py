@@ -32,7 +32,7 @@ def helped(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
     return out.rstrip().splitlines()
 
 
-@pytest.mark.parametrize("verb", ["", "fleet", "device"])
+@pytest.mark.parametrize("verb", ["", "fleet", "device", "bench"])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_lists_what_there_is_and_ends_with_an_example(
     verb: str, option: str, capsys: pytest.CaptureFixture[str]
@@ -59,8 +59,9 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_actions_have_a_file_each() -> None:
     assert actions_of("run") == {}
-    assert {verb for verb in VERBS if actions_of(verb)} == {"fleet", "device"}
-    for verb in ("fleet", "device"):
+    groups = {verb for verb in VERBS if actions_of(verb)}
+    assert groups == {"fleet", "device", "bench"}
+    for verb in groups:
         folder = Path(import_module(f"paofed.cli.{verb}").__path__[0])
         files = {path.stem for path in folder.glob("*.py")} - {"__init__", "folder"}
         assert files == set(actions_of(verb))
@@ -79,6 +80,16 @@ def test_actions_have_a_file_each() -> None:
         (["fleet", "--json"], "paofed fleet: error: unknown action '--json'"),
         (["device", "rnu"], "paofed device: error: unknown action 'rnu': did you mean 'run'?"),
         (["device"], "paofed device: error: no action was given (known: run)"),
+        (
+            ["bench"],
+            "paofed bench: error: no action was given (known: engines, contact, wire, load",
+        ),
+        (["bench", "--live"], "paofed bench: error: unknown action '--live'"),
+        (
+            ["bench", "engine"],
+            "paofed bench: error: unknown action 'engine': did you mean 'engines'?",
+        ),
+        (["bench", "engines", "--live"], "paofed bench engines: error: unexpected '--live'"),
         (["fleet", "folder"], "paofed fleet: error: unknown action 'folder'"),
     ],
 )

@@ -202,11 +202,14 @@ Capsys = pytest.CaptureFixture[str]
 NUMBERS = ("--input", "a", "--input", "b:0.5:2", "--target", "y:10:4")
 
 
-def done(capsys: Capsys, *words: object) -> str:
-    """What an action says that succeeds."""
+UNTOLD = "no broker runs with these files here: start it, or have it read them (kill -HUP)\n"
+
+
+def done(capsys: Capsys, *words: object, warns: str = "") -> str:
+    """What an action says that succeeds, and on stderr."""
     assert main(["fleet", *map(str, words)]) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    assert err == warns
     return out
 
 
@@ -255,8 +258,25 @@ def test_init_makes_a_fleet_and_says_what_comes_next(tmp_path: Path, capsys: Cap
     assert agreed.inputs == (Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0))
     assert agreed.target == Scaling(name="y", offset=10.0, scale=4.0)
     assert (agreed.algorithm, agreed.features, agreed.shared) == ("pao-fed-u1", 200, 4)
-    assert (agreed.tick_seconds, agreed.epoch) == (60.0, 0)
+    assert agreed.tick_seconds == 60.0
     assert agreed.start > 1_700_000_000
+
+
+def test_fleets_do_not_understand_each_other(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+
+    def draw(below: int) -> int:
+        drawn.append(below)
+        return 200 + len(drawn)
+
+    monkeypatch.setattr("paofed.cli.fleet.init.secrets.randbelow", draw)
+    for name, epoch in (("x", 201), ("y", 202)):
+        done(capsys, "init", tmp_path / name, *NUMBERS, "--security", "none")
+        with Fleet(tmp_path / name).store() as store:
+            assert store.manifest().epoch == epoch
+    assert drawn == [256, 256]
 
 
 def test_init_as_json(tmp_path: Path, capsys: Capsys) -> None:
@@ -329,6 +349,13 @@ def test_init_of_a_fleet_that_shares_everything(
         (("--input", "a:1:-2", "--target", "y"), "scale of a is -2.0: expected a number above 0"),
         (("--input", "a:nan:1", "--target", "y"), "scaling of a is nan: expected a finite number"),
         ((*NUMBERS, "--tick", "0"), "tick_seconds is 0.0: expected a finite number above 0"),
+        ((*NUMBERS, "--tick", "0.0001"), "tick_seconds is 0.0001: expected at least 0.001 seconds"),
+        ((*NUMBERS, "--features", "2000000"), "features is 2000000: expected 1 to 1,000,000"),
+        ((*NUMBERS, "--input", "y"), "names is ['a', 'b', 'y', 'y']: expected each one once"),
+        ((*NUMBERS, "--input", "a,b"), "'a,b': expected text without , or"),
+        ((*NUMBERS, "--input", ":1:2"), "'': expected text without , or"),
+        ((*NUMBERS, "--http", "localhost:0"), "the setting http is 'localhost:0': expected"),
+        ((*NUMBERS, "--host", "a:8883"), "the setting host is 'a:8883': expected a host name or"),
         ((*NUMBERS, "--tick", "soon"), "argument --tick: invalid float value: 'soon'"),
         ((*NUMBERS, "--max-age", "201"), "max_age is 201: expected 0 to 200"),
         ((*NUMBERS, "--shared", "300"), "300"),
@@ -346,7 +373,7 @@ def test_init_with_bad_input_makes_nothing(
     words: tuple[str, ...], says: str, tmp_path: Path, capsys: Capsys
 ) -> None:
     assert says in refusal(capsys, "init", tmp_path / "x", *words)
-    assert not (tmp_path / "x").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_init_in_a_folder_that_cannot_name_a_fleet(tmp_path: Path, capsys: Capsys) -> None:
@@ -357,7 +384,8 @@ def test_init_in_a_folder_that_cannot_name_a_fleet(tmp_path: Path, capsys: Capsy
 
 def test_init_twice(folder: Path, capsys: Capsys) -> None:
     before = (folder / "authority.pem").read_bytes()
-    assert "holds a fleet already" in refusal(capsys, "init", folder, *NUMBERS)
+    says = refusal(capsys, "init", folder, *NUMBERS)
+    assert says == f"{folder} is not an empty folder: choose another"
     assert (folder / "authority.pem").read_bytes() == before
 
 
@@ -385,7 +413,8 @@ def test_add_says_where_each_file_is(folder: Path, capsys: Capsys) -> None:
 
 
 def test_no_secret_is_shown(folder: Path, capsys: Capsys) -> None:
-    shown = done(capsys, "add", folder, "east", "--json") + done(capsys, "rotate", folder, "east")
+    shown = done(capsys, "add", folder, "east", "--json")
+    shown += done(capsys, "rotate", folder, "east", warns=UNTOLD)
     shown += done(capsys, "status", folder) + done(capsys, "status", folder, "--json")
     credential = Credential.load(folder / "devices" / "2-east.json")
     assert credential.key is not None
@@ -393,21 +422,53 @@ def test_no_secret_is_shown(folder: Path, capsys: Capsys) -> None:
     assert credential.key.splitlines()[1] not in shown
 
 
-def test_add_of_several_says_which_were_added(folder: Path, capsys: Capsys) -> None:
-    assert main(["fleet", "add", str(folder), "east", "south", "west"]) == 2
-    out, err = capsys.readouterr()
-    assert out == f"put {folder / 'devices' / '2-east.json'} on its device\n"
-    assert err == "paofed fleet add: error: there is a device 'south' already\n"
-    assert list(labels(folder)) == ["north", "south", "east"]
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ("south", "there is a device 'south' already (`paofed fleet rotate` makes a new file)"),
+        ("east", "there is a device 'east' already (`paofed fleet rotate` makes a new file)"),
+        ("", "the label '' is no name: expected printable text"),
+    ],
+)
+def test_add_of_several_with_a_bad_one_adds_none(
+    bad: str, says: str, folder: Path, capsys: Capsys
+) -> None:
+    assert main(["fleet", "add", str(folder), "east", bad, "west"]) == 2
+    assert capsys.readouterr() == ("", f"paofed fleet add: error: {says}\n")
+    assert list(labels(folder)) == ["north", "south"]
+    assert len(list((folder / "devices").iterdir())) == 2
 
 
-def test_rotate_writes_a_new_file(folder: Path, capsys: Capsys) -> None:
+@pytest.mark.parametrize(("security", "needed"), [("password", True), ("none", False)])
+def test_add_says_whether_the_broker_has_to_be_told(
+    security: str, needed: bool, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done(capsys, "init", tmp_path / "x", *NUMBERS, "--security", security)
+    done(capsys, "add", tmp_path / "x", "north", "south", warns=UNTOLD if needed else "")
+    monkeypatch.setattr("paofed.live.broker.reload", lambda _: True)
+    done(capsys, "add", tmp_path / "x", "east")
+
+
+def a_broker_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that can be told, and whose connections can be taken over."""
+    monkeypatch.setattr("paofed.live.broker.reload", lambda _: True)
+    monkeypatch.setattr("paofed.live.folder.take_over", lambda _: True)
+
+
+def test_rotate_writes_a_new_file(
+    folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = folder / "devices" / "0-north.json"
     before = path.read_text()
-    assert done(capsys, "rotate", folder, "north") == f"put {path} on its device\n"
+    said = done(capsys, "rotate", folder, "north", warns=UNTOLD)
+    assert said == f"put {path} on its device\n"
     assert path.read_text() != before
+    answer = json.loads(done(capsys, "rotate", folder, "north", "--json", warns=UNTOLD))
+    text = f"put {path} on its device"
+    assert answer == {"file": str(path), "broker_told": False, "text": text}
+    a_broker_runs(monkeypatch)
     answer = json.loads(done(capsys, "rotate", folder, "north", "--json"))
-    assert answer == {"file": str(path), "text": f"put {path} on its device"}
+    assert answer == {"file": str(path), "broker_told": True, "text": text}
 
 
 def test_rotate_of_the_server(folder: Path, capsys: Capsys) -> None:
@@ -432,24 +493,31 @@ def test_rotate_of_nothing_or_of_both(words: tuple[str, ...], folder: Path, caps
 def test_remove_says_whether_the_broker_knows(
     folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = f"north is no longer part of {folder}; tell the broker: kill -HUP, or restart it"
-    assert done(capsys, "remove", folder, "north") == f"{text}\n"
-    assert labels(folder) == {"north": "removed", "south": "member"}
-    monkeypatch.setattr("paofed.live.broker.reload", lambda _: True)
-    answer = json.loads(done(capsys, "remove", folder, "south", "--json"))
-    text = f"south is no longer part of {folder}; the broker has been told"
-    assert answer == {"told": True, "text": text}
+    done(capsys, "add", folder, "east", "west")
+    text = f"north is no longer part of {folder}\nsouth is no longer part of {folder}\n"
+    assert done(capsys, "remove", folder, "north", "south", warns=UNTOLD) == text  # once
+    assert labels(folder)["north"] == labels(folder)["south"] == "removed"
+    answer = json.loads(done(capsys, "remove", folder, "east", "--json", warns=UNTOLD))
+    assert answer == {"broker_told": False, "text": f"east is no longer part of {folder}"}
+    a_broker_runs(monkeypatch)
+    answer = json.loads(done(capsys, "remove", folder, "west", "--json"))
+    assert answer == {"broker_told": True, "text": f"west is no longer part of {folder}"}
 
 
-def test_quarantine_and_its_end(folder: Path, capsys: Capsys) -> None:
-    assert done(capsys, "quarantine", folder, "north", "south") == (
+def test_quarantine_and_its_end(
+    folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert done(capsys, "quarantine", folder, "north", "south", warns=UNTOLD) == (
         "north: what it sends is refused\nsouth: what it sends is refused\n"
     )
     assert labels(folder) == {"north": "quarantined", "south": "quarantined"}
-    assert done(capsys, "quarantine", folder, "north", "--off") == "north: what it sends is taken\n"
+    # The broker denies it until it is told otherwise.
+    said = done(capsys, "quarantine", folder, "north", "--off", warns=UNTOLD)
+    assert said == "north: what it sends is taken\n"
     assert labels(folder) == {"north": "member", "south": "quarantined"}
+    a_broker_runs(monkeypatch)
     answer = json.loads(done(capsys, "quarantine", folder, "south", "--off", "--json"))
-    assert answer == {"text": "south: what it sends is taken"}
+    assert answer == {"broker_told": True, "text": "south: what it sends is taken"}
 
 
 @pytest.mark.parametrize("action", ["rotate", "remove", "quarantine"])
@@ -487,10 +555,11 @@ def lived(folder: Path, ticks: int = 12) -> FleetModel:
     """Let the two devices be heard for some ticks."""
     with Fleet(folder).store() as store:
         coordinator = store.recover()
+        epoch = coordinator.manifest.epoch
         for tick in range(ticks):
             for device in (0, 1):
                 values = np.sin([device + 3.0 * tick, device - tick])
-                store.write(records(coordinator, device, update(tick, *values, epoch=0)))
+                store.write(records(coordinator, device, update(tick, *values, epoch=epoch)))
             coordinator.close(tick + 1)
         store.snapshot(coordinator)
         return FleetModel.of(coordinator)
@@ -515,9 +584,9 @@ def test_status_without_devices(tmp_path: Path, capsys: Capsys) -> None:
 
 def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
     lived(folder)
-    done(capsys, "quarantine", folder, "south")
+    done(capsys, "quarantine", folder, "south", warns=UNTOLD)
     done(capsys, "add", folder, "east", "west")
-    done(capsys, "remove", folder, "west")
+    done(capsys, "remove", folder, "west", warns=UNTOLD)
     lines = done(capsys, "status", folder).splitlines()
     assert lines[0] == "greenhouse: pao-fed-u1, tick 12; nobody serves it"
     assert lines[1] == "updates      24 accepted, 0 repeated, 0 hellos"
@@ -595,9 +664,10 @@ def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> 
     done(capsys, "add", folder, *(f"device-{k}" for k in range(2, 45)))
     with Fleet(folder).store() as store:
         coordinator = store.recover()
+        epoch = coordinator.manifest.epoch
         for tick, device in enumerate((1, 0, 7)):
             coordinator.close(tick)
-            store.write(records(coordinator, device, update(tick, epoch=0)))
+            store.write(records(coordinator, device, update(tick, epoch=epoch)))
         store.snapshot(coordinator)
     lines = done(capsys, "status", folder).splitlines()
     shown = [line.split()[0] for line in lines[6:]]
@@ -606,7 +676,7 @@ def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> 
     every = done(capsys, "status", folder, "--all").splitlines()
     assert [line.split()[0] for line in every[-3:]] == ["1", "0", "7"]
     assert "  2 min 00 s ago  " in every[-3]
-    assert "  60 s ago  " in every[-2]
+    assert "  1 min 00 s ago  " in every[-2]
     assert "  in this tick  " in every[-1]
     assert len(every) == 6 + 45
 
@@ -724,3 +794,34 @@ def test_a_server_that_does_not_run(folder: Path, capsys: Capsys) -> None:
     with served(folder, tick=4321):
         pass
     assert "tick 0; nobody serves it" in done(capsys, "status", folder)
+
+
+def test_a_server_that_runs_and_does_not_answer(folder: Path, capsys: Capsys) -> None:
+    lived(folder)
+    with locked(folder):
+        lines = done(capsys, "status", folder).splitlines()
+        assert json.loads(done(capsys, "status", folder, "--json"))["service"] is None
+    how = "its server does not answer; this is from disk"
+    assert lines[0] == f"greenhouse: pao-fed-u1, tick 12; {how}"
+    assert lines[1] == "updates      24 accepted, 0 repeated, 0 hellos"
+    assert "tick 12; nobody serves it" in done(capsys, "status", folder)
+
+
+def test_a_server_that_answers_needs_no_disk(folder: Path, capsys: Capsys) -> None:
+    with locked(folder), served(folder, tick=4321, service=replace(SERVICE, seconds=3.0)):
+        text = done(capsys, "status", folder)
+    assert text.splitlines()[0] == "greenhouse: pao-fed-u1, tick 4,321; served for 3 s"
+
+
+def test_status_after_a_power_cut_counts_what_is_in_the_journal(
+    folder: Path, capsys: Capsys
+) -> None:
+    lived(folder)
+    with Fleet(folder).store() as store:
+        coordinator = store.recover()
+        late = update(10, epoch=coordinator.manifest.epoch)
+        coordinator.devices.forget(10, 10)  # as if that one had never come
+        store.write(records(coordinator, 0, late))
+    lines = done(capsys, "status", folder).splitlines()
+    assert lines[1] == "updates      25 accepted, 0 repeated, 0 hellos"
+    assert lines[2] == "how late     half within 0 ticks, 90 % within 0, 99 % within 2"

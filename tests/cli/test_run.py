@@ -162,14 +162,18 @@ def test_bench_prints_ratios(
         speed.Timing("fast, 1 thread", 80.0, ""),
         speed.Timing("inner loop in C, 1 thread", 40.0, ""),
     ]
-    monkeypatch.setattr("paofed.cli.bench.side_by_side", lambda _: timings)
+    monkeypatch.setattr("paofed.cli.bench.engines.side_by_side", lambda _: timings)
     sizes = [speed.Size(256, 200, 1, 80.0, 245.0)]
-    monkeypatch.setattr("paofed.cli.bench.scaling", lambda _: iter(sizes))
-    assert main(["bench", "--scaling"]) == 0
+    monkeypatch.setattr("paofed.cli.bench.engines.scaling", lambda _: iter(sizes))
+    assert main(["bench", "engines", "--scaling"]) == 0
     fast_line = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("fast"))
     assert fast_line.split()[-3:] == ["80", "25", "2"]
-    assert main(["bench", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["engines"][0]["nanoseconds"] == 2000.0
+    assert main(["bench", "engines", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["engines"][0]["nanoseconds"] == 2000.0
+    assert printed["scaling"] == []  # unless it is asked for
+    assert main(["bench", "engines", "--scaling", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scaling"][0]["clients"] == 256
 
 
 def test_outputs_need_names_of_their_own(small: str, capsys: pytest.CaptureFixture[str]) -> None:

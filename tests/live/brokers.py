@@ -13,9 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from paofed.live.credential import Credential
 from paofed.live.device import Device
 from paofed.live.folder import Fleet
 from paofed.live.manifest import Manifest
+from paofed.live.mqtt import Link
 from paofed.live.processes import LocalBroker, free_port
 from paofed.live.service import Service
 from paofed.live.settings import Security, Settings
@@ -63,7 +65,8 @@ class Site:
             http=f"127.0.0.1:{free_port()}",
             snapshot_every=1_000_000,
         )
-        self.fleet = Fleet.create(folder, settings, now_manifest(**changes))
+        self.manifest = now_manifest(**changes)
+        self.fleet = Fleet.create(folder, settings, self.manifest)
         self.folder = folder
         self.files = list(self.fleet.add(labels))
         self.broker = LocalBroker(self.fleet, program)
@@ -85,6 +88,18 @@ class Site:
             yield server
         finally:
             server.stop()
+
+    @contextlib.contextmanager
+    def link(self, index: int, *topics: str) -> Iterator[Link]:
+        """A connection with a device's credential, for whatever it may try."""
+        credential = Credential.load(self.files[index])
+        link = Link(credential, [f"g/d/{index}", *topics], lambda *_: None)
+        link.open()
+        try:
+            until(link.up.is_set)
+            yield link
+        finally:
+            link.close()
 
     def device(self, index: int, **options: Any) -> Device:
         """A device, with the file that was made for it."""

@@ -131,6 +131,23 @@ def test_a_small_correction_is_not_told(
     assert clock.jumps == len(world.said) == 1
 
 
+@pytest.mark.parametrize("drift", [0.5, -0.5, 1.9, -1.9])
+def test_small_corrections_do_not_add_up_to_a_jump(drift: float) -> None:
+    world = World(wall=START + 10_000.0)
+    clock, tick = world.clock(1.0), 0
+    for _ in range(100):
+        world.passes(60.0)
+        world.jumps(drift)
+        tick = clock.tick(tick)
+    assert (clock.jumps, world.said) == (0, [])
+    assert tick == int(world.wall - START)
+    # What is noticed is measured from where the clock has come to.
+    world.jumps(50.0)
+    clock.tick(tick)
+    (said,) = world.said
+    assert said.startswith("the clock jumped by +50.0 s: ")
+
+
 def test_two_jumps_are_told_as_two() -> None:
     world = World()
     clock = world.clock()

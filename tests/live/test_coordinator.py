@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from paofed.core.rules import Message, aggregate
 from paofed.live.coordinator import (
+    MOST_HELLOS,
     MOST_PER_TICK,
     REPORT_AFTER,
     TOLERANCE,
@@ -235,7 +236,7 @@ def test_quarantine_refuses_everything_until_it_ends() -> None:
     assert len(records(coordinator, 1, GOOD)) == 1
 
 
-def test_a_hello_is_answered_with_the_whole_model_once_per_tick() -> None:
+def test_a_hello_is_answered_with_the_whole_model_a_few_times_per_tick() -> None:
     coordinator = at(20)
     records(coordinator, 0, update(20, 0.1, 0.2))
     coordinator.close(21)
@@ -248,11 +249,33 @@ def test_a_hello_is_answered_with_the_whole_model_once_per_tick() -> None:
     assert message.tick == 21
     assert message.values.tobytes() == coordinator.w.astype("<f4").tobytes()
     assert message.values.any()
-    assert coordinator.receive(1, encode(Hello(3))) == []
+    # An answer may be lost: it can ask again at once, but not for ever.
+    for _ in range(MOST_HELLOS - 1):
+        assert coordinator.receive(1, encode(Hello(3))) == [answer]
+    for _ in range(2):
+        assert coordinator.receive(1, encode(Hello(3))) == []
     assert coordinator.receive(2, encode(Hello(3))) != []
     assert coordinator.digest() == before
-    assert (coordinator.counts["hellos"], coordinator.counts["refused: hello again"]) == (2, 1)
+    assert coordinator.counts["hellos"] == MOST_HELLOS + 1 == 4
+    assert coordinator.counts["refused: hello again"] == 2
+    assert coordinator.devices.messages[1] == MOST_HELLOS
+    coordinator.close(21)
+    assert coordinator.receive(1, encode(Hello(3))) == []
     coordinator.close(22)
+    assert len(coordinator.receive(1, encode(Hello(3)))) == 1
+
+
+def test_updates_are_taken_from_one_that_says_hello_too_often() -> None:
+    coordinator = at(20)
+    for _ in range(MOST_HELLOS + 3):
+        coordinator.receive(1, encode(Hello(3)))
+    assert len(records(coordinator, 1, GOOD)) == 1
+
+
+def test_hellos_of_another_epoch_are_no_hellos() -> None:
+    coordinator = at(20)
+    for _ in range(MOST_HELLOS + 3):
+        assert coordinator.receive(1, encode(Hello(4))) == [Send(1, encode(Reread(3)))]
     assert len(coordinator.receive(1, encode(Hello(3)))) == 1
 
 
@@ -396,6 +419,8 @@ def test_recovering_from_the_journal_is_having_lived_it(day: Day, until: int) ->
     assert recovered.tick <= lived.tick
     recovered.close(lived.tick)
     assert recovered.digest() == lived.digest()
+    assert recovered.counts["accepted"] == lived.counts["accepted"] == len(lines)
+    assert recovered.ages == lived.ages
     assert [r[:3] for r in recovered.waiting()] == [r[:3] for r in lived.waiting()]
     for coordinator in (lived, recovered):
         coordinator.close(until)
@@ -527,6 +552,19 @@ def test_ages_are_kept_through_a_snapshot() -> None:
     records(back, 1, update(18))
     assert back.ages == {0: 1, 2: 2, 3: 1}
     assert coordinator.ages[2] == 1
+
+
+def test_lines_behind_a_snapshot_are_counted_once() -> None:
+    coordinator = at(20)
+    records(coordinator, 0, update(20))
+    state = dict(coordinator.state())
+    lines = records(coordinator, 1, update(18)) + records(coordinator, 2, update(21))
+    records(coordinator, 1, update(18))  # again: it is in no journal
+    back = Coordinator(manifest())
+    back.restore(state)
+    back.recover(lines)
+    assert back.counts == {"accepted": 3}
+    assert back.ages == coordinator.ages == {0: 2, 2: 1}
 
 
 def test_a_snapshot_from_before_ages_were_counted() -> None:

@@ -18,7 +18,14 @@ from paofed.live.credential import SERVER, Credential
 
 AUTHORITY = Authority.create("greenhouse")
 ISSUED = AUTHORITY.issue("3", years=1.0)
-PLAIN = Credential(fleet="greenhouse", name="3", label="north wall", host="broker", port=8883)
+PLAIN = Credential(
+    fleet="greenhouse",
+    since=1_700_000_000.0,
+    name="3",
+    label="north wall",
+    host="broker",
+    port=8883,
+)
 FULL = replace(
     PLAIN,
     authority=AUTHORITY.certificate,
@@ -38,16 +45,22 @@ def test_it_comes_back_as_it_was(credential: Credential, tmp_path: Path) -> None
 words = st.text(min_size=1, max_size=20)
 
 
-@given(words, words, words, st.integers(1, 65535), st.none() | words)
+@given(words, st.floats(1.0, 1e12), words, words, st.integers(1, 65535), st.none() | words)
 def test_any_text_comes_back(
-    fleet: str, label: str, host: str, port: int, password: str | None
+    fleet: str, since: float, label: str, host: str, port: int, password: str | None
 ) -> None:
     credential = Credential(
-        fleet=fleet, name="0", label=label, host=host, port=port, password=password
+        fleet=fleet, since=since, name="0", label=label, host=host, port=port, password=password
     )
     with tempfile.TemporaryDirectory() as folder:
         credential.save(Path(folder) / "x.json")
         assert Credential.load(Path(folder) / "x.json") == credential
+
+
+def test_a_fleet_that_began_on_a_whole_second(tmp_path: Path) -> None:
+    path = tmp_path / "3.json"
+    path.write_text(changed(since=1_700_000_000))
+    assert Credential.load(path) == FULL
 
 
 def test_its_owner_alone_may_read_it(tmp_path: Path) -> None:
@@ -76,7 +89,7 @@ def changed(**changes: Any) -> str:
     return json.dumps({key: value for key, value in values.items() if value is not ...})
 
 
-NEEDED = ("fleet", "name", "label", "host", "port")
+NEEDED = ("fleet", "since", "name", "label", "host", "port")
 TEXTS = ("fleet", "name", "label", "host", "authority", "certificate", "key", "password")
 
 
@@ -102,6 +115,7 @@ TEXTS = ("fleet", "name", "label", "host", "authority", "certificate", "key", "p
             (changed(port=port), "has no usable 'port'")
             for port in ("8883", 8883.0, True, 0, -1, 65536)
         ),
+        *((changed(since=since), "has no usable 'since'") for since in ("1", True, [1.0], "")),
     ],
 )
 def test_a_damaged_file_is_told_without_what_it_holds(

@@ -79,7 +79,8 @@ def test_growing_keeps_what_was_known() -> None:
 def test_a_new_device_was_never_seen() -> None:
     devices = Devices(5)
     devices.add(20)
-    assert (devices.last_seen[20], devices.greeted[20], devices.refused[20]) == (-1, -1, 0)
+    assert (devices.last_seen[20], devices.refused[20], devices.messages[20]) == (-1, 0, 0)
+    assert (devices.heard[20], devices.hellos[20]) == (0, 0)
     assert not devices.quarantined[20]
     assert not any(devices.has(20, tick) for tick in range(5))
     assert not devices.knows(19)
@@ -113,7 +114,6 @@ def test_it_comes_back_from_arrays_and_shares_none() -> None:
         devices.mark(device, 7 + device)
         devices.good(device, 7)
         devices.refuse(device)
-    devices.greeted[3] = 6
     devices.quarantined[17] = True
     arrays = devices.arrays()
     back = Devices.of(arrays)
@@ -155,8 +155,36 @@ def test_messages_are_counted_device_by_device_until_they_are_forgotten() -> Non
     assert devices.hear(2) == 1
     devices.add(90)
     assert (devices.hear(90), devices.hear(1)) == (1, 4)
-    devices.heard[:] = 0
+    devices.new_tick()
     assert (devices.hear(1), devices.hear(2)) == (1, 1)
+
+
+def test_hellos_are_counted_device_by_device_until_the_tick_is_over() -> None:
+    devices = Devices(5)
+    devices.add(1)
+    devices.add(2)
+    assert [devices.greet(1) for _ in range(3)] == [1, 2, 3]
+    assert devices.greet(2) == 1
+    assert not devices.heard.any()  # a count of its own
+    devices.add(90)
+    assert (devices.greet(90), devices.greet(1)) == (1, 4)
+    devices.new_tick()
+    assert [devices.greet(k) for k in (1, 2, 90)] == [1, 1, 1]
+
+
+def test_a_new_tick_forgets_what_is_counted_by_the_tick_and_nothing_else() -> None:
+    devices = Devices(5)
+    devices.add(1)
+    devices.mark(1, 3)
+    devices.good(1, 3)
+    devices.refuse(1)
+    devices.hear(1)
+    devices.greet(1)
+    before = {name: column.tolist() for name, column in devices.arrays().items()}
+    devices.new_tick()
+    assert not devices.heard.any()
+    assert not devices.hellos.any()
+    assert {name: column.tolist() for name, column in devices.arrays().items()} == before
 
 
 def test_the_count_of_messages_stops_before_it_would_begin_anew() -> None:
@@ -171,7 +199,19 @@ def test_what_was_heard_in_a_tick_is_not_kept() -> None:
     devices = Devices(5)
     devices.add(9)
     devices.hear(9)
+    devices.greet(9)
     back = Devices.of(devices.arrays())
-    assert "heard" not in devices.arrays()
-    assert back.heard.size == back.known.size
-    assert back.hear(9) == 1
+    assert not {"heard", "hellos"} & set(devices.arrays())
+    assert back.heard.size == back.hellos.size == back.known.size
+    assert (back.hear(9), back.greet(9)) == (1, 1)
+
+
+def test_a_snapshot_from_before_hellos_were_counted() -> None:
+    devices = Devices(5)
+    devices.add(9)
+    devices.mark(9, 3)
+    older = {**devices.arrays(), "greeted": np.full(16, 3)}
+    back = Devices.of(older)
+    assert back.has(9, 3)
+    assert set(back.arrays()) == set(devices.arrays())
+    assert back.greet(9) == 1

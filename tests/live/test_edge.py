@@ -281,6 +281,33 @@ def test_unanswered_for_long_it_asks_for_the_time_and_may_go_back() -> None:
     assert sent(edge, 7.0)[0] == 503
 
 
+def test_while_the_clock_goes_back_what_is_told_next_is_news() -> None:
+    edge = joined(tick=500, lost_after=3)
+    assert sent(edge, 1.0) == [501]
+    edge.receive(reply(501, 501), 1.0)
+    assert edge.merged == 501
+    for second in range(2, 7):
+        edge.contact(float(second))
+    edge.receive(model(90, [0.0] * 8), 7.0)
+    assert edge.merged == 90
+    assert sent(edge, 8.0) == [91]
+    edge.receive(reply(91, 91, (70.0, 80.0)), 8.0)
+    assert edge.w[edge.manifest.row.downlink(1, 91, 8)].tolist() == [70.0, 80.0]
+    assert edge.merged == 91
+
+
+def test_a_clock_that_goes_on_keeps_what_was_merged() -> None:
+    edge = joined(tick=500, lost_after=3)
+    assert sent(edge, 1.0) == [501]
+    edge.receive(reply(501, 501), 1.0)
+    for second in range(2, 7):
+        edge.contact(float(second))
+    edge.receive(model(506), 7.0)
+    assert edge.merged == 501
+    edge.receive(model(3), 7.0)  # of an earlier time, and nobody is lost any more
+    assert edge.merged == 501
+
+
 def test_what_is_kept_while_the_clock_goes_back_is_repeated_soon() -> None:
     edge = joined(tick=500, lost_after=3)
     for second in range(1, 6):

@@ -1,9 +1,9 @@
 """A fleet's folder: who is in the fleet, what each of them holds, what the broker knows."""
 
 import base64
-import getpass
 import hashlib
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -20,11 +20,13 @@ from cryptography import x509
 
 from paofed.errors import FileError, InputError
 from paofed.live import broker
+from paofed.live import folder as module
 from paofed.live.authority import Authority
 from paofed.live.credential import SERVER, Credential
 from paofed.live.folder import AUTHORITY, DEVICES, SERVER_FILE, Fleet
 from paofed.live.settings import FILE, Security, Settings
-from paofed.live.store import Member, StoreError
+from paofed.live.store import FILE as STORE
+from paofed.live.store import Member, Store, StoreError
 from tests.live.fleets import manifest
 
 SECURE: tuple[Security, ...] = ("certificate", "password")
@@ -132,6 +134,24 @@ def test_secrets_are_their_owners_alone(security: Security, tmp_path: Path) -> N
         assert stat.S_IMODE((fleet.folder / name).stat().st_mode) == 0o600, name
 
 
+def test_what_the_fleet_remembers_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        fleet = create(tmp_path)
+        with fleet.store() as store:
+            store.add("north")
+            places = [path for path in fleet.folder.rglob("*") if path.name.startswith(STORE)]
+            assert len(places) > 1  # SQLite writes beside its file
+            for path in places:
+                assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    finally:
+        os.umask(before)
+    folders = [fleet.folder, *(path for path in fleet.folder.rglob("*") if path.is_dir())]
+    assert {path.name for path in folders} == {"fleet", DEVICES, broker.FOLDER}
+    for path in folders:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700, path
+
+
 @pytest.mark.parametrize("security", SECURE)
 def test_what_the_broker_shows_is_certified_for_where_it_is_reached(
     security: Security, tmp_path: Path
@@ -154,6 +174,7 @@ def test_the_server_has_a_credential_of_its_own(security: Security, tmp_path: Pa
     server = fleet.credential()
     assert (server.fleet, server.name, server.label) == ("greenhouse", SERVER, SERVER)
     assert (server.host, server.port) == ("broker.example", 8883)
+    assert server.since == manifest().start
     holds(server, security)
 
 
@@ -178,9 +199,105 @@ def holds(credential: Credential, security: Security) -> None:
 def test_a_folder_that_holds_a_fleet_is_left_alone(tmp_path: Path) -> None:
     fleet = create(tmp_path)
     before = {name: (fleet.folder / name).read_bytes() for name in files(fleet)}
-    with pytest.raises(StoreError, match="holds a fleet already"):
+    with pytest.raises(FileError) as refused:
         create(tmp_path, "none")
+    assert str(refused.value) == f"{fleet.folder} is not an empty folder: choose another"
     assert {name: (fleet.folder / name).read_bytes() for name in files(fleet)} == before
+    assert list(tmp_path.iterdir()) == [fleet.folder]
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    for name in ("file", "fleet", "other"):
+        (tmp_path / "fleet").mkdir(exist_ok=True)
+        (tmp_path / "fleet" / name).touch()
+        with pytest.raises(FileError, match="fleet is not an empty folder: choose another"):
+            create(tmp_path)
+        assert [path.name for path in (tmp_path / "fleet").iterdir()] == [name]
+        assert list(tmp_path.iterdir()) == [tmp_path / "fleet"]
+        (tmp_path / "fleet" / name).unlink()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "fleet").write_text("theirs")
+    with pytest.raises(FileError, match="fleet is not an empty folder: choose another"):
+        create(tmp_path)
+    assert (tmp_path / "fleet").read_text() == "theirs"
+
+
+def test_an_empty_folder_becomes_the_fleets_and_its_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "fleet").mkdir(mode=0o755)
+    fleet = create(tmp_path)
+    assert stat.S_IMODE(fleet.folder.stat().st_mode) == 0o700
+    assert fleet.credential().name == SERVER
+    assert list(tmp_path.iterdir()) == [fleet.folder]
+
+
+def test_folders_above_are_made(tmp_path: Path) -> None:
+    fleet = create(tmp_path / "a" / "b")
+    assert fleet.folder == tmp_path / "a" / "b" / "fleet"
+    assert members(fleet) == []
+
+
+class PowerCutError(Exception):
+    """Ends a creation wherever it stands."""
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [
+        (Store, "create"),
+        (Settings, "save"),
+        (Authority, "create"),
+        (Store, "serve_as"),
+        (broker, "write_configuration"),
+        (broker, "write_access"),
+        (Path, "replace"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_fleet_is_made_whole_or_not_at_all(
+    owner: object, step: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there:
+        (tmp_path / "fleet").mkdir()
+
+    def cut(*_: object, **__: object) -> None:
+        raise PowerCutError
+
+    monkeypatch.setattr(owner, step, cut)
+    with pytest.raises(PowerCutError):
+        create(tmp_path)
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.rglob("*")] == (["fleet"] if there else [])
+    assert members(create(tmp_path)) == []
+
+
+def test_what_is_half_made_is_not_where_the_fleet_will_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    whole = Fleet.rotate_server
+
+    def watched(self: Fleet, home: Path | None = None) -> None:
+        seen.append((tmp_path / "fleet").exists())
+        assert stat.S_IMODE(self.folder.stat().st_mode) == 0o700
+        whole(self, home)
+
+    monkeypatch.setattr(Fleet, "rotate_server", watched)
+    create(tmp_path)
+    assert seen == [False]
+
+
+@pytest.mark.parametrize("kind", ["link", "nowhere"])
+def test_a_place_where_no_folder_can_be_made(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("empty")
+    place = {"link": tmp_path / "link", "nowhere": Path("/proc/fleet")}[kind]
+    with pytest.raises(FileError) as refused:
+        Fleet.create(place, Settings(name="x", security="none"), manifest())
+    assert str(refused.value).startswith(f"{place} cannot be made: ")
+    assert {path.name for path in tmp_path.rglob("*")} == {"empty", "link"}
 
 
 def test_a_folder_without_a_fleet(tmp_path: Path) -> None:
@@ -241,12 +358,52 @@ def test_what_every_broker_is_told(
     place = tmp_path.resolve() / "fleet" / broker.FOLDER
     assert found["listener"][0].split()[0] == "1885"
     assert found["pid_file"] == [str(place / "mosquitto.pid")]
-    assert found["user"] == [getpass.getuser()]
+    assert found["user"] == [pwd.getpwuid(os.getuid()).pw_name]
     assert found["persistence"] == ["false"]
     assert set(found["log_type"]) == {"error", "warning", "notice"}
     assert "topic" in found["log_dest"]
     assert f"mosquitto -c {place / broker.CONFIGURATION}" in text(fleet, broker.CONFIGURATION)
+    assert f"`paofed fleet rotate {place.parent} --server`" in text(fleet, broker.CONFIGURATION)
     assert "{" not in text(fleet, broker.CONFIGURATION)
+
+
+def test_the_broker_becomes_whoever_owns_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "somebody-else")
+    owner = pwd.getpwuid(os.getuid()).pw_name
+    assert directives(create(tmp_path))["user"] == [owner]
+
+
+def test_an_owner_without_a_name_is_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    found = directives(create(tmp_path))
+    assert "user" not in found
+    assert "pid_file" in found
+
+
+def test_a_fleet_that_was_moved_finds_its_files_by_rotating(tmp_path: Path) -> None:
+    create(tmp_path).folder.rename(tmp_path / "moved")
+    fleet = Fleet(tmp_path / "moved")
+    assert str(tmp_path / "fleet" / "broker") in text(fleet, broker.CONFIGURATION)
+    fleet.rotate_server()
+    found = directives(fleet)
+    for word in ("cafile", "certfile", "keyfile", "crlfile", "acl_file"):
+        assert Path(found[word][0]).parent == (tmp_path / "moved" / broker.FOLDER).resolve()
+        assert Path(found[word][0]).is_file()
+    assert str(tmp_path / "fleet") not in text(fleet, broker.CONFIGURATION)
+
+
+def test_no_trace_is_left_of_where_it_was_made(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    for name in files(fleet):
+        assert ".fleet." not in (fleet.folder / name).read_text(), name
 
 
 @pytest.mark.parametrize("features", [8, 2000])
@@ -271,6 +428,7 @@ def test_devices_are_numbered_and_get_a_file_each(security: Security, tmp_path: 
         credential = Credential.load(path)
         assert (credential.device, credential.label) == (k, label)
         assert (credential.fleet, credential.host) == ("greenhouse", "broker.example")
+        assert credential.since == manifest().start
         holds(credential, security)
     assert [(m.device, m.label, m.removed) for m in members(fleet)] == [
         (0, "north wall", False),
@@ -311,17 +469,17 @@ def test_a_label_that_is_taken(tmp_path: Path) -> None:
     assert revoked(fleet) == set()
 
 
-@pytest.mark.parametrize("bad", ["north", "", "south"])
-def test_of_several_those_before_a_bad_one_are_kept_and_told(bad: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bad", ["north", "", "two\nlines", "south"])
+def test_of_several_with_a_bad_one_none_is_added(bad: str, tmp_path: Path) -> None:
     fleet = create(tmp_path, "password")
     add(fleet, "north")
+    before = text(fleet, "passwords")
     with pytest.raises(InputError):
         list(fleet.add(["south", "east", bad, "west"]))
-    assert [m.label for m in members(fleet)] == ["north", "south", "east"]
-    for k, label in ((1, "south"), (2, "east")):
-        credential = Credential.load(fleet.folder / DEVICES / f"{k}-{label}.json")
-        assert opens(fleet, str(k), credential.password)
-    assert add(fleet, "west")[0].device == 3
+    assert [m.label for m in members(fleet)] == ["north"]
+    assert [path.name for path in (fleet.folder / DEVICES).iterdir()] == ["0-north.json"]
+    assert text(fleet, "passwords") == before
+    assert [credential.device for credential in add(fleet, "west", "south")] == [1, 2]
 
 
 def test_whoever_stops_asking_still_lets_the_broker_know(tmp_path: Path) -> None:
@@ -330,8 +488,32 @@ def test_whoever_stops_asking_still_lets_the_broker_know(tmp_path: Path) -> None
     credential = Credential.load(next(adding))
     assert isinstance(adding, Iterator)
     adding.close()  # type: ignore[attr-defined]
-    assert [m.label for m in members(fleet)] == ["north"]
     assert opens(fleet, "0", credential.password)
+    # The other one is in the fleet already: its file can be asked for.
+    assert [(m.label, m.credential) for m in members(fleet)][1] == ("south", "")
+    with pytest.raises(StoreError, match=r"'south' already \(`paofed fleet rotate`"):
+        add(fleet, "south")
+    assert opens(fleet, "1", Credential.load(fleet.rotate("south")).password)
+
+
+def test_a_power_cut_between_two_leaves_both_in_the_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = create(tmp_path, "password")
+    save = Credential.save
+
+    def once(self: Credential, path: Path) -> None:
+        if self.label == "south":
+            raise PowerCutError
+        save(self, path)
+
+    monkeypatch.setattr(Credential, "save", once)
+    with pytest.raises(PowerCutError):
+        add(fleet, "north", "south")
+    monkeypatch.undo()
+    assert [m.label for m in members(fleet)] == ["north", "south"]
+    for label, index in (("north", "0"), ("south", "1")):
+        assert opens(fleet, index, Credential.load(fleet.rotate(label)).password)
 
 
 # Rotating
@@ -448,7 +630,8 @@ def test_a_damaged_authority_is_told(tmp_path: Path) -> None:
 def test_a_device_that_leaves_is_refused_everywhere(tmp_path: Path) -> None:
     fleet = create(tmp_path)
     north, _ = add(fleet, "north", "south")
-    assert fleet.remove("north") is False
+    fleet.remove("north")
+    assert not fleet.told
     assert [(m.label, m.removed) for m in members(fleet)] == [("north", True), ("south", False)]
     assert revoked(fleet) == {number(north.certificate)}
     assert [path.name for path in (fleet.folder / DEVICES).iterdir()] == ["1-south.json"]
@@ -512,10 +695,33 @@ def test_a_quarantine_can_be_ended(tmp_path: Path) -> None:
     before = text(fleet, "access"), text(fleet, "revoked.pem")
     fleet.quarantine("south")
     assert [m.quarantined for m in members(fleet)] == [False, True]
+    assert "user 1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+    assert "user 0" not in text(fleet, "access")
+    assert revoked(fleet) == set()  # it may come back
     fleet.quarantine("south", on=False)
     assert [m.quarantined for m in members(fleet)] == [False, False]
-    # It is the server that refuses: the broker knows nothing of it.
-    assert (text(fleet, "access"), text(fleet, "revoked.pem")) == before
+    assert text(fleet, "access") == before[0]
+
+
+def test_a_quarantine_of_an_index_in_a_store_that_is_open(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north", "south")
+    with fleet.store() as store:
+        fleet.set_quarantine(store, 1, on=True)
+        assert [m.quarantined for m in store.members()] == [False, True]
+        assert "user 1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        fleet.set_quarantine(store, 1, on=False)
+        assert [m.quarantined for m in store.members()] == [False, False]
+    assert "deny" not in text(fleet, "access")
+
+
+def test_a_quarantine_outlives_all_other_changes(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "password")
+    add(fleet, "north", "south")
+    fleet.quarantine("south")
+    for does in (fleet.rotate_server, lambda: fleet.rotate("south"), lambda: add(fleet, "x")):
+        does()
+        assert "user 1\ntopic deny greenhouse/#\n" in text(fleet, "access")
 
 
 # What the broker lets whom do
@@ -546,11 +752,12 @@ def matches(place: str, topic: str) -> bool:
 @pytest.mark.parametrize("security", SECURE)
 def test_a_device_writes_and_reads_its_own_topics_alone(security: Security, tmp_path: Path) -> None:
     fleet = create(tmp_path, security)
-    add(fleet, "north", "south", "east")
+    add(fleet, "north", "south", "east", "west")
     fleet.remove("south")
+    fleet.quarantine("west")
     access = text(fleet, "access")
     topics = [
-        *(f"greenhouse/{kind}/{k}" for kind in "ud" for k in range(3)),
+        *(f"greenhouse/{kind}/{k}" for kind in "ud" for k in range(4)),
         "greenhouse/c",
         "greenhouse/x",
         "other/u/0",
@@ -563,11 +770,12 @@ def test_a_device_writes_and_reads_its_own_topics_alone(security: Security, tmp_
     for k in ("0", "2"):
         assert may(k, "write") == {f"greenhouse/u/{k}"}
         assert may(k, "read") == {f"greenhouse/d/{k}", "greenhouse/c"}
-    assert may("1", "write") == may("1", "read") == set()
+    for k in ("1", "3"):
+        assert may(k, "write") == may(k, "read") == set()
     ours = {topic for topic in topics if topic.startswith("greenhouse/")}
     assert may(SERVER, "write") == ours
     assert may(SERVER, "read") == {*ours, "$SYS/broker/log/N"}
-    assert "topic read $SYS/broker/publish/messages/received" in access.splitlines()
+    assert "topic read $SYS/broker/publish/messages/+" in access.splitlines()
 
 
 def test_what_is_denied_stays_denied(tmp_path: Path) -> None:
@@ -643,10 +851,15 @@ def known_as(fleet: Fleet, pid: object) -> None:
 def test_a_broker_that_runs_is_told(tmp_path: Path) -> None:
     fleet = create(tmp_path)
     add(fleet, "north")
+    fleet.rotate("north")
+    assert not fleet.told
     with running("mosquitto", tmp_path) as process:
         known_as(fleet, process.pid)
-        assert fleet.remove("north") is True
+        fleet.quarantine("north")
+        assert fleet.told
         assert process.wait(10) == -signal.SIGHUP
+    fleet.quarantine("north", on=False)
+    assert not fleet.told
 
 
 @pytest.mark.parametrize("security", SECURE)
@@ -660,16 +873,92 @@ def test_every_change_is_told(
         return True
 
     monkeypatch.setattr(broker, "reload", reload)
+    monkeypatch.setattr(module, "take_over", lambda _: True)
     fleet = create(tmp_path, security)
     for does in (
         fleet.rotate_server,
         lambda: add(fleet, "a", "b"),
         lambda: fleet.rotate("a"),
+        lambda: fleet.quarantine("a"),
+        lambda: fleet.quarantine("a", on=False),
         lambda: fleet.remove("a"),
     ):
         told.clear()
         does()
-        assert told == [fleet.folder]
+        assert fleet.told
+        assert set(told) == {fleet.folder}
+
+
+class TakenOver:
+    """Who was taken over, and how things stood then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.credentials: list[Credential] = []
+        self.revoked: list[set[int]] = []
+        self.tells = 0
+        self.runs = True
+        monkeypatch.setattr(module, "take_over", self._take_over)
+        monkeypatch.setattr(broker, "reload", self._reload)
+        self.fleet: Fleet | None = None
+
+    def _take_over(self, credential: Credential) -> bool:
+        assert self.fleet is not None
+        self.credentials.append(credential)
+        self.revoked.append(revoked(self.fleet))
+        return True
+
+    def _reload(self, _: Path) -> bool:
+        self.tells += 1
+        return self.runs
+
+
+def test_a_new_certificate_ends_the_connection_that_the_old_one_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = TakenOver(monkeypatch)
+    taken.fleet = fleet = create(tmp_path)
+    north, _ = add(fleet, "north", "south")
+    assert taken.credentials == []
+    path = fleet.rotate("north")
+    assert taken.credentials == [Credential.load(path)]
+    assert taken.revoked == [{number(north.certificate)}]  # so it cannot come back
+
+
+def test_a_device_that_leaves_is_disconnected_and_no_way_in_remains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = TakenOver(monkeypatch)
+    taken.fleet = fleet = create(tmp_path)
+    north, south = add(fleet, "north", "south")
+    tells = taken.tells
+    fleet.remove("north")
+    (last,) = taken.credentials
+    assert (last.name, last.since) == ("0", manifest().start)
+    holds(last, "certificate")
+    assert taken.revoked == [{number(north.certificate)}]  # the last one is good for this
+    assert revoked(fleet) == {number(north.certificate), number(last.certificate)}
+    assert number(south.certificate) not in revoked(fleet)
+    assert taken.tells - tells == 2
+    assert members(fleet)[0].removed
+    assert [path.name for path in (fleet.folder / DEVICES).iterdir()] == ["1-south.json"]
+    fleet.rotate_server()  # and stays so
+    assert number(last.certificate) in revoked(fleet)
+
+
+@pytest.mark.parametrize(
+    ("security", "runs"), [("certificate", False), ("password", True), ("none", True)]
+)
+def test_nobody_is_taken_over_where_it_is_not_needed_or_in_vain(
+    security: Security, runs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = TakenOver(monkeypatch)
+    taken.runs = runs
+    taken.fleet = fleet = create(tmp_path, security)
+    add(fleet, "north", "south")
+    fleet.rotate("north")
+    fleet.remove("north")
+    fleet.quarantine("south")
+    assert taken.credentials == []
 
 
 def test_without_security_there_is_nothing_to_tell(tmp_path: Path) -> None:
@@ -677,8 +966,9 @@ def test_without_security_there_is_nothing_to_tell(tmp_path: Path) -> None:
     add(fleet, "north")
     with running("mosquitto", tmp_path) as process:
         known_as(fleet, process.pid)
-        assert fleet.remove("north") is False
+        fleet.remove("north")
         assert process.poll() is None
+    assert fleet.told  # it asks nobody who they are
 
 
 def test_a_number_that_belongs_to_something_else_by_now_is_left_alone(tmp_path: Path) -> None:

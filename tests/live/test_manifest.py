@@ -27,8 +27,16 @@ def refusal(text: str | bytes) -> str:
     return says
 
 
-names = st.text(min_size=1, max_size=5)
+names = st.text(min_size=1, max_size=5).filter(
+    lambda text: text.isprintable() and text == text.strip() and not set(text) & set(',"')
+)
 scalings = st.builds(Scaling, name=names, offset=st.floats(-1e6, 1e6), scale=st.floats(1e-6, 1e6))
+
+
+def distinct(target: str) -> st.SearchStrategy[tuple[Scaling, ...]]:
+    inputs = scalings.filter(lambda scaling: scaling.name != target)
+    some = st.lists(inputs, min_size=1, max_size=3, unique_by=lambda scaling: scaling.name)
+    return some.map(tuple)
 
 
 @given(
@@ -44,8 +52,8 @@ scalings = st.builds(Scaling, name=names, offset=st.floats(-1e6, 1e6), scale=st.
         tick_seconds=st.floats(1e-3, 1e6),
         start=st.floats(1e-3, 1e10),
         epoch=st.integers(0, 255),
-        inputs=st.lists(scalings, min_size=1, max_size=3).map(tuple),
-        target=scalings,
+        inputs=distinct("the target"),
+        target=st.builds(Scaling, name=st.just("the target"), offset=st.floats(-1e6, 1e6)),
     )
 )
 def test_it_comes_back_from_json_as_it_was(agreed: Manifest) -> None:
@@ -93,7 +101,15 @@ def test_inputs_are_scaled_as_agreed() -> None:
 def test_probes_are_z_of_minus_one_zero_and_one() -> None:
     agreed = manifest()
     x = np.array([[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]])
-    assert json.loads(agreed.to_json())["probes"] == agreed.fourier_map(x).tolist()
+    assert json.loads(agreed.to_json())["probes"] == np.round(agreed.fourier_map(x), 6).tolist()
+
+
+def test_probes_are_written_with_few_digits() -> None:
+    text = manifest(features=200).to_json()
+    probes = json.loads(text)["probes"]
+    assert max(len(repr(value)) for row in probes for value in row) <= len("-0.123456")
+    assert len(text) < 200 * 3 * len("-0.123456, ") + 1000
+    assert Manifest.from_json(text) == manifest(features=200)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +153,10 @@ def test_finite_numbers_above_0(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        ("features", 0, "at least 1"),
-        ("features", -3, "at least 1"),
+        ("features", 0, "1 to 1,000,000"),
+        ("features", -3, "1 to 1,000,000"),
+        ("features", 1_000_001, "1 to 1,000,000"),
+        ("features", 10**12, "1 to 1,000,000"),
         ("epoch", -1, "0 to 255"),
         ("epoch", 256, "0 to 255"),
         ("seed", -1, "0 to 2^64 - 1"),
@@ -153,9 +171,47 @@ def test_ranges(key: str, value: int, expected: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("key", "value"), [("max_age", 0), ("max_age", 200), ("epoch", 255)])
-def test_the_ends_of_the_ranges_are_in_them(key: str, value: int) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [("max_age", 0), ("max_age", 200), ("epoch", 255), ("tick_seconds", 0.001)]
+)
+def test_the_ends_of_the_ranges_are_in_them(key: str, value: float) -> None:
     assert getattr(Manifest.from_json(as_json(**{key: value})), key) == value
+
+
+def test_a_million_features_are_the_most() -> None:
+    assert manifest(features=1_000_000).features == 1_000_000
+
+
+@pytest.mark.parametrize("value", [0.0009, 1e-300])
+def test_a_tick_is_no_shorter_than_a_millisecond(value: float) -> None:
+    says = refusal(as_json(tick_seconds=value))
+    assert says == f"the manifest's tick_seconds is {value!r}: expected at least 0.001 seconds"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", " a", "a ", "a,b", 'a"b', "two\nlines", "\t", "bell\a", "\u2028", None, 5, ["a"]],
+)
+@pytest.mark.parametrize("where", ["target", "inputs"])
+def test_a_name_can_stand_in_the_header_of_a_table(where: str, name: object) -> None:
+    scaling = {"name": name}
+    says = refusal(as_json(**{where: [scaling] if where == "inputs" else scaling}))
+    assert says == f"the manifest's name of a number is {name!r}: expected text without , or \""
+
+
+@pytest.mark.parametrize("name", ["z", "outer temperature", "t'", "überall", "x=1; y", "湿度"])
+def test_names_that_are_right(name: str) -> None:
+    agreed = manifest(target=Scaling(name=name))
+    assert Manifest.from_json(agreed.to_json()).target.name == name
+
+
+@pytest.mark.parametrize(
+    ("inputs", "target"), [(["a", "a"], "y"), (["a", "b", "a"], "y"), (["a", "y"], "y")]
+)
+def test_every_name_is_given_once(inputs: list[str], target: str) -> None:
+    changes = {"inputs": [{"name": name} for name in inputs], "target": {"name": target}}
+    says = refusal(as_json(**changes))
+    assert says == f"the manifest's names is {[*inputs, target]!r}: expected each one once"
 
 
 def test_a_fleet_has_inputs() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 import threading
 import time
 import urllib.error
@@ -13,6 +14,7 @@ from dataclasses import replace
 import pytest
 
 from paofed.errors import InputError
+from paofed.live import monitor as module
 from paofed.live.monitor import Monitor, monitored
 from paofed.live.settings import Settings
 from paofed.live.status import ServiceStatus, Status, prometheus
@@ -101,6 +103,40 @@ def test_a_loop_that_does_not_answer(page: str) -> None:
         assert asked(monitor, page) == (503, "text/plain", "the server's loop does not answer\n")
 
 
+@pytest.mark.parametrize("page", ["/health", "/metrics", "/status"])
+def test_a_loop_that_cannot_answer_says_why(page: str) -> None:
+    def damaged() -> Status:
+        raise InputError("fleet.sqlite is damaged: restore it")
+
+    with Monitor(HOST, 0, damaged) as monitor:
+        for _ in range(2):
+            says = "fleet.sqlite is damaged: restore it\n"
+            assert asked(monitor, page) == (503, "text/plain", says)
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET /hea", b"GET /status HTTP/1.0\r\n\r\n", b"PUT /status HTTP/1.0\r\n\r\n"]
+)
+def test_somebody_who_hangs_up_is_no_news(said: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    gone = threading.Event()
+
+    def when_gone() -> Status:
+        assert gone.wait(10)
+        return status()
+
+    with Monitor(HOST, 0, when_gone) as monitor:
+        before = threading.active_count()
+        with socket.create_connection((HOST, monitor.port)) as caller:
+            caller.sendall(said)
+            assert until(lambda: threading.active_count() > before or said.startswith(b"PUT"))
+            # Not a word more, as when a process is killed.
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.set()
+        assert until(lambda: threading.active_count() <= before)
+        assert asked(monitor, "/health")[0] == 200
+    assert capfd.readouterr() == ("", "")
+
+
 def test_other_methods_are_refused() -> None:
     with Monitor(HOST, 0, status) as monitor:
         request = urllib.request.Request(f"http://{HOST}:{monitor.port}/health", data=b"x")
@@ -171,3 +207,34 @@ def test_it_is_shown_nowhere_if_they_say_so() -> None:
         assert nothing is None
         assert threading.active_count() == before
     assert isinstance(monitored(Settings(name="x", http=""), status), nullcontext)
+
+
+def shown_at(monitor: Monitor) -> Settings:
+    return Settings(name="x", http=f"{HOST}:{monitor.port}")
+
+
+def test_a_server_that_runs_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with Monitor(HOST, 0, lambda: status("no broker")) as monitor:
+        assert module.asked(shown_at(monitor)) == status("no broker")
+    assert module.asked(shown_at(monitor)) is None
+
+
+def test_a_server_that_shows_nothing_cannot_be_asked() -> None:
+    assert module.asked(Settings(name="x", http="")) is None
+
+
+def test_a_server_that_cannot_answer() -> None:
+    def damaged() -> Status:
+        raise InputError("damaged")
+
+    with Monitor(HOST, 0, damaged) as monitor:
+        assert module.asked(shown_at(monitor)) is None
+
+
+def test_nobody_waits_longer_than_they_want() -> None:
+    with socket.create_server((HOST, 0)) as silent:
+        settings = Settings(name="x", http=f"{HOST}:{silent.getsockname()[1]}")
+        begin = time.monotonic()
+        assert module.asked(settings, 0.3) is None
+        assert 0.2 < time.monotonic() - begin < 5

@@ -24,6 +24,7 @@ from paofed.live.store import (
     Store,
     StoreError,
     Verification,
+    is_locked,
     locked,
 )
 from tests.live.fleets import f32, live, manifest, opened, records, server, stored, update
@@ -506,7 +507,41 @@ def test_devices_are_numbered_in_their_order_under_their_own_names(tmp_path: Pat
 def test_a_name_that_is_taken_is_told(fleet: Path) -> None:
     with opened(fleet) as store, pytest.raises(StoreError) as refused:
         store.add("device 1")
-    assert str(refused.value) == "there is a device 'device 1' already"
+    assert str(refused.value) == (
+        "there is a device 'device 1' already (`paofed fleet rotate` makes a new file)"
+    )
+
+
+def test_several_are_added_at_once(fleet: Path) -> None:
+    with opened(fleet) as store:
+        assert store.add_all(["east", "west"]) == [3, 4]
+        assert store.add_all([]) == []
+        assert store.add_all(iter(["far east"])) == [5]
+        assert [m[:2] for m in store.members()[3:]] == [(3, "east"), (4, "west"), (5, "far east")]
+
+
+@pytest.mark.parametrize("labels", [["east", "device 1", "west"], ["east", "west", "east"]])
+def test_of_several_all_are_added_or_none(labels: list[str], fleet: Path) -> None:
+    with opened(fleet) as store:
+        with pytest.raises(StoreError) as refused:
+            store.add_all(labels)
+        taken = "device 1" if "device 1" in labels else "east"
+        assert str(refused.value).startswith(f"there is a device {taken!r} already (")
+        assert len(store.members()) == 3
+        assert store.add_all(["east"]) == [3]
+
+
+def test_a_credential_that_is_nobodys_is_revoked_too(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.reissue(0, "aa")
+        for number in ("cc", "bb", "cc"):
+            store.revoke(number)
+        assert store.revoked() == ["bb", "cc"]
+        store.reissue(0, "bb")
+        assert store.revoked() == ["aa", "bb", "cc"]
+    with opened(fleet) as store:
+        assert store.revoked() == ["aa", "bb", "cc"]
+        assert store.members()[0].credential == "bb"
 
 
 @pytest.mark.parametrize(
@@ -826,6 +861,17 @@ def test_one_server_at_a_time(fleet: Path) -> None:
             assert store.verify().agrees
     with locked(str(fleet)):
         pass
+
+
+def test_whether_somebody_is_at_work(fleet: Path) -> None:
+    for _ in range(2):  # looking locks nobody out
+        assert not is_locked(fleet)
+    with locked(fleet):
+        assert is_locked(fleet)
+        assert is_locked(str(fleet))
+        with pytest.raises(StoreError, match="is running"), locked(fleet):
+            pass
+    assert not is_locked(fleet)
 
 
 def test_the_lock_ends_with_an_error(fleet: Path) -> None:

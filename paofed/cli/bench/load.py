@@ -78,7 +78,7 @@ def _text(found: Load) -> str:
     parts = [
         table(header, rows),
         f"the server answers {found.ratio:.2f} times as fast as an echo behind the bare broker",
-        f"after the broker was killed, all were connected again in {found.reconnected:.1f} s",
+        f"all were connected and served again {found.reconnected:.1f} s after the broker's return",
     ]
     if found.memory:
         memory = [[f"{m.contacts:,}", f"{m.server:.1f}", f"{m.broker:.1f}"] for m in found.memory]

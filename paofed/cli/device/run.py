@@ -16,10 +16,12 @@ from pathlib import Path
 
 from paofed.cli.samples import Reader
 from paofed.errors import InputError
+from paofed.files import require_writable
 from paofed.live.device import Device
 
 EXAMPLE = "measure | paofed device run north-wall.json --state north-wall.npz"
 _LINGER = 5.0  # seconds for a last contact
+_LONGEST_WAIT = 1e6  # seconds
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,8 +39,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Read until the input ends; a signal ends it, too."""
-    if args.every < 1 or args.wait < 0:
-        raise InputError("expected --every of at least 1 and --wait of at least 0")
+    waits = (args.wait, args.save_every, args.join_within or 0.0)
+    if args.every < 1 or not all(0 <= wait < _LONGEST_WAIT for wait in waits):
+        raise InputError("expected --every of at least 1, and seconds of at least 0")
+    if args.state is not None:
+        require_writable(args.state)
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -47,7 +52,7 @@ def run(args: Namespace) -> int:
         ) as device:
             _Run(device, args).all()
     except KeyboardInterrupt:
-        _say("interrupted; the state is saved" if args.state else "interrupted")
+        _say("interrupted")
     finally:
         signal.signal(signal.SIGTERM, before)
     return 0
@@ -77,9 +82,7 @@ class _Run:
                 self.samples += 1
                 self.told = False
                 if self.samples % self.args.every == 0:
-                    # Without a connection there is nothing to wait for: it goes on learning.
-                    offline = self.device.why_not() and not self.args.leave
-                    self._contact(0.0 if offline else self.args.wait)
+                    self._contact(self.args.wait if self._hopeful() else 0.0)
         if not self.told:
             self._contact(_LINGER)
         _say(
@@ -87,6 +90,12 @@ class _Run:
             f"{self.contacts} contacts answered; {self.device.bytes_sent} bytes sent, "
             f"{self.device.bytes_received} received"
         )
+
+    def _hopeful(self) -> bool:
+        """Whether a reply can be expected; if not, there is nothing to wait for."""
+        if self.args.leave:
+            return True
+        return not self.device.why_not() and not self.device.edge.unanswered
 
     def _join(self) -> None:
         """Ask until the fleet's manifest is known; a device that has been here knows it."""

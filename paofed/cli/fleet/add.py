@@ -5,7 +5,7 @@ The file holds a secret: move it to its device, readable by its owner alone, and
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.fleet.folder import add_folder, say_result, say_untold
 from paofed.live.folder import Fleet
 
 EXAMPLE = "paofed fleet add greenhouse north-wall south-wall"
@@ -19,6 +19,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Add them, one by one."""
-    for path in Fleet(args.folder).add(args.labels):
+    fleet = Fleet(args.folder)
+    for path in fleet.add(args.labels):
         say_result(args, f"put {path} on its device", file=str(path))
+    if fleet.settings.security == "password":  # certificates need no telling
+        say_untold(fleet)
     return 0

@@ -4,6 +4,9 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from paofed.cli.outputs import say
+from paofed.live.folder import Fleet
+
 
 def add_folder(parser: ArgumentParser) -> None:
     """Declare the fleet's folder, and JSON."""
@@ -14,3 +17,9 @@ def add_folder(parser: ArgumentParser) -> None:
 def say_result(args: Namespace, text: str, **values: object) -> None:
     """Print what was done, for people or as JSON."""
     print(json.dumps({**values, "text": text}) if args.json else text)
+
+
+def say_untold(fleet: Fleet) -> None:
+    """Say on stderr that the broker has to be told, where it could not be."""
+    if not fleet.told:
+        say("no broker runs with these files here: start it, or have it read them (kill -HUP)")

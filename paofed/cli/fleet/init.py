@@ -4,6 +4,7 @@ A number is given as NAME:OFFSET:SCALE, or NAME alone: the model sees (value - o
 which should mostly lie between -2 and 2.
 """
 
+import secrets
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import get_args
@@ -63,7 +64,7 @@ def run(args: Namespace) -> int:
         max_age=args.max_age,
         tick_seconds=args.tick,
         start=float(int(time.time())),
-        epoch=0,
+        epoch=secrets.randbelow(256),  # a device of another fleet would not be understood
         inputs=tuple(args.input),
         target=args.target,
     )

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.fleet.folder import add_folder, say_result, say_untold
 from paofed.live.folder import Fleet
 
 EXAMPLE = "paofed fleet quarantine greenhouse north-wall"
@@ -20,5 +20,7 @@ def run(args: Namespace) -> int:
     fleet = Fleet(args.folder)
     for label in args.labels:
         fleet.quarantine(label, on=not args.off)
-        say_result(args, f"{label}: what it sends is {'taken' if args.off else 'refused'}")
+        text = f"{label}: what it sends is {'taken' if args.off else 'refused'}"
+        say_result(args, text, broker_told=fleet.told)
+    say_untold(fleet)
     return 0

@@ -5,7 +5,7 @@ A label can be given again; an index never is.
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.fleet.folder import add_folder, say_result, say_untold
 from paofed.live.folder import Fleet
 
 EXAMPLE = "paofed fleet remove greenhouse north-wall"
@@ -18,10 +18,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Remove them, and say whether the broker knows."""
+    """Remove them, one by one."""
     fleet = Fleet(args.folder)
     for label in args.labels:
-        told = fleet.remove(label)
-        knows = "the broker has been told" if told else "tell the broker: kill -HUP, or restart it"
-        say_result(args, f"{label} is no longer part of {args.folder}; {knows}", told=told)
+        fleet.remove(label)
+        text = f"{label} is no longer part of {args.folder}"
+        say_result(args, text, broker_told=fleet.told)
+    say_untold(fleet)
     return 0

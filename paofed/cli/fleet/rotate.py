@@ -6,7 +6,7 @@ restart both afterwards.
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.fleet.folder import add_folder, say_result, say_untold
 from paofed.errors import InputError
 from paofed.live.folder import Fleet
 
@@ -27,8 +27,10 @@ def run(args: Namespace) -> int:
     fleet = Fleet(args.folder)
     for label in args.labels:
         path = fleet.rotate(label)
-        say_result(args, f"put {path} on its device", file=str(path))
+        say_result(args, f"put {path} on its device", file=str(path), broker_told=fleet.told)
     if args.server:
         fleet.rotate_server()
         say_result(args, f"restart the broker and the server of {args.folder}")
+    else:
+        say_untold(fleet)
     return 0

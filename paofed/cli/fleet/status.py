@@ -19,7 +19,7 @@ from paofed.live.manifest import Manifest
 from paofed.live.monitor import asked
 from paofed.live.settings import Settings
 from paofed.live.status import DeviceStatus, Status
-from paofed.live.store import Store
+from paofed.live.store import Store, is_locked
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
 _MOST = 40  # devices shown unless all are asked for
@@ -39,14 +39,14 @@ def run(args: Namespace) -> int:
     with closing(Store.open(args.folder)) as store:
         coordinator = store.recover()
         manifest = coordinator.manifest
-        status = _asked(settings, manifest)
+        status, served = _asked(settings, manifest), is_locked(args.folder)
         if status is None:
             status = Status.of(settings.name, coordinator, store.members())
         error = None if args.validation is None else _error(coordinator, args.validation)
     if args.json:
         print(json.dumps({**asdict(status), "validation_error": error}))
         return 0
-    print("\n".join(_lines(status)))
+    print("\n".join(_lines(status, served=served)))
     if error is not None:
         decibels = 20 * np.log10(max(error / manifest.target.scale, 1e-300))
         print(f"error        {error:.4g} {manifest.target.name} (root mean square), ", end="")
@@ -79,13 +79,15 @@ def _error(coordinator: Coordinator, path: Path) -> float:
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _lines(status: Status) -> list[str]:
+def _lines(status: Status, *, served: bool) -> list[str]:
     """What is to be said of the whole."""
     counts, service = status.counts, status.service
     word = "refused: "
     refused = {k.removeprefix(word): n for k, n in counts.items() if k.startswith(word)}
-    served = "nobody serves it" if service is None else f"served for {duration(service.seconds)}"
-    lines = [f"{status.fleet}: {status.algorithm}, tick {status.tick:,}; {served}"]
+    how = "its server does not answer; this is from disk" if served else "nobody serves it"
+    if service is not None:
+        how = f"served for {duration(service.seconds)}"
+    lines = [f"{status.fleet}: {status.algorithm}, tick {status.tick:,}; {how}"]
     lines += [f"PROBLEM      {problem}" for problem in (service.problems if service else ())]
     lines.append(
         f"updates      {counts.get('accepted', 0):,} accepted, {counts.get('duplicates', 0):,} "

@@ -1,0 +1,174 @@
+"""The demonstration: it ends by itself, tells the truth, and leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.cli import main
+from paofed.demo import play as playing
+from paofed.demo.account import account_of
+from paofed.demo.play import Play
+from paofed.demo.scene import first_tick, manifest_of, scenario_of
+from paofed.live.coordinator import Send
+from paofed.live.edge import Edge
+from paofed.live.host import Host
+from paofed.live.processes import find_broker
+from paofed.live.settings import Settings
+from paofed.live.store import Store
+from paofed.world.realize import realize
+from tests.live.brokers import until
+from tests.system import needs
+
+
+def test_the_live_map_is_the_simulated_world_s() -> None:
+    scenario = scenario_of(4, 40)
+    trace = realize(scenario, seed=5)
+    manifest = manifest_of(scenario, 5, 0.1, 1.0)
+    x = trace.x_test[:5]
+    assert np.array_equal(manifest.fourier_map(manifest.scaled(x)), trace.fourier_map(x))
+
+
+def test_with_nothing_failing_the_curves_are_the_same(tmp_path: Path) -> None:
+    """Devices and server without a network, tick by tick: then live equals the simulator."""
+    scenario = scenario_of(5, 60)
+    first = first_tick(3, scenario)
+    assert first == 50
+    trace = realize(scenario, seed=1)
+    manifest = manifest_of(scenario, 1, 1.0, 1.0)
+    store = Store.create(tmp_path, manifest)
+    Settings(name="f").save(tmp_path)
+    sent: list[Send] = []
+    host = Host(store, sent.append, snapshot_every=1000)
+    edges = [Edge(manifest, host.add(f"device {k}")) for k in range(5)]
+
+    def contact(k: int, n: int) -> None:
+        message = edges[k].contact(float(n))
+        assert message is not None
+        host.receive(k, message)
+        host.flush()
+        for send in sent:
+            edges[send.device].receive(send.payload, float(n))
+        sent.clear()
+
+    for k in range(5):
+        contact(k, 0)  # a hello
+    for n in range(first, first + 60):
+        host.advance(n)
+        for k in range(5):
+            if trace.has_data[n - first, k]:
+                edges[k].learn(trace.x[n - first, k], float(trace.y[n - first, k]))
+            if trace.available[n - first, k]:
+                contact(k, n)
+    host.advance(first + 60)
+    host.snapshot()
+    store.close()
+    account = account_of(tmp_path, scenario, trace, first)
+    assert account.verified
+    assert account.contacts[-1] == trace.available.sum()
+    np.testing.assert_allclose(account.live, account.simulated, rtol=1e-4)
+    assert account.full_bytes > 1600
+
+
+@pytest.mark.parametrize("broker", ["mosquitto", "nats-server"])
+def test_a_small_fleet_lives_and_is_held_to_account(
+    broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = needs("mosquitto") if broker == "mosquitto" else nats()
+    monkeypatch.setattr(playing, "find_broker", lambda: program)
+    monkeypatch.setattr(playing, "_BETWEEN", (0.3, 0.6))
+    monkeypatch.setattr(playing, "_CALM", 2.0)
+    out = tmp_path / "pictures" / "demo.png"
+    words = ["demo", "--devices", "3", "--ticks", "80", "--tick", "0.1", "--out", str(out)]
+    assert main([*words, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["verified"] is True
+    assert said["updates"] > 10
+    assert sum(said["misfortunes"].values()) > 3
+    assert 0 < said["bytes"] < said["bytes_full"]
+    assert abs(said["live_db"] - said["simulated_db"]) < 3
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def nats() -> str:
+    program = Path(sys.executable).with_name("nats-server")
+    assert program.exists()  # of the extra `demo`, which the tests install
+    return str(program)
+
+
+def test_every_misfortune_passes(tmp_path: Path) -> None:
+    needs("mosquitto")
+    scenario = scenario_of(2, 200)
+    manifest = manifest_of(scenario, 0, 0.1, time.time())
+    play = Play(tmp_path / "fleet", manifest, realize(scenario), 50, 0)
+    with play.running():
+        scenes = play.scenes(calm=True)
+        until(lambda: next(scenes).status is not None)
+        for kind in ("kill device", "cut link"):
+            play._trouble(kind, 1)
+            assert next(scenes).away == {1: {"kill device": "killed", "cut link": "cut off"}[kind]}
+            until(lambda: not next(scenes).away)
+        for scene in scenes:
+            if scene.status is not None and scene.status.tick > 60:
+                break
+        assert scene.status is not None
+        assert all(device.last_seen is not None for device in scene.status.devices)
+
+
+def children(place: str) -> list[str]:
+    """The command lines of processes that name a place."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if place in words:
+            found.append(words)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupted_it_leaves_no_process_behind(number: int, tmp_path: Path) -> None:
+    needs("mosquitto")
+    words = ["demo", "--devices", "3", "--out", str(tmp_path / "demo.png")]
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        [sys.executable, "-m", "paofed", *words],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    try:
+        until(lambda: len(children(f"{tmp_path}/paofed-demo-")) >= 5, 60)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    until(lambda: not children(f"{tmp_path}/paofed-demo-"))
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert not (tmp_path / "demo.png").exists()
+    if number == signal.SIGINT:
+        assert not list(tmp_path.glob("paofed-demo-*"))
+
+
+@pytest.mark.parametrize("option", [("--devices", "0"), ("--ticks", "3"), ("--tick", "0")])
+def test_nothing_to_show(option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", *option]) == 2
+    assert "expected at least 1 device" in capsys.readouterr().err
+
+
+def test_mosquitto_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("mosquitto", "nats-server"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_broker() == str(tmp_path / "mosquitto")
+    monkeypatch.setattr("paofed.live.processes._PLACES", ())
+    (tmp_path / "mosquitto").unlink()
+    assert find_broker() == str(tmp_path / "nats-server")
