@@ -17,7 +17,7 @@ bench: $(VENV)/.runtime
 	$(BIN)/paofed bench engines --scaling
 
 test: check
-	$(BIN)/pytest --cov --cov-report=
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --cov --cov-report=
 	$(BIN)/coverage report --include='paofed/core/*,paofed/algorithms/*,paofed/world/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95 --format=total
 

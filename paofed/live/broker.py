@@ -13,8 +13,8 @@ from pathlib import Path
 from paofed.files import write_secret, write_text
 from paofed.live.credential import SERVER
 from paofed.live.manifest import Manifest
+from paofed.live.members import Member
 from paofed.live.settings import Settings
-from paofed.live.store import Member
 
 FOLDER = "broker"
 CONFIGURATION = "mosquitto.conf"

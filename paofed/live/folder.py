@@ -21,10 +21,10 @@ from paofed.files import make_folder, write_secret, write_text
 from paofed.live import broker
 from paofed.live.authority import Authority
 from paofed.live.credential import SERVER, Credential
+from paofed.live.database import FILE as STORE
 from paofed.live.manifest import Manifest
 from paofed.live.mqtt import take_over
 from paofed.live.settings import Settings
-from paofed.live.store import FILE as STORE
 from paofed.live.store import Store
 
 AUTHORITY = "authority.pem"

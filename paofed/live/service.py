@@ -22,12 +22,13 @@ from paofed.errors import FileError, PaofedError
 from paofed.live.broker_log import TOPICS, BrokerLog
 from paofed.live.clock import TickClock
 from paofed.live.coordinator import Send, Suspect
+from paofed.live.database import StoreError, locked
 from paofed.live.folder import Fleet
 from paofed.live.host import Host
 from paofed.live.monitor import monitored
 from paofed.live.mqtt import Link
 from paofed.live.status import ServiceStatus, Status
-from paofed.live.store import Store, StoreError, locked
+from paofed.live.store import Store
 
 _PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
 _GROUP = 0.02  # seconds during which arrivals share one commit

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from paofed.live.coordinator import Coordinator
-from paofed.live.store import Member
+from paofed.live.members import Member
 
 _QUANTILES = (0.5, 0.9, 0.99)
 

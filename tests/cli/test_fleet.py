@@ -16,13 +16,13 @@ import pytest
 
 from paofed.cli import main
 from paofed.live.credential import Credential
+from paofed.live.database import FILE, locked
 from paofed.live.exports import FleetModel, replay_messages
 from paofed.live.folder import Fleet
 from paofed.live.manifest import Scaling
 from paofed.live.monitor import Monitor
 from paofed.live.settings import Settings
 from paofed.live.status import ServiceStatus, Status
-from paofed.live.store import FILE, locked
 from tests.live.fleets import f32, live, opened, records, stored, update
 
 

@@ -204,6 +204,18 @@ def test_a_broker_that_begins_anew_takes_nothing_back() -> None:
     assert broker.strays() == 7
 
 
+def test_a_broker_that_begins_anew_has_dropped_nothing_yet() -> None:
+    broker = told(100)
+    broker.dropped(50)
+    broker.log.restart()
+    broker.received(0)
+    broker.received(1)
+    broker.dropped(1)
+    assert broker.strays() == 0
+    broker.received(4)
+    assert broker.strays() == 3
+
+
 def test_a_number_of_a_connection_that_was_lost_is_not_believed_later() -> None:
     broker = told(100)
     broker.received(104)

@@ -23,10 +23,12 @@ from paofed.live import broker
 from paofed.live import folder as module
 from paofed.live.authority import Authority
 from paofed.live.credential import SERVER, Credential
+from paofed.live.database import FILE as STORE
+from paofed.live.database import StoreError
 from paofed.live.folder import AUTHORITY, DEVICES, SERVER_FILE, Fleet
+from paofed.live.members import Member
 from paofed.live.settings import FILE, Security, Settings
-from paofed.live.store import FILE as STORE
-from paofed.live.store import Member, Store, StoreError
+from paofed.live.store import Store
 from tests.live.fleets import manifest
 
 SECURE: tuple[Security, ...] = ("certificate", "password")

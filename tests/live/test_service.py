@@ -18,12 +18,13 @@ import pytest
 
 from paofed.live.authority import Authority
 from paofed.live.credential import Credential
+from paofed.live.database import StoreError
 from paofed.live.device import Device
 from paofed.live.folder import Fleet
 from paofed.live.mqtt import Link, packet_size
 from paofed.live.processes import free_port
 from paofed.live.service import TakenOverError
-from paofed.live.store import Store, StoreError
+from paofed.live.store import Store
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
 from tests.live.fleets import update
 

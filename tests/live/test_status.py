@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paofed.live.members import Member
 from paofed.live.messages import Hello, encode
 from paofed.live.status import DeviceStatus, ServiceStatus, Status, prometheus
-from paofed.live.store import Member
 from tests.live.fleets import records, server, update
 
 counts = st.integers(0, 2**53)

@@ -13,20 +13,13 @@ import numpy as np
 import pytest
 
 from paofed.errors import InputError
-from paofed.live import store as module
+from paofed.live import database as module
 from paofed.live.coordinator import Coordinator, Record
+from paofed.live.database import FILE, MIGRATIONS, StoreError, is_locked, locked
 from paofed.live.host import Host
 from paofed.live.manifest import Manifest
-from paofed.live.store import (
-    FILE,
-    MIGRATIONS,
-    Member,
-    Store,
-    StoreError,
-    Verification,
-    is_locked,
-    locked,
-)
+from paofed.live.members import Member
+from paofed.live.store import Store, Verification
 from tests.live.fleets import f32, live, manifest, opened, records, server, stored, update
 
 
@@ -883,7 +876,7 @@ def test_the_lock_ends_with_an_error(fleet: Path) -> None:
 
 def test_the_lock_ends_with_its_process(fleet: Path) -> None:
     program = (
-        "import sys, time; from paofed.live.store import locked\n"
+        "import sys, time; from paofed.live.database import locked\n"
         "with locked(sys.argv[1]):\n print('locked', flush=True); time.sleep(60)"
     )
     process = subprocess.Popen(  # noqa: S603 (our own program)

@@ -7,7 +7,8 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing, suppress
 
 from paofed.cli.fleet.folder import add_folder, say_result
-from paofed.live.store import Store, StoreError, locked
+from paofed.live.database import StoreError, locked
+from paofed.live.store import Store
 
 EXAMPLE = "paofed fleet repair greenhouse"
 

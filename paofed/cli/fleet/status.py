@@ -14,12 +14,13 @@ from paofed.cli.samples import Reader, opened
 from paofed.cli.table import table
 from paofed.errors import InputError
 from paofed.live.coordinator import Coordinator
+from paofed.live.database import is_locked
 from paofed.live.exports import FleetModel
 from paofed.live.manifest import Manifest
 from paofed.live.monitor import asked
 from paofed.live.settings import Settings
 from paofed.live.status import DeviceStatus, Status
-from paofed.live.store import Store, is_locked
+from paofed.live.store import Store
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
 _MOST = 40  # devices shown unless all are asked for
