@@ -10,17 +10,18 @@ _FLOAT, _WIRE = 8, 4  # bytes of a number in memory, and of one that travels
 
 
 class Footprint(NamedTuple):
-    """Bytes; `up`, `down` and `whole` are MQTT packets, without TCP/IP."""
+    """Bytes; all but the memory are MQTT packets, without TCP/IP."""
 
     memory: int  # Fourier map, model, updates that wait for their reply
     up: int
     down: int
     whole: int  # the model that a device gets when it joins
+    manifest: int  # and what the fleet has agreed on
 
     def __str__(self) -> str:
         return (
             f"{self.memory / 1000:.1f} kB of memory; a contact is {self.up} bytes up and "
-            f"{self.down} down as MQTT, joining {self.whole} down once"
+            f"{self.down} down as MQTT, joining {self.whole + self.manifest} down once"
         )
 
 
@@ -34,4 +35,5 @@ def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
         packet_size(up, bytes(HEADER.size + _WIRE * shared)),
         packet_size(down, bytes(HEADER.size + 1 + _WIRE * shared)),
         packet_size(down, bytes(HEADER.size + _WIRE * features)),
+        packet_size(f"{fleet}/c", manifest.to_json().encode()),
     )

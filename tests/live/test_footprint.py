@@ -71,6 +71,7 @@ def test_what_travels_is_what_is_encoded(agreed: Manifest, device: int) -> None:
     assert told.up == len(paho(up, encode(Update(3, 9, part))))
     assert told.down == len(paho(down, encode(Reply(3, 9, 0, part))))
     assert told.whole == len(paho(down, encode(Model(3, 9, whole))))
+    assert told.manifest == len(paho("greenhouse/c", agreed.to_json().encode()))
 
 
 @pytest.mark.parametrize("agreed", FLEETS)
@@ -96,7 +97,7 @@ def test_the_memory_is_that_of_its_arrays(agreed: Manifest) -> None:
 
 
 def test_it_is_told_in_words() -> None:
-    text = str(Footprint(12_345, 20, 21, 822))
+    text = str(Footprint(12_345, 20, 21, 800, 22))
     assert text == (
         "12.3 kB of memory; a contact is 20 bytes up and 21 down as MQTT, joining 822 down once"
     )
