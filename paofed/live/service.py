@@ -179,10 +179,9 @@ class Service:
             return
         passed, self._looked = self._steady() - self._looked, self._steady()
         self._host.refresh()
-        heard, self._heard_of = self._heard_of, Counter()
-        for device, messages in heard.most_common(1):
-            devices = self._host.coordinator.devices
-            if messages > _FLOOD * passed and devices.knows(device):
+        heard, self._heard_of = list(self._heard_of.items()), Counter()  # the network goes on
+        for device, messages in heard:
+            if messages > _FLOOD * passed and self._host.coordinator.devices.knows(device):
                 self._shut_out(device, round(messages / passed))
 
     def _shut_out(self, device: int, rate: int) -> None:
