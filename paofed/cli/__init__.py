@@ -1,6 +1,7 @@
 """The command line: one file per verb; each parses, calls the library and prints."""
 
 import os
+import signal
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
@@ -60,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _without("paofed", "verb", VERBS, words)
     verb, *rest = words
     try:
+        _end_in_good_order()
         with needs_extra(f"paofed {verb}"):
             actions = actions_of(verb)
             if actions:
@@ -83,6 +85,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paofed {verb}: error: {error.strerror or error}", file=sys.stderr)
         return _BAD_INPUT
     return code
+
+
+def _end_in_good_order() -> None:
+    """Let a request to end (SIGTERM) be as Ctrl-C is: what was begun is cleared away."""
+    with suppress(ValueError):  # not in the main thread, where no signals arrive
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _give_up_stdout() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.outputs import say
+from paofed.cli.outputs import require_figure, say
 from paofed.cli.progress import Screen
 from paofed.cli.table import table
 from paofed.core.arrays import FloatArray
@@ -30,7 +30,8 @@ from paofed.world.realize import realize
 
 EXAMPLE = "paofed demo --devices 20 --out demo.png"
 _PREPARE = 4.0, 0.35  # seconds for the server, and for each device, to start
-_FEWEST_TICKS = 20
+_FEWEST_TICKS, _MOST_DEVICES = 20, 200
+_SHORTEST_TICK, _LONGEST_TICK = 0.02, 60.0
 _COLUMNS = 4
 
 
@@ -48,8 +49,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Play, settle the account, draw it; 1 where the journal does not verify."""
-    if args.devices < 1 or args.ticks < _FEWEST_TICKS or args.tick <= 0:
-        raise InputError(f"expected at least 1 device, {_FEWEST_TICKS} ticks, and --tick above 0")
+    if not 1 <= args.devices <= _MOST_DEVICES:
+        raise InputError(f"--devices is {args.devices}: expected 1 to {_MOST_DEVICES}")
+    if args.ticks < _FEWEST_TICKS:
+        raise InputError(f"--ticks is {args.ticks}: expected at least {_FEWEST_TICKS}")
+    if not _SHORTEST_TICK <= args.tick <= _LONGEST_TICK:
+        raise InputError(
+            f"--tick is {args.tick:g}: expected {_SHORTEST_TICK} to {_LONGEST_TICK} seconds"
+        )
+    require_figure(args.out)
     make_folder(args.out.parent)
     require_writable(args.out)
     scenario = scenario_of(args.devices, args.ticks)
@@ -65,10 +73,9 @@ def run(args: Namespace) -> int:
             for scene in play.scenes(calm=args.calm):
                 screen.show(_lines(scene))
         account = account_of(play.folder, scenario, trace, first)
-    save(
-        live_beside(account.live, account.simulated, _traffic(account, play), _title(play)),
-        args.out,
-    )
+    marks = [tick - first for tick, kind in play.events if kind.endswith(("server", "broker"))]
+    traffic = _traffic(account, play)
+    save(live_beside(account.live, account.simulated, traffic, _title(play), marks), args.out)
     print(json.dumps(_numbers(account, play)) if args.json else _text(account, play, args.out))
     return 0 if account.verified else 1
 
@@ -77,7 +84,8 @@ def _lines(scene: Scene) -> list[str]:
     """The fleet at a moment, as a table."""
     status = scene.status
     if status is None:
-        return [f"{scene.seconds_left:3.0f} s left; the server is down"]
+        why = "the server is down" if scene.begun else "everybody gets ready"
+        return [f"{scene.seconds_left:3.0f} s left; {why}"]
     cells = [
         f"{device.device:>3} {scene.away.get(device.device, _seen(device, status)):<9}"
         f"{device.messages:>5}"
@@ -102,8 +110,8 @@ def _seen(device: DeviceStatus, status: Status) -> str:
 
 
 def _listed(counts: Counter[str]) -> str:
-    names = {"kill device": "devices killed", "kill server": "times the server"}
-    names |= {"kill broker": "times the broker", "cut link": "links cut"}
+    names = {"kill device": "devices killed", "cut link": "links cut"}
+    names |= {"kill server": "x server killed", "kill broker": "x broker killed"}
     return ", ".join(f"{counts[k]} {name}" for k, name in names.items() if counts[k]) or "calm"
 
 

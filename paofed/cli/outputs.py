@@ -14,6 +14,7 @@ from paofed.files import require_writable
 from paofed.simulate.result import Result
 
 FIGURES = (".png", ".svg", ".pdf")
+_ENDINGS = ", ".join(FIGURES)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,12 +24,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
+def require_figure(path: Path) -> None:
+    """Refuse a name that no figure can have."""
+    if path.suffix not in FIGURES:
+        raise InputError(f"{path} is no figure's name: expected one that ends in {_ENDINGS}")
+
+
 def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse places that cannot be written to before the work begins."""
-    if args.figure is not None and args.figure.suffix not in FIGURES:
-        raise InputError(
-            f"{args.figure} is no figure's name: expected one that ends in {', '.join(FIGURES)}"
-        )
+    if args.figure is not None:
+        require_figure(args.figure)
     taken = {Path(str(given)).resolve() for given in inputs}
     for path in (args.csv, args.figure, *more):
         if path is not None:

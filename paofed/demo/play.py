@@ -44,6 +44,7 @@ class Scene(NamedTuple):
     status: Status | None  # of the server, if it answers
     away: dict[int, str]  # devices that are killed or cut off, and which
     misfortunes: Counter[str]
+    begun: bool  # whether the trace has
 
 
 class Play:
@@ -72,9 +73,11 @@ class Play:
         self.broker = LocalBroker(self.fleet, program)
         self.misfortunes: Counter[str] = Counter()
         self.away: dict[int, str] = {}
+        self.events: list[tuple[int, str]] = []  # (tick, what failed)
         self.bytes = [(0, 0)]  # (tick, bytes of MQTT until then), as the server counts them
         self._random = random.Random(seed)  # noqa: S311 (no secret)
         self._later: list[tuple[float, Callable[[], None]]] = []
+        self._start_time, self._tick_seconds = manifest.start, manifest.tick_seconds
         self._begins = manifest.start + first * manifest.tick_seconds
         self._ends = self._begins + trace.ticks * manifest.tick_seconds
         self._processes: dict[int, Process] = {}
@@ -104,7 +107,8 @@ class Play:
             self._mend()
             status = asked(self.fleet.settings, 1.0)
             self._count(status)
-            yield Scene(left, self.first, status, dict(self.away), self.misfortunes.copy())
+            begun = time.time() >= self._begins
+            yield Scene(left, self.first, status, dict(self.away), self.misfortunes.copy(), begun)
             time.sleep(min(0.5, max(left, 0.0)))
         self._mend(everything=True)
 
@@ -128,6 +132,7 @@ class Play:
     def _misfortune(self) -> None:
         kind = self._random.choices(list(_LIKELY), list(_LIKELY.values()))[0]
         self.misfortunes[kind] += 1
+        self.events.append((round((time.time() - self._start_time) / self._tick_seconds), kind))
         if kind == "kill broker":
             self.broker.kill()
             self.broker.start()

@@ -147,6 +147,7 @@ class Coordinator:
             ahead = TOLERANCE if record.arrived == record.sent else 0
             self.close(max(self.tick, record.arrived - ahead))
             self._accept(record)
+            self.devices.good(record.device, record.arrived)
 
     def waiting(self) -> list[Record]:
         """What was accepted and not yet applied."""

@@ -41,7 +41,7 @@ class Credential:
     def load(cls, path: str | Path) -> Self:
         """Read it; whatever is wrong with it is told without showing what it holds."""
         path = Path(path)
-        remedy = f"`paofed fleet rotate` writes a new one for {path}"
+        remedy = "expected the file that `paofed fleet add` or `paofed fleet rotate` wrote"
         try:
             values: Any = json.loads(read_text(path))
         except FileError:

@@ -60,6 +60,7 @@ class Device:
         self._save_every, self._saved = save_every, seconds()
         self._patience = patience
         self.confirmed = 0  # updates that the server has on disk, in this life
+        self.contacts = self.answered = 0  # messages sent, and those that were answered in time
         self._edge: Edge | None = None
         self._manifest_topic = f"{self.fleet}/c"
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
@@ -186,11 +187,13 @@ class Device:
             if manifest is None or manifest.start != since:
                 raise FileError(f"{self._state} is of another fleet")
             edge = Edge(manifest, self.device, patience=self._patience)
-            load_state(self._state, edge)
+            if not load_state(self._state, edge):
+                raise FileError(f"{self._state} is of another device")
             self._edge = edge
         except InputError as error:
             aside = self._state.with_name(self._state.name + ".aside")
-            _log.warning("%s; it is now %s, and this device joins anew", error, aside.name)
+            why = str(error).partition(":")[0]
+            _log.warning("%s; it is now %s, and this device joins anew", why, aside.name)
             self._state.replace(aside)
 
     def _adopt(self, payload: bytes) -> None:
@@ -227,10 +230,12 @@ class Device:
             if payload is None:
                 return True
             self._link.send(f"{self.fleet}/u/{self.device}", payload)
+            self.contacts += 1
             # A hello is answered once in a tick: if it was lost, the next tick will hear another.
             tick = max(edge.manifest.tick_seconds, _SHORTEST_WAIT)
             patience = min(deadline, seconds() + tick) if hello else deadline
             answered = self._wait_while(_unanswered(edge), patience)
+            self.answered += answered
             if edge.outdated and not self._agreed(deadline):
                 return False
             if not edge.outdated and not hello:

@@ -235,10 +235,10 @@ class Edge:
             "values": np.stack(values),
         }
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, NDArray[Any]]) -> bool:
         """Take up a state that was saved; one of another manifest or device is left alone."""
         if int(state["epoch"]) != self.manifest.epoch or int(state["device"]) != self.device:
-            return
+            return False
         shape = len(state["ticks"]), self.manifest.shared if len(state["ticks"]) else 0
         if state["model"].shape != self.w.shape or state["values"].reshape(shape).ndim != 2:
             raise ValueError("a state of another model")
@@ -247,3 +247,4 @@ class Edge:
         self.joined = bool(state["joined"])
         for tick, left, values in zip(state["ticks"], state["left"], state["values"], strict=False):
             self.unconfirmed.append(Unconfirmed(int(tick), values, int(left), frozenset()))
+        return True

@@ -30,6 +30,7 @@ from paofed.live.store import Store
 AUTHORITY = "authority.pem"
 SERVER_FILE = "server.json"
 DEVICES = "devices"
+_LONGEST_LABEL = 64
 _VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
 
 
@@ -80,8 +81,13 @@ class Fleet:
         """Add devices; gives the file to put on each. All are told to the broker in the end."""
         labels = list(labels)
         for label in labels:
-            if not label.strip() or not label.isprintable():
-                raise InputError(f"the label {label!r} is no name: expected printable text")
+            if not label.strip() or not label.isprintable() or len(label) > _LONGEST_LABEL:
+                raise InputError(
+                    f"the label {label!r} is no name: expected at most {_LONGEST_LABEL} characters "
+                    f"of printable text"
+                )
+            if labels.count(label) > 1:
+                raise InputError(f"the label {label!r} is given twice")
         make_folder(self.folder / DEVICES)
         with self.store() as store:
             try:
@@ -89,6 +95,12 @@ class Fleet:
                     yield self._equip(store, device, label)[0]
             finally:
                 self._tell_broker(store)
+
+    def require(self, labels: Iterable[str]) -> None:
+        """Refuse labels that nobody in the fleet has, before anything is done."""
+        with self.store() as store:
+            for label in labels:
+                store.member(label)
 
     def rotate(self, label: str) -> Path:
         """Give a device a new credential; the old one is good no more."""

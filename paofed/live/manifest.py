@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
+from paofed.algorithms import Algorithm, algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap, draw_map
 from paofed.core.random import key_of
@@ -84,7 +84,7 @@ class Manifest:
         _check("max_age", 0 <= self.max_age <= LONGEST_AGE, self.max_age, f"0 to {LONGEST_AGE}")
         _check("inputs", len(self.inputs) >= 1, self.inputs, "at least one input")
         names = [scaling.name for scaling in (*self.inputs, self.target)]
-        _check("names", all(names) and len(set(names)) == len(names), names, "each one once")
+        _check("list of names", len(set(names)) == len(names), names, "each one once")
         whole = self.row.uplink
         size = whole.size(self.features) if isinstance(whole, Windows) else 0
         _check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
@@ -98,7 +98,7 @@ class Manifest:
                     f"{self.algorithm} cannot be served: {_WHY_NOT[self.algorithm]} "
                     f"(served: {', '.join(SERVED)})"
                 )
-            raise ManifestError(unknown("algorithm", self.algorithm, ALGORITHMS))
+            raise ManifestError(unknown("algorithm", self.algorithm, SERVED))
         shared = None if self.algorithm == "online-fedsgd" else self.shared
         return algorithm(
             self.algorithm,

@@ -21,7 +21,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paofed.live.credential import Credential
 
 _log = logging.getLogger("paofed.mqtt")
-_log.setLevel(logging.ERROR)  # the library says much else
+_log.addFilter(lambda record: "exception in" in record.getMessage())  # it says much else
 _CLOSING = 2.0  # seconds for a connection to end in good order
 _SOON, _LATEST = 0.5, 60.0  # seconds before the first and between further attempts
 KEEP_ALIVE = 60  # seconds of silence after which a connection proves that it lives
@@ -175,12 +175,12 @@ class Link:
         self._client.reconnect_delay_set(wait, wait)  # type: ignore[arg-type] # a fraction will do
 
     def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
-        topic = message.topic
+        topic, payload = message.topic, bytes(message.payload)
         if topic.startswith("$") and message.retain:
             return  # the broker's numbers of some time ago
         if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
-            self.received += packet_size(topic, message.payload)
-        self._heard(topic, message.payload)
+            self.received += packet_size(topic, payload)
+        self._heard(topic, payload)
 
 
 class _Client(Client):

@@ -106,6 +106,7 @@ class Service:
         with locked(fleet.folder), fleet.store() as store:
             self._start(store)
             with monitored(fleet.settings, self.ask):
+                self._introduce()
                 self._link.open()
                 try:
                     while not self._stopping:
@@ -146,6 +147,16 @@ class Service:
             lost=self._lost,
         )
         self._since = self._steady()
+
+    def _introduce(self) -> None:
+        settings = self._fleet.settings
+        devices = sum(not member.removed for member in self._store.members())
+        self._log.info(
+            "serving %s, %d devices, by the broker %s:%d",
+            *(settings.name, devices, settings.host, settings.port),
+        )
+        if settings.http:
+            self._log.info("health: http://%s/health", settings.http)
 
     # The loop
 

@@ -16,14 +16,16 @@ def save_state(path: str | Path, edge: Edge) -> None:
 
 
 def load_state(path: str | Path, edge: Edge) -> bool:
-    """Let a device take up what it saved, if there is anything; a damaged file is an error."""
+    """Let a device take up what it saved; whether there was anything of its own.
+
+    A damaged file is an error.
+    """
     if not Path(path).exists():
         return False
     try:
-        edge.restore(load_arrays(Path(path)))
+        return edge.restore(load_arrays(Path(path)))
     except (KeyError, ValueError, TypeError):
         raise _foreign(path) from None
-    return True
 
 
 def saved_manifest(path: str | Path) -> Manifest | None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.files import make_folder
+from paofed.live.clock import TickClock
 from paofed.live.coordinator import Coordinator, Record
 from paofed.live.database import FILE, LAST_RESORT, StoreError, connect, explained, is_finished
 from paofed.live.manifest import Manifest
@@ -131,6 +132,12 @@ class Store(Members):
             snapshot = self._snapshots()[-1]
             coordinator = self._unpacked(snapshot)
             coordinator.recover(self.journal(snapshot.line))
+        return coordinator
+
+    def now(self) -> Coordinator:
+        """The server as it is now: what waits in the journal for its tick, and its tick is over."""
+        coordinator = self.recover()
+        coordinator.close(TickClock(coordinator.manifest).tick(coordinator.tick))
         return coordinator
 
     def verify(self) -> Verification:

@@ -136,16 +136,21 @@ def live_beside(
     simulated: FloatArray,
     traffic: Mapping[str, tuple[FloatArray, FloatArray]],
     title: str,
+    marks: Sequence[float] = (),
 ) -> Figure:
     """A live fleet's learning curve beside the simulator's, and the bytes of either way to share.
 
-    `live` and `simulated` are mean squared errors by tick; `traffic` is (ticks, bytes) by name.
+    `live` and `simulated` are mean squared errors by tick; `traffic` is (ticks, bytes) by name;
+    `marks` are ticks at which server or broker were killed.
     """
     figure = Figure(figsize=(9.6, 3.8), layout="constrained")
     error, sent = figure.subplots(1, 2, width_ratios=(3, 2))
     ticks = np.arange(1, live.size + 1)
     error.plot(ticks, decibels(simulated), color="#777777", lw=3, alpha=0.6, label="simulated")
     error.plot(ticks, decibels(live), color="#D55E00", lw=1.4, label="live")
+    for number, tick in enumerate(marks):
+        label = "_" if number else "server or broker killed"
+        error.axvline(tick, color="#0072B2", lw=0.8, ls=_DOTTED, label=label)
     error.set_title("mean squared error (dB)", fontsize=10, loc="left")
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     for (name, (x, y)), colour in zip(traffic.items(), ("#D55E00", "#000000"), strict=False):

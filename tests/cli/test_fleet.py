@@ -4,6 +4,7 @@ import json
 import socket
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.live.coordinator import TOLERANCE
 from paofed.live.credential import Credential
 from paofed.live.database import FILE, locked
 from paofed.live.exports import FleetModel, replay_messages
@@ -76,15 +78,18 @@ def test_the_model_is_that_of_the_server(
     out = tmp_path / "model.npz"
     with opened(fleet) as store:
         coordinator = store.recover()
-    text = f"wrote the model of tick {coordinator.tick} to {out}"
+    waiting = coordinator.w.copy()
+    coordinator.close(25 + TOLERANCE)
+    assert coordinator.w.tobytes() != waiting.tobytes()  # what waited for its tick counts by now
     assert main(["fleet", "model", str(fleet), "--out", str(out)]) == 0
-    assert said(capsys) == f"{text}\n"
     model = FleetModel.load(out)
-    assert model.tick == coordinator.tick
+    assert said(capsys) == f"wrote the model of tick {model.tick} to {out}\n"
+    assert model.tick == pytest.approx(time.time() - 1.0, abs=60)  # this fleet began in 1970
     assert model.w.tobytes() == coordinator.w.tobytes()
     assert main(["fleet", "model", str(fleet), "--out", str(out), "--json"]) == 0
-    expected = {"tick": coordinator.tick, "out": str(out), "text": text}
-    assert json.loads(said(capsys)) == expected
+    answer = json.loads(said(capsys))
+    assert answer["text"] == f"wrote the model of tick {answer['tick']} to {out}"
+    assert answer["out"] == str(out)
 
 
 def test_the_messages_make_the_model(
@@ -351,7 +356,10 @@ def test_init_of_a_fleet_that_shares_everything(
         ((*NUMBERS, "--tick", "0"), "tick_seconds is 0.0: expected a finite number above 0"),
         ((*NUMBERS, "--tick", "0.0001"), "tick_seconds is 0.0001: expected at least 0.001 seconds"),
         ((*NUMBERS, "--features", "2000000"), "features is 2000000: expected 1 to 1,000,000"),
-        ((*NUMBERS, "--input", "y"), "names is ['a', 'b', 'y', 'y']: expected each one once"),
+        (
+            (*NUMBERS, "--input", "y"),
+            "list of names is ['a', 'b', 'y', 'y']: expected each one once",
+        ),
         ((*NUMBERS, "--input", "a,b"), "'a,b': expected text without , or"),
         ((*NUMBERS, "--input", ":1:2"), "'': expected text without , or"),
         ((*NUMBERS, "--http", "localhost:0"), "the setting http is 'localhost:0': expected"),
@@ -426,8 +434,8 @@ def test_no_secret_is_shown(folder: Path, capsys: Capsys) -> None:
     ("bad", "says"),
     [
         ("south", "there is a device 'south' already (`paofed fleet rotate` makes a new file)"),
-        ("east", "there is a device 'east' already (`paofed fleet rotate` makes a new file)"),
-        ("", "the label '' is no name: expected printable text"),
+        ("east", "the label 'east' is given twice"),
+        ("", "the label '' is no name: expected at most 64 characters of printable text"),
     ],
 )
 def test_add_of_several_with_a_bad_one_adds_none(

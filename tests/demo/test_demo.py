@@ -151,16 +151,28 @@ def test_interrupted_it_leaves_no_process_behind(number: int, tmp_path: Path) ->
         process.kill()
         process.communicate()
     until(lambda: not children(f"{tmp_path}/paofed-demo-"))
-    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
     assert not (tmp_path / "demo.png").exists()
-    if number == signal.SIGINT:
+    if number != signal.SIGKILL:
         assert not list(tmp_path.glob("paofed-demo-*"))
 
 
-@pytest.mark.parametrize("option", [("--devices", "0"), ("--ticks", "3"), ("--tick", "0")])
-def test_nothing_to_show(option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", *option]) == 2
-    assert "expected at least 1 device" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--devices", "0", "--devices is 0: expected 1 to 200"),
+        ("--devices", "201", "--devices is 201: expected 1 to 200"),
+        ("--ticks", "3", "--ticks is 3: expected at least 20"),
+        ("--tick", "0", "--tick is 0: expected 0.02 to 60.0 seconds"),
+        ("--tick", "nan", "--tick is nan: expected"),
+        ("--out", "demo.foo", "demo.foo is no figure's name"),
+    ],
+)
+def test_nothing_to_show(
+    option: str, value: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", option, value]) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_mosquitto_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -126,7 +126,8 @@ def test_a_damaged_file_is_told_without_what_it_holds(
     with pytest.raises(FileError) as refused:
         Credential.load(path)
     text = str(refused.value)
-    assert text == f"{path} {says}: `paofed fleet rotate` writes a new one for {path}"
+    expected = "expected the file that `paofed fleet add` or `paofed fleet rotate` wrote"
+    assert text == f"{path} {says}: {expected}"
     # JSON's own error holds the text: no traceback shows it.
     assert refused.value.__context__ is None or refused.value.__suppress_context__
 

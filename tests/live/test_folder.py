@@ -441,7 +441,7 @@ def test_devices_are_numbered_and_get_a_file_each(security: Security, tmp_path: 
 
 @pytest.mark.parametrize(
     ("label", "name"),
-    [("...", "0-device.json"), ("///", "0-device.json"), ("x" * 300, f"0-{'x' * 40}.json")],
+    [("...", "0-device.json"), ("///", "0-device.json"), ("x" * 64, f"0-{'x' * 40}.json")],
 )
 def test_any_label_makes_a_file(label: str, name: str, tmp_path: Path) -> None:
     fleet = create(tmp_path, "none")
@@ -451,14 +451,21 @@ def test_any_label_makes_a_file(label: str, name: str, tmp_path: Path) -> None:
     assert fleet.rotate(label) == path
 
 
-@pytest.mark.parametrize("label", ["", "   ", "\t", "two\nlines", "bell\a", "\x00"])
+@pytest.mark.parametrize("label", ["", "   ", "\t", "two\nlines", "bell\a", "\x00", "x" * 65])
 def test_a_label_that_is_none(label: str, tmp_path: Path) -> None:
     fleet = create(tmp_path, "none")
-    with pytest.raises(InputError, match="is no name: expected printable text") as refused:
+    with pytest.raises(InputError, match="is no name: expected at most 64 char") as refused:
         list(fleet.add([label]))
     assert repr(label) in str(refused.value)
     assert members(fleet) == []
     assert list((fleet.folder / DEVICES).iterdir()) == []
+
+
+def test_a_label_that_is_given_twice(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    with pytest.raises(InputError, match="the label 'a' is given twice"):
+        list(fleet.add(["a", "b", "a"]))
+    assert members(fleet) == []
 
 
 def test_a_label_that_is_taken(tmp_path: Path) -> None:

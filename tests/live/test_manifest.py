@@ -211,7 +211,7 @@ def test_names_that_are_right(name: str) -> None:
 def test_every_name_is_given_once(inputs: list[str], target: str) -> None:
     changes = {"inputs": [{"name": name} for name in inputs], "target": {"name": target}}
     says = refusal(as_json(**changes))
-    assert says == f"the manifest's names is {[*inputs, target]!r}: expected each one once"
+    assert says == f"the manifest's list of names is {[*inputs, target]!r}: expected each one once"
 
 
 def test_a_fleet_has_inputs() -> None:

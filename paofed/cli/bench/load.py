@@ -6,6 +6,7 @@ contacts. Machines are noisy: read the ratio, which is taken inside one run.
 """
 
 import json
+import math
 from argparse import ArgumentParser, Namespace
 
 from paofed.bench.crowd import Contacts
@@ -30,7 +31,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print tables."""
-    if args.devices < 1 or args.seconds <= 0 or args.rate <= 0 or args.soak < 0:
+    right = args.devices >= 1 and 0 < args.seconds < math.inf and args.rate > 0 and args.soak >= 0
+    if not right:
         raise InputError("expected --devices, --seconds and --rate above 0, and --soak from 0 on")
     found = measure(say, devices=args.devices, seconds=args.seconds, rate=args.rate, soak=args.soak)
     print(json.dumps(_numbers(found)) if args.json else _text(found))

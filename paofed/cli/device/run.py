@@ -50,9 +50,12 @@ def run(args: Namespace) -> int:
         with Device(
             args.file, state=args.state, save_every=args.save_every, stay=not args.leave
         ) as device:
-            _Run(device, args).all()
-    except KeyboardInterrupt:
-        _say("interrupted")
+            life = _Run(device, args)
+            try:
+                life.all()
+            except KeyboardInterrupt:
+                _say("interrupted")
+            life.sum_up()
     finally:
         signal.signal(signal.SIGTERM, before)
     return 0
@@ -64,8 +67,9 @@ class _Run:
     def __init__(self, device: Device, args: Namespace) -> None:
         self.device = device
         self.args = args
-        self.samples = self.bad = self.contacts = self.answered = 0
+        self.samples = self.bad = 0
         self.told = True  # whether the fleet has what was learned last
+        self.away = ""  # why there is no connection, as far as it was told
 
     def all(self) -> None:
         """Join, then take the samples as they come."""
@@ -85,10 +89,14 @@ class _Run:
                     self._contact(self.args.wait if self._hopeful() else 0.0)
         if not self.told:
             self._contact(_LINGER)
+
+    def sum_up(self) -> None:
+        """Say what came of it."""
+        device = self.device
         _say(
-            f"{self.samples} samples, {self.bad} lines passed over; {self.answered} of "
-            f"{self.contacts} contacts answered; {self.device.bytes_sent} bytes sent, "
-            f"{self.device.bytes_received} received"
+            f"{self.samples} samples, {self.bad} lines passed over; {device.answered} of "
+            f"{device.contacts} messages answered; {device.bytes_sent} bytes sent, "
+            f"{device.bytes_received} received"
         )
 
     def _hopeful(self) -> bool:
@@ -122,9 +130,11 @@ class _Run:
                     yield values
 
     def _contact(self, wait: float) -> None:
-        self.contacts += 1
         self.told = self.device.contact(wait)
-        self.answered += self.told
+        why = "" if self.args.leave else self.device.why_not()
+        if bool(why) != bool(self.away):
+            _say(f"no connection ({why}); it goes on learning" if why else "connected again")
+        self.away = why
 
 
 def _interrupt(*_: object) -> None:

@@ -63,7 +63,7 @@ def run(args: Namespace) -> int:
         step_size=args.step_size,
         max_age=args.max_age,
         tick_seconds=args.tick,
-        start=float(int(time.time())),
+        start=time.time(),
         epoch=secrets.randbelow(256),  # a device of another fleet would not be understood
         inputs=tuple(args.input),
         target=args.target,

@@ -22,7 +22,7 @@ def run(args: Namespace) -> int:
     """Write it."""
     require_writable(args.out)
     with closing(Store.open(args.folder)) as store:
-        model = FleetModel.of(store.recover())
+        model = FleetModel.of(store.now())
     model.save(args.out)
     text = f"wrote the model of tick {model.tick} to {args.out}"
     say_result(args, text, tick=model.tick, out=str(args.out))

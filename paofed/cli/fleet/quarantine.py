@@ -18,6 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Do it; a running server notices within a second or two."""
     fleet = Fleet(args.folder)
+    fleet.require(args.labels)
     for label in args.labels:
         fleet.quarantine(label, on=not args.off)
         text = f"{label}: what it sends is {'taken' if args.off else 'refused'}"

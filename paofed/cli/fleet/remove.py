@@ -20,6 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Remove them, one by one."""
     fleet = Fleet(args.folder)
+    fleet.require(args.labels)
     for label in args.labels:
         fleet.remove(label)
         text = f"{label} is no longer part of {args.folder}"

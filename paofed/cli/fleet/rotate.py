@@ -25,6 +25,7 @@ def run(args: Namespace) -> int:
     if bool(args.labels) == args.server:
         raise InputError("fleet rotate needs either some LABEL or --server")
     fleet = Fleet(args.folder)
+    fleet.require(args.labels)
     for label in args.labels:
         path = fleet.rotate(label)
         say_result(args, f"put {path} on its device", file=str(path), broker_told=fleet.told)

@@ -34,10 +34,6 @@ def run(args: Namespace) -> int:
         (number, signal.signal(number, lambda *_: service.stop()))
         for number in (signal.SIGTERM, signal.SIGINT)
     ]
-    settings = fleet.settings
-    where = f"http://{settings.http}/health" if settings.http else "nowhere"
-    log.info("serving %s by the broker %s:%d", settings.name, settings.host, settings.port)
-    log.info("health: %s", where)
     try:
         service.run()
     except TakenOverError as error:

@@ -31,14 +31,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
     add("--all", action="store_true", help=f"every device, not the {_MOST} longest silent")
-    add("--validation", type=Path, metavar="FILE", help="samples to judge the model by, as CSV")
+    add("--validation", type=Path, metavar="FILE", help="samples to judge the model by")
 
 
 def run(args: Namespace) -> int:
     """Ask the server, or the disk."""
     settings = Settings.load(args.folder)
     with closing(Store.open(args.folder)) as store:
-        coordinator = store.recover()
+        coordinator = store.now()
         manifest = coordinator.manifest
         status, served = _asked(settings, manifest), is_locked(args.folder)
         if status is None:
