@@ -116,6 +116,23 @@ def _quantile(counts: dict[int, int], share: float) -> int:
     return values[int(np.searchsorted(reached, share * reached[-1]))]
 
 
+_HELP = {
+    "tick": "the server's tick",
+    "devices": "devices by standing",
+    "accepted_total": "updates that were taken into the journal",
+    "duplicates_total": "updates that came again and were not counted again",
+    "hellos_total": "devices that asked for the whole model",
+    "refused_total": "messages that were refused, by reason",
+    "update_age_ticks_total": "accepted updates by their age on arrival",
+    "up_seconds": "since the server started",
+    "problems": "what keeps the fleet from being served; /health names them",
+    "dropped_total": "messages that could not be looked at, and will be repeated",
+    "clock_jumps_total": "times the machine's clock was set",
+    "mqtt_bytes_total": "bytes of the fleet's MQTT messages, as the server sees them",
+    "broker_refused_total": "whom mosquitto turned away, by reason",
+}
+
+
 def prometheus(status: Status) -> str:
     """The same as Prometheus reads it."""
     families: list[tuple[str, str, Sequence[tuple[str, float]]]] = [
@@ -144,7 +161,7 @@ def prometheus(status: Status) -> str:
         ]
     lines = []
     for name, kind, samples in families:
-        lines.append(f"# TYPE paofed_{name} {kind}")
+        lines += [f"# HELP paofed_{name} {_HELP[name]}", f"# TYPE paofed_{name} {kind}"]
         for labels, value in samples:
             every = ",".join(part for part in (f'fleet="{status.fleet}"', labels) if part)
             lines.append(f"paofed_{name}{{{every}}} {value}")

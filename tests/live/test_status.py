@@ -173,11 +173,17 @@ def parsed(text: str) -> tuple[dict[str, str], Samples]:
     """Types by name, values by name and labels; as strict as Prometheus."""
     types: dict[str, str] = {}
     samples: Samples = {}
+    told = ""  # of what the last word of help was
     assert text.endswith("\n")
     for line in text.splitlines():
+        if line.startswith("# HELP "):
+            told, _, words = line.removeprefix("# HELP ").partition(" ")
+            assert words
+            continue
         if line.startswith("# TYPE "):
             name, kind = line.removeprefix("# TYPE ").split(" ")
             assert name not in types
+            assert name == told
             types[name] = kind
             continue
         found = SAMPLE.fullmatch(line)
