@@ -142,4 +142,5 @@ def _interrupt(*_: object) -> None:
 
 
 def _say(text: str) -> None:
-    print(f"paofed device run: {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"paofed device run: {text}\n")  # at once: several may share a terminal
+    sys.stderr.flush()
