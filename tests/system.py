@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from typing import NoReturn
 
 import pytest
 
@@ -11,9 +12,13 @@ _PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))  # 
 def needs(package: str) -> str:
     """Find the program of a system package; without it the test is skipped, or fails in CI."""
     program = shutil.which(package, path=_PLACES)
-    if program is not None:
-        return program
-    reason = f"needs the system package {package}"
+    if program is None:
+        lacks(f"needs the system package {package}")
+    return program
+
+
+def lacks(reason: str) -> NoReturn:
+    """Skip a test for what this machine does not have, or fail it in CI, which must have it."""
     if os.environ.get("PAOFED_CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

@@ -24,6 +24,7 @@ from paofed.files import (
     write_table,
     write_text,
 )
+from tests.system import lacks
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_no_other_thread_s_files_get_other_rights_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "Umask:" not in Path("/proc/self/status").read_text():
-        pytest.skip("this system does not tell its umask")
+        lacks("this system does not tell its umask")
 
     def never(_: int) -> int:
         raise AssertionError

@@ -5,26 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paofed.bench.agreed import trial_manifest
 from paofed.live.coordinator import Coordinator, Send
 from paofed.live.devices import Devices
 from paofed.live.edge import Edge
-from paofed.live.manifest import Manifest, Scaling
 
 _DEVICES, _TICKS = 500, 12
-_MANIFEST = Manifest(
-    algorithm="pao-fed-u1",
-    features=200,
-    shared=4,
-    kernel_width=1.0,
-    seed=0,
-    step_size=0.4,
-    max_age=10,
-    tick_seconds=1.0,
-    start=1.0,
-    epoch=0,
-    inputs=tuple(Scaling(name=name) for name in "abcd"),
-    target=Scaling(name="y"),
-)
 
 
 class ContactCost(NamedTuple):
@@ -40,8 +26,9 @@ class ContactCost(NamedTuple):
 
 def contact_cost() -> ContactCost:
     """Let a fleet talk for a few ticks, everybody at every tick."""
-    server = Coordinator(_MANIFEST)
-    edges = [Edge(_MANIFEST, k) for k in range(_DEVICES)]
+    manifest = trial_manifest(4, 1.0)
+    server = Coordinator(manifest)
+    edges = [Edge(manifest, k) for k in range(_DEVICES)]
     random = np.random.default_rng(0)
     for k in range(_DEVICES):
         server.add(k)

@@ -12,7 +12,6 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -82,10 +81,8 @@ class Crowd:
         """How many are connected and subscribed."""
         return self._up
 
-    def connect(
-        self, report: Callable[[int], None] = lambda _: None, longest: float = 300
-    ) -> float:
-        """Let everybody connect who is not; returns the seconds it took."""
+    def connect(self, longest: float = 300) -> None:
+        """Let everybody connect who is not, or give up after so many seconds."""
         begin = time.monotonic()
         waiting = {k for _, k in self._due}
         for member in self._members:
@@ -95,8 +92,6 @@ class Crowd:
             if time.monotonic() - begin > longest:
                 break
             self._turn(0.05)
-            report(self._up)
-        return time.monotonic() - begin
 
     def lose(self) -> None:
         """Notice that the broker has gone."""
@@ -110,7 +105,6 @@ class Crowd:
         contacts: int = 2**62,
         window: int = 200,
         rate: float = float("inf"),
-        report: Callable[[int], None] = lambda _: None,
     ) -> Contacts:
         """Contact for some time or number, at most `window` at once and `rate` in a second."""
         begin = now = time.monotonic()
@@ -141,7 +135,6 @@ class Crowd:
                     self._contact(member)
                     started, allowed = started + 1, allowed - 1
             self._turn(0.002)
-            report(len(latencies))
         spent = time.monotonic() - begin
         time.sleep(0.2)
         return Contacts(len(latencies), spent, lost, np.array(latencies))

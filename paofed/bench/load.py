@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from paofed.bench.agreed import trial_manifest
 from paofed.bench.crowd import Contacts, Crowd
-from paofed.bench.trial import served, trial_fleet, trial_manifest
+from paofed.bench.trial import served, trial_fleet
 from paofed.errors import InputError
 from paofed.live.coordinator import MOST_PER_TICK
 from paofed.live.folder import Fleet

@@ -1,36 +1,15 @@
 """Fleets for measurements: on this machine, on free ports, gone afterwards."""
 
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from paofed.live.broker import LOCAL
 from paofed.live.folder import Fleet
-from paofed.live.manifest import Manifest, Scaling
+from paofed.live.manifest import Manifest
 from paofed.live.processes import LocalBroker, end, free_port, serve
 from paofed.live.settings import Security, Settings
-
-FEATURES = 200
-
-
-def trial_manifest(shared: int, tick_seconds: float, max_age: int = 10) -> Manifest:
-    """200 parameters, of which so many travel; all of them make it Online-FedSGD."""
-    return Manifest(
-        algorithm="online-fedsgd" if shared == FEATURES else "pao-fed-u1",
-        features=FEATURES,
-        shared=shared,
-        kernel_width=1.0,
-        seed=0,
-        step_size=0.4,
-        max_age=max_age,
-        tick_seconds=tick_seconds,
-        start=float(int(time.time())),
-        epoch=0,
-        inputs=tuple(Scaling(name=name) for name in "abcd"),
-        target=Scaling(name="y"),
-    )
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import NamedTuple
 
+from paofed.bench.agreed import FEATURES, trial_manifest
 from paofed.bench.capture import Capture, connected
-from paofed.bench.trial import FEATURES, served, trial_fleet, trial_manifest
+from paofed.bench.trial import served, trial_fleet
 from paofed.errors import InputError
 from paofed.live.device import Device, seconds
 from paofed.live.folder import Fleet

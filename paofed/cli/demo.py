@@ -1,8 +1,8 @@
 """See a fleet learn on this machine: a broker, a server and 20 devices, each a process of its own.
 
 Devices and server are killed and links are cut while you watch. It ends by itself after about a
-minute, with the learning curve beside the simulator's for the same events, as a picture. Needs
-mosquitto, or nats-server from the extra `paofed[demo]`.
+minute, with the learning curve beside that of the simulator, in which nothing fails, as a picture.
+Needs mosquitto, or nats-server from the extra `paofed[demo]`.
 """
 
 import json

@@ -231,7 +231,7 @@ class Device:
                 return True
             self._link.send(f"{self.fleet}/u/{self.device}", payload)
             self.contacts += 1
-            # A hello is answered once in a tick: if it was lost, the next tick will hear another.
+            # Few hellos are answered in a tick: one that was not is tried again in the next.
             tick = max(edge.manifest.tick_seconds, _SHORTEST_WAIT)
             patience = min(deadline, seconds() + tick) if hello else deadline
             answered = self._wait_while(_unanswered(edge), patience)

@@ -11,6 +11,7 @@ broker/          what mosquitto reads; follows from the rest
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -86,7 +87,8 @@ class Fleet:
                     f"the label {label!r} is no name: expected at most {_LONGEST_LABEL} characters "
                     f"of printable text"
                 )
-            if labels.count(label) > 1:
+        for label, times in Counter(labels).items():
+            if times > 1:
                 raise InputError(f"the label {label!r} is given twice")
         make_folder(self.folder / DEVICES)
         with self.store() as store:

@@ -13,7 +13,7 @@ from paofed.bench.capture import Capture, Packet, connected, parse
 from paofed.bench.wire import Exchange, exchanges
 from paofed.cli import main
 from paofed.errors import InputError
-from tests.system import needs
+from tests.system import lacks, needs
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def listening() -> None:
         with Capture():
             pass
     except InputError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
 
 
 def segment(source: int, target: int, options: int, content: bytes) -> bytes:

@@ -7,7 +7,7 @@ takes Linux and root (or the right CAP_NET_RAW). About two minutes.
 import json
 from argparse import ArgumentParser, Namespace
 
-from paofed.bench.trial import FEATURES
+from paofed.bench.agreed import FEATURES
 from paofed.bench.wire import Exchange, exchanges
 from paofed.cli.outputs import say
 from paofed.cli.table import table
