@@ -1,0 +1,306 @@
+"""One SQLite file: what is none, what is damaged, older schemas, and the lock."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from paofed.live import database as module
+from paofed.live.coordinator import Record
+from paofed.live.database import FILE, MIGRATIONS, StoreError, is_locked, locked
+from paofed.live.manifest import Manifest
+from paofed.live.members import Member
+from paofed.live.store import Store
+from tests.live.fleets import f32, live, manifest, opened, server, stored
+from tests.live.stores import PowerCutError, ask, execute, goes_on, lived, made, refusal
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """A fleet with some history."""
+    return made(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "missing"])
+def test_a_folder_without_a_fleet(name: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path / name).endswith(f"holds no fleet: there is no {FILE} in it")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"this is no database" * 100, "is damaged (file is not a database)"),
+        (b"", "has no intact snapshot"),
+    ],
+)
+def test_what_is_no_store(content: bytes, says: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    found = refusal(tmp_path, lambda store: store.recover())
+    assert says in found
+    assert "restore the folder from a copy, or salvage the file" in found
+
+
+def test_an_empty_database_has_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / FILE).touch()
+    assert "is damaged" in refusal(tmp_path, lambda store: store.manifest())
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_a_truncated_file(share: float, fleet: Path) -> None:
+    content = (fleet / FILE).read_bytes()
+    (fleet / FILE).write_bytes(content[: int(share * len(content))])
+    assert "restore the folder from a copy" in refusal(fleet, lambda store: store.verify())
+
+
+def test_pages_that_contradict_each_other(fleet: Path) -> None:
+    content = bytearray((fleet / FILE).read_bytes())
+    page = int.from_bytes(content[16:18], "big")
+    for first in range(page, len(content), page):
+        content[first : first + 8] = b"\x0d" + b"\xff" * 7
+    (fleet / FILE).write_bytes(content)
+    assert "is damaged (" in refusal(fleet)
+
+
+def miscounted(fleet: Path) -> None:
+    content = bytearray((fleet / FILE).read_bytes())
+    content[36:40] = (5).to_bytes(4, "big")  # how many pages are free
+    (fleet / FILE).write_bytes(content)
+
+
+def test_pages_that_are_miscounted(fleet: Path) -> None:
+    miscounted(fleet)
+    with pytest.raises(StoreError, match="is damaged"):
+        Store.open(fleet)
+
+
+def test_what_sqlite_found_is_told_in_one_line(fleet: Path) -> None:
+    miscounted(fleet)
+    assert "is damaged (" in refusal(fleet)
+
+
+def test_a_newer_schema_is_told(fleet: Path) -> None:
+    newer = len(MIGRATIONS) + 1
+    execute(fleet, (f"PRAGMA user_version = {newer}", ()))
+    says = refusal(fleet)
+    assert f"newer paofed (schema {newer}, this one knows {len(MIGRATIONS)}): upgrade" in says
+
+
+def test_an_older_schema_is_brought_up_to_date(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('kept');"
+    monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, more))
+    for _ in range(2):
+        with opened(fleet) as store:
+            assert store.verify().agrees
+    assert ask(fleet, "PRAGMA user_version") == [(len(MIGRATIONS) + 1,)]
+    assert ask(fleet, "SELECT text FROM note") == [("kept",)]
+
+
+def test_a_migration_happens_whole_or_not_at_all(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "CREATE TABLE note (text TEXT); INSERT INTO nowhere VALUES (1);"
+    monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, more))
+    assert "cannot be used: no such table: nowhere" in refusal(fleet)
+    monkeypatch.undo()
+    with opened(fleet) as store:
+        assert store.verify().agrees
+    assert ask(fleet, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+    assert ask(fleet, "SELECT count(*) FROM sqlite_master WHERE name = 'note'") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        lambda store: store.write([Record(0, 0, 0, f32(1.0, 2.0))]),
+        lambda store: store.snapshot(server()),
+        lambda store: store.repair(),
+    ],
+)
+def test_a_table_that_is_gone_is_told(does: Callable[[Store], object], fleet: Path) -> None:
+    execute(fleet, ("DROP TABLE journal", ()))
+    assert refusal(fleet, does).endswith("cannot be used: no such table: journal")
+
+
+@pytest.mark.parametrize(
+    ("change", "does"),
+    [
+        ("DROP TABLE journal", Store.recover),
+        ("DROP TABLE journal", Store.lines),
+        ("ALTER TABLE device RENAME COLUMN quarantined TO q", Store.recover),
+        ("ALTER TABLE device RENAME COLUMN label TO lebal", Store.members),
+    ],
+)
+def test_a_damaged_schema_is_told_when_reading(
+    change: str, does: Callable[[Store], object], fleet: Path
+) -> None:
+    execute(fleet, (change, ()))
+    refusal(fleet, does)
+
+
+class Watched(sqlite3.Connection):
+    """A connection that says whether it was closed."""
+
+    opened: int = 0
+
+    def close(self) -> None:
+        type(self).opened -= 1
+        super().close()
+
+
+@pytest.mark.parametrize("damage", ["not a database", "newer schema"])
+def test_a_store_that_is_refused_is_closed(
+    damage: str, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if damage == "newer schema":
+        execute(fleet, ("PRAGMA user_version = 99", ()))
+    else:
+        (fleet / FILE).write_bytes(b"x" * 5000)
+    connect = sqlite3.connect
+    monkeypatch.setattr(Watched, "opened", 1)
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda path, **options: connect(path, factory=Watched, **options)
+    )
+    refusal(fleet)
+    assert Watched.opened == 0
+
+
+def test_a_creation_that_was_cut_off_can_be_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "to_json", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            Store.create(tmp_path, manifest())
+    assert (tmp_path / FILE).exists()
+    Store.create(tmp_path, manifest()).close()
+    with opened(tmp_path) as store:
+        assert store.manifest() == manifest()
+
+
+def test_a_file_that_is_something_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("mine " * 1000)
+    with pytest.raises(StoreError, match="holds a fleet already"):
+        Store.create(tmp_path, manifest())
+    assert (tmp_path / FILE).read_text() == "mine " * 1000
+
+
+def test_the_version_changes_when_another_writes(fleet: Path) -> None:
+    with opened(fleet) as ours, opened(fleet) as theirs:
+        first = ours.version()
+        ours.quarantine(0)
+        theirs.members()
+        assert ours.version() == first
+        theirs.add("one more")
+        second = ours.version()
+        assert second != first
+        assert ours.version() == second
+
+
+@pytest.fixture
+def first_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet as the first paofed wrote it: 25 ticks, two snapshots, one device in quarantine."""
+    folder = tmp_path / "old"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
+        with stored(folder) as store:
+            store.quarantine(1)
+            live(store, server(), range(25), snapshots=10)
+    assert ask(folder, "PRAGMA user_version") == [(1,)]
+    return folder
+
+
+def test_a_fleet_of_the_first_schema_keeps_its_devices_and_its_model(first_schema: Path) -> None:
+    for _ in range(2):
+        with opened(first_schema) as store:
+            assert store.members() == [
+                Member(0, "device 0", "", quarantined=False, removed=False),
+                Member(1, "device 1", "", quarantined=True, removed=False),
+                Member(2, "device 2", "", quarantined=False, removed=False),
+            ]
+            assert (store.revoked(), store.server()) == ([], "")
+            recovered = store.recover()
+            recovered.close(25)
+            assert recovered.w.tobytes() == lived(25).w.tobytes()
+            assert store.verify().agrees
+    assert ask(first_schema, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+
+
+def test_a_fleet_of_the_first_schema_can_be_changed(first_schema: Path) -> None:
+    with opened(first_schema) as store:
+        store.reissue(0, "aa")
+        store.remove(0)
+        assert store.revoked() == ["aa"]
+        assert store.add("device 0") == 3
+        with pytest.raises(StoreError, match="there is a device 'device 2' already"):
+            store.add("device 2")
+    goes_on(first_schema)
+
+
+def test_a_migration_that_is_cut_off_leaves_the_first_schema(
+    first_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = MIGRATIONS[1] + "INSERT INTO nowhere VALUES (1);"  # noqa: S608
+    monkeypatch.setattr(module, "MIGRATIONS", (MIGRATIONS[0], broken))
+    assert "no such table: nowhere" in refusal(first_schema)
+    monkeypatch.undo()
+    assert ask(first_schema, "SELECT id, label FROM device ORDER BY id")[2] == (2, "device 2")
+    with opened(first_schema) as store:
+        assert len(store.members()) == 3
+
+
+def test_one_server_at_a_time(fleet: Path) -> None:
+    with locked(fleet):
+        with pytest.raises(StoreError) as refused, locked(fleet):
+            pass
+        assert str(refused.value) == (
+            f"a server of {fleet} is running: stop it first, or leave it at work"
+        )
+        with opened(fleet) as store:
+            assert store.verify().agrees
+    with locked(str(fleet)):
+        pass
+
+
+def test_whether_somebody_is_at_work(fleet: Path) -> None:
+    for _ in range(2):  # looking locks nobody out
+        assert not is_locked(fleet)
+    with locked(fleet):
+        assert is_locked(fleet)
+        assert is_locked(str(fleet))
+        with pytest.raises(StoreError, match="is running"), locked(fleet):
+            pass
+    assert not is_locked(fleet)
+
+
+def test_the_lock_ends_with_an_error(fleet: Path) -> None:
+    with pytest.raises(PowerCutError), locked(fleet):
+        raise PowerCutError
+    with locked(fleet):
+        pass
+
+
+def test_the_lock_ends_with_its_process(fleet: Path) -> None:
+    program = (
+        "import sys, time; from paofed.live.database import locked\n"
+        "with locked(sys.argv[1]):\n print('locked', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        [sys.executable, "-c", program, str(fleet)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        with process.stdout as said:
+            assert said.readline() == "locked\n"
+        with pytest.raises(StoreError, match="is running"), locked(fleet):
+            pass
+    finally:
+        process.kill()
+        process.wait()
+    with locked(fleet):
+        pass
