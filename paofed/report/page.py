@@ -2,12 +2,12 @@
 
 import html
 import json
-import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 
 from paofed.report.claims import CLAIMS, Claim, Estimate, Verdict
+from paofed.report.markup import document, figure, interval, note, number, preformatted, table
 from paofed.report.study import Cell, Study
 from paofed.theory.bounds import NEVER_EXPANDS
 
@@ -69,32 +69,6 @@ _WORDS: Mapping[Verdict, str] = {
     "inconclusive": "undecided",
 }
 
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; margin: 0 auto; padding: 1rem;
-  max-width: 60rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; } h3 { margin-bottom: .3rem; }
-figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
-figcaption, .note { color: #555; font-size: .9rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.verdict { font-weight: 600; white-space: nowrap; padding: .1rem .5rem; border-radius: .6rem; }
-.holds { background: #cfe3f5; color: #08375e; }
-.does-not-hold { background: #f8dcc9; color: #6b2600; }
-.tie { background: #e6e6e6; } .inconclusive { background: #fff; outline: 1px dashed #999; }
-.maps { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
-.maps table { font-size: .8rem; } .maps caption { text-align: left; max-width: 20rem; }
-.maps td { text-align: center; border: 1px solid #fff; min-width: 3.2rem; }
-.verdicts th { padding-top: .9rem; } .verdicts td:nth-child(2) { white-space: nowrap; }
-@media (max-width: 36rem) {
-  .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .3rem 0; }
-  .verdicts td, .verdicts th { display: inline-block; border: 0; padding: .1rem .4rem; }
-}
-code, pre { font-size: .85rem; } pre { overflow-x: auto; background: #f5f5f5; padding: .6rem; }
-"""
-
 
 def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
@@ -103,12 +77,12 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
     parts = [
         "<h1>PAO-Fed, reproduced: what holds, what does not, and where</h1>",
         f"<p>{_summary(study)}</p>",
-        _note(html.escape(_conditions(about, runs)) + _GRID),
+        note(html.escape(_conditions(about, runs)) + _GRID),
         "<h2>Verdicts</h2>",
         _verdicts(study),
-        _note(_HOW_JUDGED),
+        note(_HOW_JUDGED),
         "<h2>Figures</h2>",
-        *(_figure(*drawing) for drawing in drawings.values()),
+        *(figure(*drawing) for drawing in drawings.values()),
         "<h2>Final errors and traffic</h2>",
         *(_finals(study, setting) for setting in study.results),
         "<h2>Claim by claim</h2>",
@@ -119,35 +93,16 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
         "<h2>Theory beside simulation</h2>",
         *_theory(study),
         "<h2>Each algorithm at its own best step size</h2>",
-        _note("The best cell of the grid, by the mean final error of its few runs."),
+        note("The best cell of the grid, by the mean final error of its few runs."),
         _best(study),
         "<h2>To run it again</h2>",
-        _preformatted(command),
-        _preformatted(json.dumps(about["versions"], indent=1)),
+        preformatted(command),
+        preformatted(json.dumps(about["versions"], indent=1)),
         "<details><summary>Scenario</summary>",
-        _preformatted(json.dumps(about["scenario"], indent=1)),
+        preformatted(json.dumps(about["scenario"], indent=1)),
         "</details>",
     ]
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>PAO-Fed, reproduced</title><style>{_STYLE}</style></head><body>"
-        + "\n".join(parts)
-        + "</body></html>\n"
-    )
-
-
-def _figure(caption: str, drawing: str) -> str:
-    inline = drawing[drawing.index("<svg") :]  # without the lines that make it a file
-    return f"<figure>{inline}<figcaption>{html.escape(caption)}</figcaption></figure>"
-
-
-def _note(text: str) -> str:
-    return f"<p class='note'>{text}</p>"
-
-
-def _preformatted(text: str) -> str:
-    return f"<pre>{html.escape(text)}</pre>"
+    return document("PAO-Fed, reproduced", parts)
 
 
 def _conditions(about: Mapping[str, object], runs: Mapping[str, int]) -> str:
@@ -172,32 +127,8 @@ def _badge(verdict: str) -> str:
     return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
 
 
-def number(value: float, digits: int = 2) -> str:
-    """A number as the page shows it."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
-
-
-def _interval(found: Estimate) -> str:
-    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
-
-
 def _unit(claim: Claim) -> str:
     return "" if claim.unit == "dB" else f" {html.escape(claim.unit)}"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int]) -> str:
-    head = "".join(f"<th>{cell}</th>" for cell in header)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=n' if i in numeric else ''}>{cell}</td>" for i, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"
 
 
 def _verdicts(study: Study) -> str:
@@ -207,7 +138,7 @@ def _verdicts(study: Study) -> str:
         for claim, found in group:
             cells = (
                 html.escape(claim.where),
-                _interval(found.above(claim.level)) + _unit(claim),
+                interval(found.above(claim.level)) + _unit(claim),
                 _badge(found.verdict),
             )
             rows += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
@@ -227,7 +158,7 @@ def _finals(study: Study, setting: str) -> str:
         for line in sorted(result.summary(), key=lambda line: line["db"])
     ]
     header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
-    return f"<h3>{html.escape(setting)}</h3>{_table(header, rows, [1, 2, 3, 4])}"
+    return f"<h3>{html.escape(setting)}</h3>{table(header, rows, [1, 2, 3, 4])}"
 
 
 def _claims(study: Study) -> Iterable[str]:
@@ -243,7 +174,7 @@ def _claims(study: Study) -> Iterable[str]:
         if cells:
             words.append(_tally(cells, "Over the grid"))
         lines = "".join(
-            f"<li>{html.escape(claim.where)}: {_interval(e.above(claim.level))} "
+            f"<li>{html.escape(claim.where)}: {interval(e.above(claim.level))} "
             f"{html.escape(claim.unit)}, {_badge(e.verdict)}</li>"
             for claim, e in found.items()
         )
@@ -291,11 +222,11 @@ def _exchanges(study: Study) -> str:
             setting,
             f"<code>{paper}</code>",
             f"<code>{other.partition('=')[2]}</code>",
-            _interval(found),
+            interval(found),
         ]
         for setting, paper, other, found in study.exchanges()
     ]
-    return _table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
+    return table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
 
 
 def _theory(study: Study) -> Iterable[str]:
@@ -306,7 +237,7 @@ def _theory(study: Study) -> Iterable[str]:
             [number(study.steps.typical), "above this, single steps expand on average"],
             [number(NEVER_EXPANDS), "up to this, no single step expands"],
         ]
-        yield _table(["step size", ""], rows, [0])
+        yield table(["step size", ""], rows, [0])
     yield f"<p>{_MEAN_MODEL}</p>"
     rows = [
         [
@@ -318,7 +249,7 @@ def _theory(study: Study) -> Iterable[str]:
         for name in beside.names
     ]
     header = ["inputs", "algorithm", "mean model, predicted", "averaged model", "learning curve"]
-    yield _table(header, rows, [2, 3, 4])
+    yield table(header, rows, [2, 3, 4])
 
 
 def _best(study: Study) -> str:
@@ -326,4 +257,4 @@ def _best(study: Study) -> str:
         [setting, f"<code>{html.escape(name)}</code>", f"{step:g}", f"{width:g}", number(db)]
         for setting, name, step, width, db in study.best_steps()
     ]
-    return _table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])
+    return table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])
