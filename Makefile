@@ -44,7 +44,7 @@ $(VENV)/.demo: $(VENV)/.runtime
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	$(PIP_INSTALL) --editable '.[sim,fleet,demo,dev]'
+	$(PIP_INSTALL) --editable '.[sim,table,fleet,demo,dev]'
 	touch $@
 
 clean:

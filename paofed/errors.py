@@ -61,7 +61,11 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
 
 
-_EXTRAS = {"paho": "device", "cryptography": "fleet"}  # and `sim`, for all the others
+_EXTRAS = {
+    "paho": "device",
+    "cryptography": "fleet",
+    "polars": "table",
+}  # and `sim`, for all the others
 
 
 @contextmanager

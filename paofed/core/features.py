@@ -33,3 +33,15 @@ def draw_map(key: random.Key, *, inputs: int, features: int, width: float) -> Fo
     frequencies = random.normals(key, inputs * features, _FREQUENCIES) / width
     phases = 2.0 * np.pi * random.uniforms(key, features, _PHASES)
     return FourierMap(frequencies.reshape(inputs, features), phases)
+
+
+def median_distance(x: FloatArray, most: int = 1000) -> float:
+    """The median distance between two of the inputs (T, d): a usual choice of kernel width.
+
+    Of many, so many evenly spaced ones are compared.
+    """
+    chosen = x[:: -(-len(x) // most)]
+    squares = (chosen**2).sum(axis=1)
+    between = squares[:, None] + squares - 2.0 * chosen @ chosen.T
+    upper = between[np.triu_indices(len(chosen), k=1)]
+    return float(np.sqrt(max(np.median(upper), 0.0))) if upper.size else 0.0

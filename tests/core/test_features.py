@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from paofed.core.features import draw_map
+from paofed.core.features import draw_map, median_distance
 from paofed.core.random import key_of
 
 
@@ -56,3 +56,18 @@ def test_the_map_is_a_function_of_its_key() -> None:
 def test_width_only_scales_the_frequencies() -> None:
     narrow, wide = (draw_map(key_of(1), inputs=2, features=9, width=w) for w in (1.0, 4.0))
     np.testing.assert_allclose(narrow.frequencies, 4 * wide.frequencies)
+
+
+def test_the_median_distance_between_inputs() -> None:
+    x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])  # distances 5, 1 and the root of 18
+    assert median_distance(x) == pytest.approx(np.sqrt(18))
+
+
+def test_many_inputs_are_thinned_out_for_their_median_distance() -> None:
+    x = np.random.default_rng(0).normal(size=(5001, 8))
+    # Of normal inputs, |x - x'|^2 is 2 chi^2(8), whose median is close to 8 (1 - 2 / 72)^3.
+    assert median_distance(x) == pytest.approx(np.sqrt(2 * 8 * (1 - 2 / 72) ** 3), rel=0.02)
+
+
+def test_one_input_has_no_distance() -> None:
+    assert median_distance(np.ones((1, 3))) == 0.0

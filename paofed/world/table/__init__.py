@@ -1,0 +1,8 @@
+"""A fleet from a table of readings.
+
+spec      which column is what: what a scenario file says
+source    the columns of a CSV or Parquet file, as they were written
+timeline  how times become ticks
+columns   transforms of columns, fitted on the past alone
+readings  all of it on a grid of ticks and devices
+"""

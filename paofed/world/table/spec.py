@@ -1,0 +1,81 @@
+"""A table of readings as a stream: which column is what, as a small value."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from paofed.errors import InputError, needs_extra
+from paofed.world.table.columns import column
+from paofed.world.value import Value
+
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _known_column(text: str) -> str:
+    try:
+        column(text)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _known_target(text: str) -> str:
+    if not column(_known_column(text)).is_one_number:
+        raise ValueError("expected a target of one number: standardised, log1p or raw")
+    return text
+
+
+def _different(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} is given twice")
+    return names
+
+
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[
+    tuple[Name, ...],
+    Field(min_length=1, strict=False),
+    BeforeValidator(_listed),
+    AfterValidator(_different),
+]
+Inputs = Annotated[
+    tuple[Annotated[Name, AfterValidator(_known_column)], ...],
+    Field(min_length=1, strict=False),
+    BeforeValidator(_listed),
+    AfterValidator(_different),
+]
+
+
+class Table(Value):
+    """Readings of a real fleet, from a CSV or Parquet file: one row per device and time.
+
+    The readings of a calibration period fit the transforms; the first tick comes after it.
+    """
+
+    kind: Literal["table"] = "table"
+    file: str
+    device: Name
+    time: Names  # one column, or several: year, month, ... or a date and a time of day
+    target: Annotated[Name, AfterValidator(_known_target)]
+    inputs: Inputs
+    calibration: Name = "10%"  # until when: a time, a length, or a share of the time covered
+    score_from: Name | None = None  # from when errors count, likewise; None: from the first tick
+    tick: Name | None = None  # a length; None: the usual time between two readings of a device
+    time_format: Name | None = None  # as in strptime; None: ISO 8601
+    duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
+    missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
+    separator: Annotated[str, Field(min_length=1, max_length=1)] = ","  # of a CSV
+
+    def read(self) -> "Readings":
+        """Read the file, or return what was read of it before."""
+        with needs_extra("a table"):
+            from paofed.world.table.readings import read
+        return read(self)

@@ -1,0 +1,204 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from paofed.errors import FileError, InputError
+from paofed.world.table import readings as module
+from tests.world.table.tables import hourly, table, write
+
+
+def test_every_reading_is_in_its_cell(tmp_path: Path) -> None:
+    found = table(write(tmp_path / "t.csv", hourly(2, 40))).read()
+    assert found.devices == ("d0", "d1")
+    assert found.labels == ("a", "b")
+    assert found.x.shape == (30, 2, 2)
+    assert found.y_past.shape == (20,)
+    assert found.has_data.all()
+    # The line of tick 4 of the second device: 10 hours of calibration, 2 devices an hour.
+    y, a, b = (float(v) for v in hourly(2, 40)[2 * 14 + 1].split(",")[2:])
+    past = np.array([[float(v) for v in line.split(",")[2:]] for line in hourly(2, 10)])
+    expected = (np.array([y, a, b]) - past.mean(axis=0)) / past.std(axis=0)
+    assert [found.y[4, 1], *found.x[4, 1]] == pytest.approx(expected)
+    assert found.y_past[:2] == pytest.approx((past[:2, 0] - past[:, 0].mean()) / past[:, 0].std())
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(tmp_path: Path, random: Any) -> None:
+    lines = hourly(3, 30)
+    in_order = table(write(tmp_path / "a.csv", lines)).read()
+    random.shuffle(lines)
+    shuffled = table(write(tmp_path / f"{abs(hash(tuple(lines)))}.csv", lines)).read()
+    for name in ("x", "y", "has_data", "x_past", "y_past"):
+        np.testing.assert_array_equal(getattr(in_order, name), getattr(shuffled, name), name)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(10, 39), st.integers(0, 2**32 - 1))
+def test_values_after_a_time_change_nothing_before_it(tmp_path: Path, hour: int, seed: int) -> None:
+    lines = hourly(2, 40)
+    order = np.random.default_rng(seed).permutation(np.arange(2 * hour, 80))
+    later = [
+        ",".join(lines[i].split(",")[:2] + lines[j].split(",")[2:])
+        for i, j in zip(range(2 * hour, 80), order.tolist(), strict=True)
+    ]
+    one = table(write(tmp_path / "one.csv", lines)).read()
+    two = table(write(tmp_path / f"{hour}-{seed}.csv", lines[: 2 * hour] + later)).read()
+    for name in ("x", "y", "has_data"):
+        before = slice(0, hour - 10)
+        np.testing.assert_array_equal(getattr(one, name)[before], getattr(two, name)[before], name)
+
+
+def test_gaps_are_gaps(tmp_path: Path) -> None:
+    lines = hourly(2, 40)
+    del lines[2 * 20 + 1]  # a row that is not there
+    cells = lines[2 * 15].split(",")
+    lines[2 * 15] = ",".join([*cells[:3], "", cells[4]])  # an input that is missing
+    cells = lines[2 * 16].split(",")
+    lines[2 * 16] = ",".join([*cells[:2], "", *cells[3:]])  # a target that is missing
+    found = table(write(tmp_path / "t.csv", lines)).read()
+    assert sorted(map(tuple, np.argwhere(~found.has_data).tolist())) == [(5, 0), (6, 0), (10, 1)]
+    assert np.isfinite(found.y[5, 0])
+    assert np.isnan(found.y[[6, 10], [0, 1]]).all()
+    assert (found.x[~found.has_data] == 0).all()
+
+
+def test_a_device_without_a_complete_reading_is_told(tmp_path: Path) -> None:
+    lines = [line if line.startswith("d0") else line[: line.rindex(",") + 1] for line in hourly()]
+    found = table(write(tmp_path / "t.csv", lines)).read()
+    assert not found.has_data[:, 1].any()
+    assert "no complete reading at all from d1" in found.facts()
+
+
+def test_what_was_found_is_told(tmp_path: Path) -> None:
+    found = table(write(tmp_path / "t.csv", hourly(2, 40)), score_from="2024-05-02").read()
+    assert found.scored == 14
+    span = "from 2024-05-01 10:00 to 2024-05-02 15:00"
+    assert found.facts() == [
+        f"2 devices, 30 ticks of 1h {span}, 100% with a complete reading",
+        "calibrated on 20 complete readings before that",
+        "errors count from 2024-05-02 00:00 on",
+    ]
+
+
+def test_devices_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    lines = [line.replace("d", name, 1) for name in ("n1", "m") for line in hourly(1, 40)]
+    found = table(write(tmp_path / "t.csv", [*lines, *hourly(11, 40)])).read()
+    assert found.devices == (*(f"d{k}" for k in range(11)), "m0", "n10")
+
+
+def test_two_readings_in_one_tick(tmp_path: Path) -> None:
+    lines = hourly(2, 40)
+    lines.insert(60, lines[40].replace("20:00", "20:10"))
+    path = write(tmp_path / "t.csv", lines)
+    with pytest.raises(FileError, match=r"line 62: a second reading of d0 in one tick, at .*20:10"):
+        table(path, tick="1h").read()
+    plain = table(write(tmp_path / "plain.csv", hourly(2, 40))).read()
+    first, last = (table(path, tick="1h", duplicates=c).read() for c in ("first", "last"))
+    np.testing.assert_array_equal(first.y, plain.y)
+    np.testing.assert_array_equal(last.y, plain.y)
+
+
+def test_the_first_or_the_last_of_duplicates(tmp_path: Path) -> None:
+    lines = hourly(2, 40)
+    same_time = lines[40].rsplit(",", 3)[0] + ",9,9,9"
+    path = write(tmp_path / "t.csv", [*lines, same_time])
+    with pytest.raises(FileError, match="line 82: a second reading of d0"):
+        table(path).read()
+    first, last = (table(path, duplicates=choice).read() for choice in ("first", "last"))
+    assert first.y[10, 0] != last.y[10, 0]
+    assert first.y[10, 0] == table(write(tmp_path / "plain.csv", lines)).read().y[10, 0]
+
+
+def test_the_time_itself_can_be_an_input(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", hourly(2, 40))
+    found = table(path, inputs=["a", "time:cyclic=1d"]).read()
+    assert found.labels == ("a", "sin time", "cos time")
+    assert found.x[2, 0, 1:] == pytest.approx([0, -1], abs=1e-9)  # noon
+
+
+def test_a_number_can_go_round(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", hourly(2, 40))
+    found = table(path, inputs=["a:cyclic=2"]).read()
+    assert (found.x**2).sum(axis=-1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"), [("a:cyclic=1d", "a number"), ("time:cyclic=24", "a length such as 1d")]
+)
+def test_a_period_has_the_unit_of_its_column(tmp_path: Path, spec: str, expected: str) -> None:
+    path = write(tmp_path / "t.csv", hourly(2, 40))
+    with pytest.raises(InputError, match=f"expected {expected} as its period"):
+        table(path, inputs=[spec]).read()
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"calibration": "2024-04-30"}, "leaves no reading before it or none after"),
+        ({"calibration": "2024-06-01"}, "the table goes from 2024-05-01 00:00 to 2024-05-02 15:00"),
+        ({"score_from": "2024-06-01"}, "no complete reading from 2024-06-01 00:00 on"),
+        ({"device": "sensor"}, "unknown column 'sensor'"),
+        ({"target": "device"}, "line 2: device is 'd0': expected a number"),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, changes: dict[str, str], problem: str) -> None:
+    path = write(tmp_path / "t.csv", hourly(2, 40))
+    with pytest.raises(FileError, match=problem):
+        table(path, **changes).read()
+
+
+@pytest.mark.parametrize(("when", "kept"), [("in", slice(20, None)), ("after", slice(0, 20))])
+def test_no_complete_reading(tmp_path: Path, when: str, kept: slice) -> None:
+    lines = [line[: line.rindex(",") + 1] for line in hourly(2, 40)]
+    lines[kept] = hourly(2, 40)[kept]
+    path = write(tmp_path / "t.csv", lines)
+    with pytest.raises(FileError, match=f"no reading {when} the calibration period is complete"):
+        table(path, inputs=["a:raw", "b:raw"], target="y:raw").read()
+
+
+def test_a_row_without_a_device(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", [*hourly(2, 40), ",2024-05-01 00:00,1,1,1"])
+    with pytest.raises(FileError, match="line 82: there is no device"):
+        table(path).read()
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"gone\.csv cannot be read: No such file"):
+        table(tmp_path / "gone.csv").read()
+
+
+def test_a_grid_larger_than_memory(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", [*hourly(2, 40), "d0,9999-05-01 00:00,1,1,1"])
+    with pytest.raises(InputError, match=r"ticks of 1s up to 9999-05-01.*take longer ticks"):
+        table(path, tick="1s", calibration="10h").read()
+
+
+def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", hourly(2, 40))
+    before = table(path).read()
+    assert table(path).read() is before
+    write(path, hourly(3, 40))
+    assert len(table(path).read().devices) == 3
+    assert module._read.cache_info().maxsize == 2  # it must not grow
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"target": "wd:one-hot"}, "expected a target of one number"),
+        ({"inputs": ["a", "a"]}, "'a' is given twice"),
+        ({"inputs": ["hour:cyclic"]}, "expected a period for cyclic alone"),
+        ({"inputs": []}, "at least 1 item"),
+        ({"duplicates": "mean"}, "'refuse', 'first' or 'last'"),
+        ({"separator": "::"}, "at most 1 character"),
+    ],
+)
+def test_what_is_refused_before_any_file_is_read(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        table(Path("t.csv"), **changes)

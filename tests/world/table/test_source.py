@@ -1,0 +1,138 @@
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from paofed.errors import FileError, InputError
+from paofed.world.table import source as module
+from paofed.world.table.source import Source
+from paofed.world.table.spec import MISSING
+from tests.world.table.tables import write
+
+
+def source(
+    path: Path, *names: str, separator: str = ",", missing: tuple[str, ...] = MISSING
+) -> Source:
+    return Source(path, names, separator=separator, missing=missing)
+
+
+def test_numbers_with_gaps(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1.5", "NA", "", " 2 ", "nan"], "a")
+    np.testing.assert_array_equal(source(path, "a").numbers("a"), [1.5, np.nan, np.nan, 2, np.nan])
+
+
+def test_texts_with_gaps(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["N,1", ",2", " NE ,3", "NA,4"], "a,b")
+    assert source(path, "a").texts("a").tolist() == ["N", "", "NE", ""]
+
+
+def test_what_else_means_missing(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["-999", "-999.0", "1"], "a")
+    found = source(path, "a", missing=("-999",)).numbers("a")
+    np.testing.assert_array_equal(found, [np.nan, np.nan, 1])
+
+
+def test_a_compressed_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n"))
+    np.testing.assert_array_equal(source(path, "b").numbers("b"), [2, 4])
+
+
+def test_another_separator(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1;2"], "a;b")
+    np.testing.assert_array_equal(source(path, "b", separator=";").numbers("b"), [2])
+    with pytest.raises(FileError, match="it has one column, 'a;b': is the separator another one"):
+        source(path, "b")
+
+
+def test_parquet_keeps_its_types(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame(
+        {
+            "n": [1, None],
+            "s": ["x", None],
+            "t": pl.Series(["2024-05-01", "2024-05-02"]).str.to_date(),
+            "gone": pl.Series([None, None], dtype=pl.Datetime("ms")),
+        }
+    )
+    frame.write_parquet(path)
+    found = source(path, "n", "s", "t", "gone")
+    np.testing.assert_array_equal(found.numbers("n"), [1, np.nan])
+    assert found.texts("s").tolist() == ["x", ""]
+    instants = found.instants("t")
+    assert instants is not None
+    assert np.diff(instants).tolist() == [86400]
+    gone = found.instants("gone")
+    assert gone is not None
+    assert np.isnan(gone).all()
+    assert found.instants("n") is None
+    assert found.is_number("n")
+    assert not found.is_number("s")
+    with pytest.raises(FileError, match="row 2: oh"):
+        found.refuse(1, "oh")
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["1", "NNW"], "line 3: a is 'NNW': expected a number"),
+        (["1", "2", "inf"], "line 4: a is infinite: expected a number, or nothing"),
+        (["-Infinity"], "line 2: a is infinite"),
+    ],
+)
+def test_what_is_no_number(tmp_path: Path, lines: list[str], problem: str) -> None:
+    path = write(tmp_path / "t.csv", lines, "a")
+    with pytest.raises(FileError, match=problem):
+        source(path, "a").numbers("a")
+
+
+def test_an_unknown_column_suggests_the_nearest(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,2"], "TEMP,PRES")
+    with pytest.raises(FileError, match="unknown column 'TMP': did you mean 'TEMP'"):
+        source(path, "TMP")
+
+
+def test_an_unknown_transform_suggests_the_nearest(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,2"], "TEMP,PRES")
+    with pytest.raises(FileError, match="unknown transform of TEMP 'log1': did you mean 'log1p'"):
+        source(path, "TEMP:log1")
+
+
+def test_a_file_without_readings(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="holds no readings"):
+        source(write(tmp_path / "t.csv", [], "a"), "a")
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").touch()
+    with pytest.raises(FileError, match="cannot be read as a table"):
+        source(tmp_path / "t.csv", "a")
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"gone.csv cannot be read: No such file"):
+        source(tmp_path / "gone.csv", "a")
+
+
+def test_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK")
+    with pytest.raises(FileError, match="is no table: expected a name ending in"):
+        source(path, "a")
+
+
+def test_a_damaged_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(FileError, match="cannot be read as a table"):
+        source(path, "a")
+
+
+def test_a_file_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "t.csv", ["1"], "a")
+    monkeypatch.setattr(module, "_PACKED", 1 << 60)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(InputError, match="or cut it into periods"):
+        source(tmp_path / "t.csv.gz", "a")
