@@ -31,7 +31,7 @@ def replay(
     server = np.zeros(features, np.float32)
     local = np.zeros((trace.clients, features), np.float32)
     z_test = scale * np.cos(trace.x_test.astype(np.float32) @ frequencies + phases)
-    y_test = trace.y_test.astype(np.float32)
+    targets = trace.test_targets
     curve = []
     in_flight: defaultdict[int, list[tuple[int, NDArray[np.int64], Single]]] = defaultdict(list)
     for n in range(trace.ticks):
@@ -50,6 +50,7 @@ def replay(
             in_flight[n + age].append((age, window[delay == age], values[delay == age]))
         server = _apply(server, in_flight.pop(n, []), method)
         if (n + 1) % every == 0:
+            y_test = targets.at(n).astype(np.float32)
             curve.append(float(np.mean((y_test - z_test @ server) ** 2)))
     return server, curve
 

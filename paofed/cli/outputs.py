@@ -15,6 +15,7 @@ from paofed.simulate.result import Result
 
 FIGURES = (".png", ".svg", ".pdf")
 _ENDINGS = ", ".join(FIGURES)
+_ERRORS = ("before_db", "worst_db")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -70,24 +71,47 @@ def say(text: str) -> None:
 
 
 def as_table(result: Result) -> str:
-    """A table for people: final error with its standard error, and the traffic of a run."""
+    """A table for people: final error with its standard error, traffic of a run; recovery."""
+    summary = result.summary()
     header = ["algorithm", "error (dB)", "s.e.", "sent up", "sent down", "bytes up", "bytes down"]
     rows = [
         [
             line["algorithm"],
-            f"{line['db']:.2f}" if math.isfinite(line["db"]) else "diverged",
+            _error(line["db"]),
             f"{line['standard_error']:.2f}" if math.isfinite(line["standard_error"]) else "-",
             f"{line['sent_up']:,.0f}",
             f"{line['sent_down']:,.0f}",
             size(line["bytes_up"]),
             size(line["bytes_down"]),
         ]
-        for line in result.summary()
+        for line in summary
     ]
     scenario = result.provenance["scenario"]["name"]
     runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
     note = "error over the last 5 % of ticks, traffic in coordinates and payload, mean of a run"
-    return f"{scenario}, {runs} ({note})\n\n{table(header, rows)}"
+    drifted = f"\n\n{_recoveries(summary)}" if result.drifts else ""
+    return f"{scenario}, {runs} ({note})\n\n{table(header, rows)}{drifted}"
+
+
+def _recoveries(summary: list[dict[str, Any]]) -> str:
+    """A table of what every drift did to the algorithms."""
+    header = ["algorithm", "drift", "before (dB)", "worst (dB)", "ticks to recover"]
+    rows = [
+        [
+            line["algorithm"],
+            str(drift["tick"]),
+            *("-" if math.isnan(drift[key]) else _error(drift[key]) for key in _ERRORS),
+            "not yet" if drift["ticks"] is None else str(drift["ticks"]),
+        ]
+        for line in summary
+        for drift in line["recovery"]
+    ]
+    return table(header, rows)
+
+
+def _error(error: float) -> str:
+    """Write an error for people; one that is no finite number has diverged."""
+    return f"{error:.2f}" if math.isfinite(error) else "diverged"
 
 
 def size(number: float) -> str:
@@ -103,9 +127,10 @@ def size(number: float) -> str:
     raise AssertionError("unreachable")
 
 
-def plain(line: dict[str, Any]) -> dict[str, Any]:
+def plain(value: Any) -> Any:
     """JSON has no NaN: what could not be computed is null."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in line.items()
-    }
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

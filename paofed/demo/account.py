@@ -49,7 +49,7 @@ def account_of(folder: Path, scenario: Scenario, trace: Trace, first: int) -> Ac
 
 
 def _from_journal(store: Store, trace: Trace, first: int) -> tuple[FloatArray, FloatArray]:
-    z_test = trace.fourier_map(trace.x_test)
+    z_test, targets = trace.fourier_map(trace.x_test), trace.test_targets
     server, records = store.history()
     by_tick: defaultdict[int, list[Record]] = defaultdict(list)
     for record in records:
@@ -58,6 +58,6 @@ def _from_journal(store: Store, trace: Trace, first: int) -> tuple[FloatArray, F
     for n in range(trace.ticks):
         server.recover(by_tick[n])
         server.close(first + n + 1)
-        mse[n] = mean_squared_error(server.w, z_test, trace.y_test)
+        mse[n] = mean_squared_error(server.w, z_test, targets.at(n))
         contacts[n] = len(by_tick[n])
     return mse, np.cumsum(contacts)

@@ -7,7 +7,9 @@ from typing import BinaryIO, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from paofed.core.arrays import FloatArray
@@ -71,7 +73,7 @@ def learning_curves(
         _draw(axes, (result.ticks + 1).astype(np.float64), result, name, style)
     axes.set_xlabel("tick")
     axes.set_xlim(0, result.provenance["scenario"]["ticks"])
-    _finish(axes, title or default_title(result))
+    _finish(axes, title or default_title(result), _mark(axes, result.drifts))
     return figure
 
 
@@ -189,14 +191,25 @@ def _draw(axes: Axes, x: FloatArray, result: Result, name: str, style: Style) ->
         axes.fill_between(x, low, high, color=style.colour, alpha=0.15, lw=0)
 
 
-def _finish(axes: Axes, title: str) -> None:
-    """Title, grid, and a legend in the order in which the curves end."""
+def _mark(axes: Axes, drifts: Sequence[int]) -> list[LineCollection]:
+    """Draw a line where the target changes; what to put into the legend."""
+    if not drifts:
+        return []
+    upright = axes.get_xaxis_transform()  # x in ticks, y from the bottom to the top of the axes
+    lines = axes.vlines(drifts, 0, 1, colors="#777777", transform=upright, label="target changes")
+    lines.set(linestyle=_DOTTED, linewidth=0.8)
+    return [lines]
+
+
+def _finish(axes: Axes, title: str, marks: Sequence[Artist] = ()) -> None:
+    """Title, grid, and a legend in the order in which the curves end, marks last."""
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_ylabel("mean squared error (dB)")
     axes.grid(alpha=0.25, lw=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     lines = sorted(axes.get_lines(), key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
-    axes.legend(handles=lines, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    handles = [*lines, *marks]
+    axes.legend(handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def default_title(result: Result) -> str:

@@ -61,6 +61,7 @@ def average(
     learning = np.zeros(shape)
     made = make_world(scenario, seed, world)
     z_test = made.fourier_map(made.x_test)
+    y_test = made.test_targets.at(ticks)
     # Models that diverge have neither a finite mean nor a variance.
     with np.errstate(over="ignore", invalid="ignore"), ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, mse in pool.map(one, range(runs)):  # in order: sums do not depend on luck
@@ -69,5 +70,5 @@ def average(
             learning += mse
         models = total / runs
         variance = np.maximum(squares / runs - models**2, 0.0) * runs / max(runs - 1, 1)
-        mse = np.mean((made.y_test - models @ z_test.T) ** 2, axis=-1)
+        mse = np.mean((y_test - models @ z_test.T) ** 2, axis=-1)
         return Average(runs, ticks, models, np.sqrt(variance / runs), mse, learning / runs)

@@ -28,7 +28,7 @@ from paofed.simulate.records import Nature
 from paofed.simulate.result import Outcome, RunRecord, curve_ticks
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
-from paofed.world.trace import Trace
+from paofed.world.trace import Targets, Trace
 
 __all__ = [
     "Precision",
@@ -70,7 +70,9 @@ def run(
     settled = [_settle(m, scenario.step_size, scenario.max_age) for m in methods]
     nature, ages = layout.drawn(scenario, made, run), layout.ages_of(scenario)
     simulation = Simulation(settled, nature, ages, made.fourier_map, scenario.clients, precision)
-    return simulation.record(scenario.ticks, every, made.x_test, made.y_test, report, pool, watch)
+    return simulation.record(
+        scenario.ticks, every, made.x_test, made.test_targets, report, pool, watch
+    )
 
 
 def replay(
@@ -85,7 +87,7 @@ def replay(
         )
     nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
     simulation = Simulation([settled], nature, ages, trace.fourier_map, trace.clients, "float64")
-    record = simulation.record(trace.ticks, 1, trace.x_test, trace.y_test, lambda _: None)
+    record = simulation.record(trace.ticks, 1, trace.x_test, trace.test_targets, lambda _: None)
     return Outcome(
         server_model=record.models[0],
         mse=record.mse[0],
@@ -142,21 +144,22 @@ class Simulation:
         ticks: int,
         every: int,
         x_test: FloatArray,
-        y_test: FloatArray,
+        targets: Targets,
         report: Callable[[float], None],
         pool: "ThreadPool | None" = None,
         watch: Callable[[FloatArray], None] | None = None,
     ) -> RunRecord:
         """Run all ticks, evaluating the server's models on the way; `report` hears the progress."""
         z_test = self._fourier_map(x_test).astype(self._precision)
-        y_true = y_test.astype(self._precision)
+        y_test = targets.y.astype(self._precision)
         points = curve_ticks(ticks, every)
+        drifts = targets.drifts_until(points)
         mse = np.empty((len(self.family.mu), points.size))
         sent = np.empty(mse.shape, dtype=np.int64)
         begin = 0
         for point, tick in enumerate(points.tolist()):
             self.advance(begin, tick + 1, pool)
-            kernels.evaluate(self.model.shared, z_test, y_true, mse, point)
+            kernels.evaluate(self.model.shared, z_test, y_test[drifts[point]], mse, point)
             sent[:, point] = (self.model.sent_up + self.model.sent_down).sum(axis=0)
             if watch is not None:
                 watch(self.model.server)

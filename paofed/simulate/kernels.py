@@ -218,14 +218,35 @@ def _samples(nature: Any, moment: Any, block: Any, k: Any, count: Any, kept: Any
         moment.begun[k] = 1
         for d in range(4):
             moment.now[k, d] = x[count - 1, d]
+    if nature.drifts.size:
+        _take_roles(nature.drifts, todo, x, moment.roles[block], count)
+        _targets(moment.roles[block], g, nature.noise[k], y, count)
+    else:
+        _targets(x, g, nature.noise[k], y, count)
+
+
+@_inner
+def _targets(x: Any, g: Any, noise: Any, y: Any, count: Any) -> None:
+    """Observe what x makes of the paper's function (paofed.world.streams.target)."""
     for i in range(count):
         turns = 0.5 * x[i, 3]
         away = 0.25 - abs(turns - math.floor(turns + 0.5))
         cosine = away * _horner(away * away, SINE)
         wave = 1.0 - cosine * cosine
-        y[i] = math.sqrt(x[i, 0] * x[i, 0] + wave) + nature.noise[k] * g[4, i]
+        y[i] = math.sqrt(x[i, 0] * x[i, 0] + wave) + noise * g[4, i]
     for i in range(count):
         y[i] += (0.8 - 0.5 * math.exp(-x[i, 1] * x[i, 1])) * x[i, 2]
+
+
+@_inner
+def _take_roles(drifts: Any, todo: Any, x: Any, roles: Any, count: Any) -> None:
+    """Every drift until a sample moves the roles of its inputs on by one."""
+    seen = 0
+    for i in range(count):
+        while seen < drifts.size and drifts[seen] <= todo[i]:
+            seen += 1
+        for d in range(4):
+            roles[i, d] = x[i, (d + seen) % 4]
 
 
 @_inner

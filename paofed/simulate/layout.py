@@ -20,6 +20,7 @@ from paofed.world.events import threshold
 from paofed.world.realize import PHASE_BITS, World, phases, run_key
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
+from paofed.world.streams import INPUTS
 from paofed.world.trace import Trace
 
 Precision = Literal["float32", "float64"]
@@ -73,6 +74,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         lateness=lateness,
         **made.laws._asdict(),
         fresh=np.sqrt(1 - made.laws.memory**2),
+        drifts=made.test_targets.drifts,
         traced=False,
         **_NO_TRACE,
     )
@@ -101,6 +103,7 @@ def traced(trace: Trace) -> Nature:
         centre=real,
         spread=real,
         noise=real,
+        drifts=whole,
         traced=True,
         **{name: np.ascontiguousarray(getattr(trace, name)) for name in _NO_TRACE},
     )
@@ -176,6 +179,7 @@ def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
         normals=np.zeros((blocks, 5, stretch)),
         x=np.zeros((blocks, stretch, -(-inputs // group) * group)),
         y=np.zeros((blocks, stretch)),
+        roles=np.zeros((blocks, stretch, INPUTS)),
         pending=np.zeros(clients, dtype=np.uint64),
         ahead=flags(clients),
     )

@@ -25,6 +25,7 @@ class Nature(NamedTuple):
     centre: Any
     spread: Any
     noise: Any
+    drifts: Any  # (E,) int64: ticks from whose samples on the target is another
     traced: Any  # bool: read the arrays below instead
     x: Any  # (N, K, d)
     y: Any  # (N, K)
@@ -52,6 +53,7 @@ class Moment(NamedTuple):
     normals: Any  # (B, 5, STRETCH) float64
     x: Any  # (B, STRETCH, d) float64, padded to whole groups
     y: Any  # (B, STRETCH) float64
+    roles: Any  # (B, STRETCH, 4) float64: inputs as the target takes them, where it changes
     pending: Any  # (K,) uint64: ticks of this stretch whose sample is not learned yet, as bits
     ahead: Any  # (K,) uint8: how many of them the live algorithms have learned
 

@@ -50,14 +50,14 @@ def replay(
     Step size and age limit are used where the algorithm has none of its own. `wire` rounds what
     travels, in both directions, as a network that carries float32 would.
     """
-    z_test = trace.fourier_map(trace.x_test)
+    z_test, targets = trace.fourier_map(trace.x_test), trace.test_targets
     mse = np.empty(trace.ticks)
     sent = np.empty(trace.ticks, dtype=np.int64)
     sent_up = sent_down = 0
     # A step size that is too large overflows; the error curve then says so, tick by tick.
     with np.errstate(over="ignore", invalid="ignore"):
         for state, info in ticks(trace, method, step_size=step_size, max_age=max_age, wire=wire):
-            mse[info.tick] = mean_squared_error(state.server, z_test, trace.y_test)
+            mse[info.tick] = mean_squared_error(state.server, z_test, targets.at(info.tick))
             sent_up += info.sent_up
             sent_down += info.sent_down
             sent[info.tick] = sent_up + sent_down

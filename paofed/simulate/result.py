@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -17,6 +18,7 @@ from paofed.errors import FileError, InputError, unknown
 from paofed.files import load_arrays, save_arrays, write_table
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
+RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered
 NEPERS = 10.0 / np.log(10.0)  # d(dB) / d(log mse): turns a relative error into dB
 
 
@@ -85,6 +87,15 @@ class Final(NamedTuple):
     standard_error: float  # NaN for a single run
 
 
+class Recovery(NamedTuple):
+    """What one drift did to the mean curve; an error is infinite where the curve has diverged."""
+
+    tick: int  # from whose samples on the target was another
+    before_db: float  # mean over the 5 % of all ticks before; NaN where the curve has no point
+    worst_db: float  # until the next drift or the end; likewise
+    ticks: int | None  # from the drift until it is back within 1 dB; None: not within that time
+
+
 _ARRAYS = ("ticks", "mse", "sent", "sent_up", "sent_down", "models")
 
 
@@ -110,6 +121,12 @@ class Result:
         """The names of the algorithms, in the order of the arrays."""
         return [str(described["name"]) for described in self.provenance["algorithms"]]
 
+    @property
+    def drifts(self) -> list[int]:
+        """The ticks from whose samples on the target was another."""
+        # Results of before drifts were possible do not say that they have none.
+        return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
+
     def run_curves(self, name: str) -> FloatArray:
         """The linear error curve of every run, (R, P)."""
         return self.mse[:, self._index(name)]
@@ -127,9 +144,14 @@ class Result:
         mean, error = self.curve(name)
         return decibels(mean), NEPERS * error / mean
 
+    @property
+    def _twentieth(self) -> int:
+        """How many ticks are 5 % of all."""
+        return max(1, round(FINAL_SHARE * (int(self.ticks[-1]) + 1)))
+
     def run_finals(self, name: str) -> FloatArray:
         """The linear error of every run over the last 5 % of the ticks, (R,)."""
-        last = self.ticks >= self.ticks[-1] + 1 - max(1, round(FINAL_SHARE * (self.ticks[-1] + 1)))
+        last = self.ticks >= self.ticks[-1] + 1 - self._twentieth
         finals: FloatArray = self.run_curves(name)[:, last].mean(axis=-1)
         return finals
 
@@ -142,6 +164,29 @@ class Result:
         """Coordinates up and down per run, on average."""
         index = self._index(name)
         return float(self.sent_up[:, index].mean()), float(self.sent_down[:, index].mean())
+
+    def recovery(self, name: str) -> list[Recovery]:
+        """How the mean curve took every drift."""
+        mean, _ = self.curve(name)
+        mean = np.where(np.isfinite(mean), mean, np.inf)
+        stretches = pairwise([*self.drifts, int(self.ticks[-1]) + 1])
+        return [self._recovery(mean, begin, end) for begin, end in stretches]
+
+    def _recovery(self, mean: FloatArray, begin: int, end: int) -> Recovery:
+        early, first, beyond = np.searchsorted(self.ticks, (begin - self._twentieth, begin, end))
+        # Where the 5 % hold no point of the curve, the last one before them will do.
+        before = mean[max(min(early, first - 1), 0) : first]
+        after = mean[first:beyond]
+        usual = before.mean() if before.size else np.nan
+        worst = after.max() if after.size else np.nan
+        near = np.isfinite(after) & (after <= 10 ** (RECOVERED_DB / 10) * usual)
+        back = self.ticks[first:beyond][near]
+        return Recovery(
+            tick=begin,
+            before_db=float(decibels(usual)),
+            worst_db=float(decibels(worst)),
+            ticks=int(back[0]) - begin if back.size else None,
+        )
 
     def diverged(self, name: str) -> tuple[int, int | None]:
         """In how many runs the error stopped being finite, and the earliest tick of it."""
@@ -176,7 +221,7 @@ class Result:
         write_table(Path(path), header, rows)
 
     def summary(self) -> list[dict[str, Any]]:
-        """One record per algorithm: final error, traffic per run, divergence."""
+        """One record per algorithm: final error, traffic per run, divergence, recovery."""
         return [self._summary(name) for name in self.algorithms]
 
     def _summary(self, name: str) -> dict[str, Any]:
@@ -191,6 +236,7 @@ class Result:
             "bytes_down": payload_bytes(down),
             "diverged_runs": runs,
             "diverged_at": tick,
+            "recovery": [found._asdict() for found in self.recovery(name)],
         }
 
     def _index(self, name: str) -> int:

@@ -61,6 +61,7 @@ class Fleet(NamedTuple):
     contacts: Contacts
     z_test: FloatArray  # (T, D)
     y_test: FloatArray  # (T,)
+    drifts: int = 0  # of the target; if any, neither r nor y_test speaks for the whole run
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
@@ -74,13 +75,16 @@ class Fleet(NamedTuple):
             )
         made = make_world(scenario, seed, world)
         moments = closed_form(made.fourier_map, made.laws)
-        return cls(moments, Contacts.of(scenario), made.fourier_map(made.x_test), made.y_test)
+        z_test = made.fourier_map(made.x_test)
+        drifts, (y_test, *_) = made.test_targets
+        return cls(moments, Contacts.of(scenario), z_test, y_test, drifts.size)
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
         """The fleet of a trace, estimated from it."""
         z_test = trace.fourier_map(trace.x_test)
-        return cls(estimated(trace), Contacts.seen(trace), z_test, trace.y_test)
+        contacts = Contacts.seen(trace)
+        return cls(estimated(trace), contacts, z_test, trace.y_test, trace.drifts.size)
 
 
 def _frequencies(delays: IntArray) -> tuple[IntArray, FloatArray]:

@@ -21,7 +21,7 @@ from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.core.rules import aggregate, lms_step
 from paofed.core.selection import Windows
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, InputError
 from paofed.theory.cost import picked_share, windows_of
 from paofed.theory.fleet import Fleet
 from paofed.theory.weights import Weights
@@ -107,6 +107,11 @@ class MeanRecursion:
         *,
         driven: bool = True,
     ) -> None:
+        if driven and fleet.drifts:
+            raise InputError(
+                f"the target changes (drifts: {fleet.drifts}), and theory follows the mean to one: "
+                f"leave the drifts out; step sizes and traffic are the same without them"
+            )
         self._R = fleet.moments.R
         K, D = fleet.moments.r.shape
         self._x, self._Rx = (np.empty((K, len(methods), D)) for _ in range(2))

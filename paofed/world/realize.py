@@ -7,6 +7,7 @@ its kernels (paofed.simulate.fast).
 """
 
 from enum import IntEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from paofed.world.events import threshold
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS, ClientLaws, target
-from paofed.world.trace import Trace
+from paofed.world.trace import Targets, Trace
 
 PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
 
@@ -41,7 +42,7 @@ class World(NamedTuple):
     fourier_map: FourierMap
     laws: ClientLaws
     x_test: FloatArray
-    y_test: FloatArray
+    test_targets: Targets
 
 
 def make_world(scenario: Scenario, seed: int, world: int) -> World:
@@ -59,8 +60,10 @@ def make_world(scenario: Scenario, seed: int, world: int) -> World:
     k = (uniform(philox(key, t, 0, 0, Purpose.TEST)[0]) * scenario.clients).astype(np.int64)
     draws = _normals(key, t, np.ones_like(t), Purpose.TEST)
     x_test = laws.stationary_mean[k, None] + laws.spread[k, None] * draws[:, :INPUTS]
-    y_test = target(x_test) + laws.noise[k] * draws[:, INPUTS]
-    return World(key, fourier_map, laws, x_test, y_test)
+    noise = laws.noise[k] * draws[:, INPUTS]
+    drifts = np.array(scenario.stream.drifts, dtype=np.int64)
+    y = np.stack([target(x_test, seen) + noise for seen in range(drifts.size + 1)])
+    return World(key, fourier_map, laws, x_test, Targets(drifts, y))
 
 
 def run_key(world: World, run: int) -> Key:
@@ -85,7 +88,7 @@ def realize(
     n = np.arange(scenario.ticks)[:, None]
     data, presence, lateness, lottery = philox(key, k, n, 0, Purpose.EVENTS)
     has_data = _arrivals(scenario, key, k, data)
-    x, y = _samples(made.laws, key, k, has_data)
+    x, y = _samples(made, key, k, has_data)
     return Trace(
         x=x,
         y=y,
@@ -96,7 +99,9 @@ def realize(
         frequencies=made.fourier_map.frequencies,
         phases=made.fourier_map.phases,
         x_test=made.x_test,
-        y_test=made.y_test,
+        y_test=made.test_targets.y[0],
+        drifts=made.test_targets.drifts,
+        y_test_drifted=made.test_targets.y[1:],
     )
 
 
@@ -143,13 +148,13 @@ def _delays(scenario: Scenario, k: IntArray, words: WordArray) -> IntArray:
 
 
 def _samples(
-    laws: ClientLaws, key: Key, k: IntArray, has_data: BoolArray
+    made: World, key: Key, k: IntArray, has_data: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
     """Let every client's series move on at each of its samples."""
     ticks, where = np.nonzero(has_data)
     draws = np.zeros((*has_data.shape, INPUTS + 1))
     draws[ticks, where] = _normals(key, k[where], ticks, Purpose.SAMPLE)
-    own = ClientLaws(*(law[k] for law in laws))
+    own = ClientLaws(*(law[k] for law in made.laws))
     u = own.centre[:, None] + own.spread[:, None] * draws[..., :INPUTS]
     memory = own.memory[:, None]
     fresh = np.sqrt(1 - memory**2)
@@ -160,9 +165,17 @@ def _samples(
         now = np.where(there[:, None], moved, now)
         begun |= there
         x[n] = now
-    y = target(x) + own.noise * draws[..., INPUTS]
+    y = _targets(x, made.test_targets.drifts) + own.noise * draws[..., INPUTS]
     x[~has_data], y[~has_data] = 0.0, 0.0
     return x, y
+
+
+def _targets(x: FloatArray, drifts: IntArray) -> FloatArray:
+    """Follow the target over the ticks, the first axis of x."""
+    y = target(x)
+    for seen, (begin, end) in enumerate(pairwise([*drifts.tolist(), len(x)]), start=1):
+        y[begin:end] = target(x[begin:end], seen)
+    return y
 
 
 def _normals(key: Key, c0: IntArray, c1: IntArray, purpose: Purpose) -> FloatArray:

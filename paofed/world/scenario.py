@@ -39,6 +39,12 @@ class Scenario(Value):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        self._groups_fit()
+        self._ticks_fit()
+        self._tables_fit()
+        return self
+
+    def _groups_fit(self) -> None:
         groups = {"stream.samples": len(self.stream.samples)}
         if not isinstance(self.availability, Recorded):
             groups["availability"] = self.availability.groups
@@ -49,19 +55,28 @@ class Scenario(Value):
                     f"{place} has {count} groups, which do not divide {self.clients} clients "
                     f"evenly: repeat entries for groups of other sizes",
                 )
+
+    def _ticks_fit(self) -> None:
         if max(self.stream.samples) > self.ticks:
             _misfit(
                 "stream.samples",
                 f"stream.samples asks for {max(self.stream.samples)} samples in {self.ticks} "
                 f"ticks: a client sees at most one sample per tick",
             )
+        if max(self.stream.drifts, default=0) >= self.ticks:
+            _misfit(
+                "stream.drifts",
+                f"stream.drifts has a drift at tick {max(self.stream.drifts)}: the last of "
+                f"{self.ticks} ticks is {self.ticks - 1}",
+            )
+
+    def _tables_fit(self) -> None:
         for place, law in (("availability.file", self.availability), ("delay.file", self.delay)):
             if isinstance(law, Recorded):
                 try:
                     law.table(self.ticks, self.clients)
                 except FileError as error:
                     _misfit(place, f"{place}: {error}")
-        return self
 
     @classmethod
     def load(cls, name: str | Path) -> Self:

@@ -6,14 +6,18 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.random import Key, philox, uniform
-from paofed.world.value import Counts, MemoryRange, Range, Value, VarianceRange
+from paofed.world.value import Counts, MemoryRange, Range, Ticks, Value, VarianceRange
 
 INPUTS = 4  # what the paper's function takes
 
 
-def target(x: FloatArray) -> FloatArray:
-    """f(x) = sqrt(x1^2 + sin^2(pi x4)) + (0.8 - 0.5 exp(-x2^2)) x3, for x of shape (..., 4)."""
-    x1, x2, x3, x4 = np.moveaxis(x, -1, 0)
+def target(x: FloatArray, drifts: int = 0) -> FloatArray:
+    """f(x) = sqrt(x1^2 + sin^2(pi x4)) + (0.8 - 0.5 exp(-x2^2)) x3, for x of shape (..., 4).
+
+    Each drift moves the roles of the inputs on by one. A client's inputs have the same law, so
+    over many worlds every target is as hard as the first.
+    """
+    x1, x2, x3, x4 = (x[..., (role + drifts) % INPUTS] for role in range(INPUTS))
     y: FloatArray = np.sqrt(x1**2 + np.sin(np.pi * x4) ** 2) + (0.8 - 0.5 * np.exp(-(x2**2))) * x3
     return y
 
@@ -45,6 +49,7 @@ class Synthetic(Value):
     centre: Range = (-0.2, 0.2)
     variance: VarianceRange = (0.2, 1.2)
     noise_variance: VarianceRange = (0.005, 0.03)
+    drifts: Ticks = ()  # from whose samples on the target is another
 
     def samples_of(self, clients: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Return how many samples each client sees (exactly or on average)."""

@@ -1,5 +1,6 @@
 """The base of everything a scenario is made of: frozen, strictly typed, no unknown keys."""
 
+from itertools import pairwise
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -17,6 +18,17 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Probabilities = Annotated[tuple[Probability, ...], Field(min_length=1, strict=False)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, strict=False)]
 Durations = Annotated[tuple[Annotated[float, Field(ge=1)], ...], Field(min_length=1, strict=False)]
+
+
+def _strictly_rising(ticks: tuple[int, ...]) -> tuple[int, ...]:
+    if any(later <= earlier for earlier, later in pairwise(ticks)):
+        raise ValueError("expected ticks that rise")
+    return ticks
+
+
+Ticks = Annotated[
+    tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False), AfterValidator(_strictly_rising)
+]
 
 
 def _rising(pair: tuple[float, float]) -> tuple[float, float]:

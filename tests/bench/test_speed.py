@@ -1,6 +1,7 @@
 """The benchmark measures what it says; how fast that is, is not a test's business."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,14 @@ def test_the_vectorised_baseline_computes_the_same(name: str) -> None:
     model, curve = vectorised.replay(trace, algorithm(name), 0.4, 4, every=10)
     np.testing.assert_allclose(model, expected.server_model, atol=1e-5)
     np.testing.assert_allclose(curve, expected.mse[9::10], rtol=1e-4)
+
+
+def test_the_vectorised_baseline_meets_a_changing_target() -> None:
+    trace = small_trace(3, features=9, ticks=60)
+    trace = replace(trace, drifts=np.array([30]), y_test_drifted=trace.y_test[None] + 1)
+    expected = reference.replay(trace, "pao-fed-u1", max_age=4).mse
+    _, curve = vectorised.replay(trace, algorithm("pao-fed-u1"), 0.4, 4)
+    np.testing.assert_allclose(curve, expected, rtol=1e-4)
 
 
 def test_the_vectorised_baseline_refuses_what_it_does_not_know() -> None:

@@ -74,6 +74,67 @@ def test_divergence_is_a_word_and_not_the_end(
     assert "pao-fed-u1 " in out
 
 
+@pytest.fixture
+def drifting(tmp_path: Path) -> str:
+    path = tmp_path / "drifting.toml"
+    path.write_text(scenario(stream={"drifts": (60, 145)}).to_toml())
+    return str(path)
+
+
+def test_a_second_table_tells_of_drifts(drifting: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", drifting, "--algorithm", "pao-fed-u1", "online-fedsgd:step_size=90"]
+    assert main([*arguments, "--runs", "2"]) == 0
+    *_, first, second = capsys.readouterr().out.rstrip("\n").split("\n\n")
+    assert len(first.splitlines()) == 3
+    header, *rows = (line.split("  ") for line in second.splitlines())
+    words = [[cell.strip() for cell in row if cell] for row in (header, *rows)]
+    assert words[0] == ["algorithm", "drift", "before (dB)", "worst (dB)", "ticks to recover"]
+    assert [row[:2] for row in words[1:3]] == [["pao-fed-u1", "60"], ["pao-fed-u1", "145"]]
+    assert float(words[1][3]) > float(words[1][2])
+    wild = "online-fedsgd:step_size=90"
+    assert words[3] == [wild, "60", "diverged", "diverged", "not yet"]
+
+
+def test_drifts_that_the_curve_does_not_show(
+    drifting: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", drifting, "--algorithm", "pao-fed-u1", "--every", "100"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].split()[:3] == ["pao-fed-u1", "60", "-"]
+
+
+def test_json_tells_of_drifts(
+    drifting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        "run",
+        drifting,
+        "--json",
+        "--algorithm",
+        "pao-fed-u1",
+        "online-fedsgd:step_size=90",
+    ]
+    assert main([*arguments, "--out", str(tmp_path / "r.npz")]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    learned, wild = (line["recovery"] for line in printed["algorithms"])
+    assert [drift["tick"] for drift in learned] == [60, 145]
+    assert wild[0] == {"tick": 60, "before_db": None, "worst_db": None, "ticks": None}
+    assert main(["result", str(tmp_path / "r.npz"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == printed
+
+
+def test_a_result_of_before_there_were_drifts(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "old.npz"
+    assert main(["run", small, "--algorithm", "pao-fed-u1", "--out", str(path)]) == 0
+    printed = capsys.readouterr().out
+    result = Result.load(path)
+    del result.provenance["scenario"]["stream"]["drifts"]
+    result.save(path)
+    assert main(["result", str(path), "--figure", str(tmp_path / "old.png")]) == 0
+    assert capsys.readouterr().out == printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -244,3 +244,14 @@ def test_bad_input_is_one_line_and_nothing_written(
     assert err.count("\n") == 1
     assert text in err
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_target_that_changes_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "drifting.toml"
+    path.write_text(small_scenario(stream={"drifts": (50,)}).to_toml())
+    assert main(["theory", str(path), "--algorithm", "pao-fed-u1", "--runs", "2"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "error: the target changes (drifts: 1)" in err.splitlines()[-1]

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 from paofed.algorithms.spec import from_text
 from paofed.report.figures import learning_curves, save, styles
@@ -56,3 +57,16 @@ def test_the_same_result_is_the_same_file(tmp_path: Path) -> None:
         save(learning_curves(result), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert "pao-fed-u1" in (tmp_path / "a.svg").read_text()  # text stays text
+
+
+def test_drifts_are_marked_once_in_the_legend_and_last() -> None:
+    result = run(scenario(stream={"drifts": (40, 90)}), ["pao-fed-u1", "online-fedsgd"])
+    (axes,) = learning_curves(result).axes
+    (marks,) = axes.collections
+    assert isinstance(marks, LineCollection)
+    assert [segment[:, 0].tolist() for segment in marks.get_segments()] == [[40, 40], [90, 90]]
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert set(names[:-1]) == set(result.algorithms)
+    assert names[-1] == "target changes"

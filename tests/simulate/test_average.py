@@ -52,13 +52,23 @@ def test_it_is_the_average_over_separate_runs() -> None:
     np.testing.assert_allclose(found.learning, learning, rtol=1e-4)
 
 
+def test_a_changing_target_is_met_at_its_ticks() -> None:
+    scenario = small_scenario(stream={"drifts": (79, 120)})
+    found = average(scenario, METHODS, runs=2, seed=3, world=2, every=40)
+    made = make_world(scenario, 3, 2)
+    z = made.fourier_map(made.x_test)
+    for point, drifts in enumerate((0, 1, 1, 2)):  # after the ticks 39, 79, 119 and 149
+        squares = (made.test_targets.y[drifts] - found.models[:, point] @ z.T) ** 2
+        np.testing.assert_allclose(found.mse[:, point], squares.mean(axis=-1), rtol=1e-12)
+
+
 def test_errors_are_those_of_the_averaged_model_and_below_the_learning_curve() -> None:
     """The mean over runs of a square is at least the square of the mean."""
     found = average(small_scenario(), METHODS, runs=6, seed=3, world=2)
     made = make_world(small_scenario(), 3, 2)
     z = made.fourier_map(made.x_test)
     for a, point in np.ndindex(found.mse.shape):
-        squares = (made.y_test - z @ found.models[a, point]) ** 2
+        squares = (made.test_targets.y[0] - z @ found.models[a, point]) ** 2
         assert found.mse[a, point] == pytest.approx(squares.mean(), rel=1e-12)
     assert (found.mse < found.learning).all()
 

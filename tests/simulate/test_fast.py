@@ -16,8 +16,8 @@ from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate import fast, layout, reference
 from paofed.simulate.montecarlo import run_reference
-from paofed.simulate.result import RunRecord
-from paofed.world.realize import make_world
+from paofed.simulate.result import RunRecord, curve_ticks
+from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.cases import Case, cases
 from tests.natures import small_scenario as scenario
@@ -75,6 +75,8 @@ def compiled(
         return fast.run(scenario, methods, pool=pool, **options)
 
 
+# The roles of the inputs come round; in one stretch, at its ends, at the first and last tick.
+DRIFTS = (1, 30, 63, 64, 90, 100, 149)
 LAWS: list[dict[str, Any]] = [
     {},
     {"stream": {"arrivals": "even"}},
@@ -83,6 +85,8 @@ LAWS: list[dict[str, Any]] = [
     {"delay": {"kind": "none"}},
     {"max_age": 0},
     {"stream": {"memory": (0.0, 0.0)}},
+    {"stream": {"drifts": DRIFTS}},
+    {"stream": {"drifts": DRIFTS, "arrivals": "even"}},
 ]
 
 
@@ -95,6 +99,33 @@ def test_draws_the_world_that_realize_draws(changes: dict[str, Any]) -> None:
         np.testing.assert_allclose(
             getattr(got, name), getattr(expected, name), rtol=0, atol=1e-9, err_msg=name
         )
+
+
+@pytest.mark.parametrize("method", LINEUP, ids=lambda method: method.name)
+def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm) -> None:
+    world = scenario(stream={"drifts": DRIFTS})
+    trace = realize(world, 3, 1, seed=5)
+    expected, got = (engine.replay(trace, method).mse for engine in (reference, fast))
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
+    drawn = compiled(world, [method]).mse[0]
+    np.testing.assert_allclose(drawn, expected[curve_ticks(150, 7)], rtol=0, atol=1e-9)
+
+
+@settings(max_examples=50)
+@given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
+def test_test_targets_of_one_s_own_are_those_of_their_tick(case: Case, seed: int) -> None:
+    """What is learned does not depend on them, and both engines measure against the same."""
+    trace = small_trace(seed, ticks=90, available=0.3)
+    own = np.random.default_rng(seed).normal(size=(3, 6))
+    drifting = replace(trace, drifts=np.array([1, 50, 89]), y_test_drifted=own)
+    got, expected = fast.replay(drifting, case.product), reference.replay(drifting, case.product)
+    steady = reference.replay(trace, case.product)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(expected.server_model, steady.server_model)
+    last = own[2] - trace.fourier_map(trace.x_test) @ steady.server_model
+    assert expected.mse[89] == pytest.approx(np.mean(last**2), rel=1e-12)
+    assert expected.mse[0] == steady.mse[0]
+    assert (expected.mse[1:] != steady.mse[1:]).all()
 
 
 def test_recorded_tables_reach_the_kernels(tmp_path: Path) -> None:

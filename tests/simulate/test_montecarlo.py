@@ -13,6 +13,7 @@ import pytest
 
 from paofed.algorithms import algorithm
 from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.simulate import fast
 from paofed.simulate.montecarlo import run
@@ -151,3 +152,19 @@ def test_ctrl_c_on_the_command_line(engine: str, tmp_path: Path) -> None:
     assert f"kept the {kept.runs} of 100000 runs" in stderr
     assert kept.runs > 0
     assert np.isfinite(kept.mse).all()
+
+
+def test_the_error_jumps_where_the_target_changes_and_comes_back() -> None:
+    """Paired over 40 runs, two means at 6 standard errors: false-alarm rate below 1e-6."""
+    stream = {"samples": (400, 800), "drifts": (400,)}
+    laws = {"availability": {"kind": "bernoulli", "probabilities": (0.5,)}, "kernel_width": 2.0}
+    drifting = scenario(ticks=800, features=60, stream=stream, **laws)
+    curves = run(drifting, [U1], runs=40, seed=1).run_curves(U1.name)
+    jumped = decibels(curves[:, 40])
+    before, after = (decibels(curves[:, end - 4 : end].mean(axis=1)) for end in (40, 80))
+
+    def surely_above(difference: FloatArray) -> bool:
+        return bool(difference.mean() > 6 * difference.std(ddof=1) / np.sqrt(40))
+
+    assert surely_above(jumped - before - 1)
+    assert surely_above((before + jumped) / 2 - after)  # more than half way back

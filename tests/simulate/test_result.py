@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,3 +99,88 @@ def test_tidy_csv(tmp_path: Path) -> None:
 )
 def test_points_of_a_curve(ticks: int, every: int, points: list[int]) -> None:
     assert curve_ticks(ticks, every).tolist() == points
+
+
+def drifted(curve: list[float], drifts: list[int], ticks: list[int] | None = None) -> Result:
+    """One run whose curve has a point at every tick, or at those given."""
+    result = made([[curve]], len(curve))
+    about = {**result.provenance, "scenario": {"name": "s", "stream": {"drifts": drifts}}}
+    points = result.ticks if ticks is None else np.array(ticks)
+    return replace(result, provenance=about, ticks=points)
+
+
+def test_recovery_from_one_drift() -> None:
+    curve = [1.0] * 35 + [0.2, 0.0] + [2.0] + [1.0] * 10 + [0.126, 0.125, 0.5] + [0.1] * 9
+    (found,) = drifted(curve, [37]).recovery("a")  # 5 % of 60 ticks are 3
+    assert found.tick == 37
+    assert found.before_db == pytest.approx(10 * np.log10((1.0 + 0.2 + 0.0) / 3))
+    assert found.worst_db == pytest.approx(10 * np.log10(2.0))
+    assert found.ticks == 48 - 37  # 0.126 is the first within 1 dB of 0.4, as 0.503 is the limit
+
+
+def test_the_limit_of_recovery_is_one_decibel() -> None:
+    for factor, ticks in ((10**0.0999, 2), (10**0.1001, None)):
+        (found,) = drifted([1.0] * 20 + [4.0, 4.0, factor], [20]).recovery("a")
+        assert found.ticks == ticks
+
+
+def test_an_error_that_never_leaves_has_recovered_at_once() -> None:
+    (found,) = drifted([1.0] * 20 + [1.1] * 5, [20]).recovery("a")
+    assert found.ticks == 0
+    assert found.worst_db == pytest.approx(10 * np.log10(1.1))
+
+
+def test_every_drift_is_judged_up_to_the_next() -> None:
+    curve = [1.0] * 10 + [5.0] * 10 + [9.0] + [5.0] * 4 + [7.0] + [1.0] * 4
+    first, second, third = drifted(curve, [10, 20, 25]).recovery("a")
+    assert (first.tick, first.ticks) == (10, None)  # the 1.0 at the end are another target's
+    assert first.worst_db == pytest.approx(10 * np.log10(5.0))
+    assert (second.tick, second.ticks) == (20, 1)
+    assert second.worst_db == pytest.approx(10 * np.log10(9.0))
+    assert (third.tick, third.ticks) == (25, 1)
+
+
+def test_the_mean_curve_is_what_recovers() -> None:
+    two = made([[[1.0] * 4 + [9.0, 3.0, 1.0]], [[1.0] * 4 + [9.0, 1.0, 1.0]]], 7)
+    about = {**two.provenance, "scenario": {"name": "s", "stream": {"drifts": [4]}}}
+    (found,) = replace(two, provenance=about).recovery("a")
+    assert found.ticks == 2  # after one tick one run is back, but not the mean of both
+
+
+def test_recovery_where_the_curve_has_few_points() -> None:
+    curve, ticks = [2.0, 4.0, 1.0, 3.0], [29, 59, 89, 99]
+    early, middle, late = drifted(curve, [10, 60, 97], ticks).recovery("a")
+    assert np.isnan(early.before_db)  # no point before it
+    assert early.worst_db == pytest.approx(10 * np.log10(4.0))
+    assert early.ticks is None
+    assert middle.before_db == pytest.approx(10 * np.log10(4.0))
+    assert middle.ticks == 29
+    # None in the 5 ticks before it: the last point there is.
+    assert late.before_db == pytest.approx(0.0)
+    (between, _) = drifted(curve, [60, 61], ticks).recovery("a")
+    assert np.isnan(between.worst_db)
+    assert between.ticks is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_diverged_curve_does_not_recover(bad: float) -> None:
+    after = drifted([1.0] * 20 + [3.0, bad, bad], [20, 22]).recovery("a")
+    assert [found.worst_db for found in after] == [np.inf, np.inf]
+    assert [found.before_db for found in after] == [0.0, np.inf]
+    assert [found.ticks for found in after] == [None, None]
+
+
+def test_without_drifts_there_is_nothing_to_recover_from() -> None:
+    assert TWO_RUNS.recovery("a") == []  # saved before a scenario could have drifts
+    assert drifted([1.0] * 4, []).recovery("a") == []
+    assert TWO_RUNS.summary()[0]["recovery"] == []
+
+
+def test_a_summary_tells_of_recovery(tmp_path: Path) -> None:
+    result = drifted([1.0] * 20 + [4.0, 1.0], [20])
+    result.save(tmp_path / "r.npz")
+    back = Result.load(tmp_path / "r.npz")
+    assert back.drifts == [20]
+    (found,) = back.summary()[0]["recovery"]
+    assert list(found) == ["tick", "before_db", "worst_db", "ticks"]
+    assert (found["tick"], found["before_db"], found["ticks"]) == (20, 0.0, 1)

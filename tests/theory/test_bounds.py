@@ -62,3 +62,11 @@ def test_no_single_step_up_to_one_expands() -> None:
     squares = (trace_map**2).sum(axis=1)
     assert squares.max() <= 2.0
     assert (np.abs(1 - NEVER_EXPANDS * squares) <= 1).all()
+
+
+def test_drifts_change_no_bound() -> None:
+    bounds = [
+        step_sizes(Fleet.of(small_scenario(stream={"drifts": drifts})).moments)
+        for drifts in ((), (50,))
+    ]
+    np.testing.assert_array_equal(bounds[0].by_client, bounds[1].by_client)

@@ -154,7 +154,7 @@ def test_a_scenario_s_fleet_is_that_of_its_world() -> None:
     scenario = small_scenario()
     fleet, made = Fleet.of(scenario, seed=3, world=2), make_world(scenario, 3, 2)
     np.testing.assert_array_equal(fleet.z_test, made.fourier_map(made.x_test))
-    np.testing.assert_array_equal(fleet.y_test, made.y_test)
+    np.testing.assert_array_equal(fleet.y_test, made.test_targets.y[0])
     assert fleet.moments.R.shape == (12, 24, 24)
     for other in (Fleet.of(scenario, seed=4, world=2), Fleet.of(scenario, seed=3)):
         assert not np.array_equal(other.moments.r, fleet.moments.r)

@@ -20,10 +20,11 @@ from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 from paofed.core.metrics import mean_squared_error
 from paofed.core.rules import aggregate, lms_step
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, InputError
 from paofed.simulate import reference
 from paofed.theory.fleet import Fleet
 from paofed.theory.mean import Prediction, growth, predict
+from paofed.world.realize import realize
 from paofed.world.trace import Trace
 from tests.natures import small_scenario
 from tests.theory.fleets import fleet_of
@@ -305,3 +306,16 @@ def test_what_an_engine_refuses_is_refused_here_too() -> None:
     ):
         with pytest.raises(AlgorithmError, match=words):
             growth(PAIR.fleet(0), [from_text(text)], SETTINGS)
+
+
+def test_a_target_that_changes_has_no_mean_to_follow() -> None:
+    """What depends on the inputs alone is as without the drifts."""
+    steady, changing = small_scenario(), small_scenario(stream={"drifts": (50, 100)})
+    methods = [from_text("pao-fed-u1")]
+    for fleet in (Fleet.of(changing), Fleet.seen(realize(changing))):
+        with pytest.raises(InputError, match=r"target changes \(drifts: 2\).*leave the drifts out"):
+            predict(fleet, methods, SETTINGS, np.arange(3))
+    one, other = Fleet.of(steady), Fleet.of(changing)
+    np.testing.assert_array_equal(other.moments.R, one.moments.R)
+    first, second = (growth(fleet, methods, SETTINGS, 40) for fleet in (one, other))
+    np.testing.assert_array_equal(first, second)

@@ -386,7 +386,8 @@ def test_test_samples_come_from_the_stationary_laws_of_clients_drawn_at_random()
     """
     stream = {"samples": [1], "centre": [-1000.0, 1000.0]}
     scenario = fleet(8, 1, stream=stream, test_samples=20_000)
-    _, _, laws, x, y = make_world(scenario, 8, 0)
+    _, _, laws, x, targets = make_world(scenario, 8, 0)
+    y = targets.y[0]
     mean, noise = laws.stationary_mean, y - target(x)
     assert np.diff(np.sort(mean)).min() > 20
     whose = abs(x[:, 0, None] - mean).argmin(axis=1)

@@ -299,6 +299,49 @@ def test_the_target_is_the_paper_s_function() -> None:
     assert target(np.array([0.0, 100.0, 10.0, 0.5])) == pytest.approx(1 + 0.8 * 10, rel=1e-14)
 
 
+@pytest.mark.parametrize("drifts", range(6))
+def test_every_drift_moves_the_roles_of_the_inputs_on(drifts: int) -> None:
+    points = np.random.default_rng(1).normal(size=(5, 4))
+    roles = {0: "1234", 1: "2341", 2: "3412", 3: "4123", 4: "1234", 5: "2341"}[drifts]
+    expected = [literal_target(*(x[int(role) - 1] for role in roles)) for x in points]
+    np.testing.assert_allclose(target(points, drifts), expected, rtol=1e-14)
+
+
+def drifting(scenario: Scenario, *drifts: int) -> Scenario:
+    values = scenario.model_dump()
+    values["stream"]["drifts"] = drifts
+    return Scenario.model_validate(values)
+
+
+def test_before_a_drift_all_is_as_without(scenario: Scenario) -> None:
+    """To the last bit; and only the targets change after it."""
+    steady, changing = realize(scenario, seed=3), realize(drifting(scenario, 17, 40), seed=3)
+    assert_same_bits(changing, steady, (*EVENTS, "x", *OF_THE_WORLD))
+    assert changing.y[:17].tobytes() == steady.y[:17].tobytes()
+    later = steady.has_data[17:]
+    assert (changing.y[17:] != steady.y[17:])[later].all()
+    assert steady.drifts.size == steady.y_test_drifted.size == 0
+
+
+def test_targets_follow_the_drifts_and_keep_their_noise(scenario: Scenario) -> None:
+    drifts = (1, 17, 30, 44, 59)  # the roles come round
+    steady, changing = realize(scenario, seed=3), realize(drifting(scenario, *drifts), seed=3)
+    assert changing.drifts.tolist() == list(drifts)
+    for n in range(scenario.ticks):
+        seen = sum(tick <= n for tick in drifts)
+        move = (target(steady.x[n], seen) - target(steady.x[n])) * steady.has_data[n]
+        np.testing.assert_allclose(changing.y[n], steady.y[n] + move, atol=1e-13)
+        move = target(steady.x_test, seen) - target(steady.x_test)
+        np.testing.assert_allclose(changing.test_targets.at(n), steady.y_test + move, atol=1e-13)
+
+
+def test_a_client_alone_meets_the_same_drifts() -> None:
+    scenario = drifting(EVEN_BURSTS, 20, 35)
+    whole, alone = realize(scenario), realize(scenario, clients=np.array([7]))
+    assert_same_bits(alone, whole, OF_THE_RUN + OF_THE_WORLD, [7])
+    np.testing.assert_array_equal(alone.y_test_drifted, whole.y_test_drifted)
+
+
 def noise_of(trace: Trace) -> FloatArray:
     return (trace.y - target(trace.x))[trace.has_data]
 

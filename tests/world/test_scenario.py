@@ -28,6 +28,7 @@ COMMON = {
         "centre": (-0.2, 0.2),
         "variance": (0.2, 1.2),
         "noise_variance": (0.005, 0.03),
+        "drifts": (),
     },
 }
 PAPER: dict[str, dict[str, Any]] = {
@@ -194,6 +195,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
             "centre": ranges(-1e300, 1e300),
             "variance": ranges(0, 1e300),
             "noise_variance": ranges(0, 1e300),
+            "drifts": st.sets(st.integers(1, ticks - 1)).map(sorted) if ticks > 1 else st.just([]),
         },
     )
     return Scenario.model_validate(
@@ -229,6 +231,7 @@ def test_whole_numbers_stand_for_real_ones() -> None:
     assert scenario == Scenario.parse(SMALL, "small")
 
 
+NO_DRIFTS = "noise_variance = [0.01, 0.02]"  # the last line of the stream
 NOT_INTEGER, NOT_NUMBER = "input should be a valid integer", "input should be a valid number"
 NOT_FINITE = "input should be a finite number"
 
@@ -293,6 +296,17 @@ NOT_FINITE = "input should be a finite number"
          "stream.variance.0 is -0.3: input should be greater than or equal to 0"),
         ("noise_variance = [0.01, 0.02]", "noise_variance = [0.01, nan]",
          f"stream.noise_variance.1 is nan: {NOT_FINITE}"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [2.0]", f"stream.drifts.0 is 2.0: {NOT_INTEGER}"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [true]", f"stream.drifts.0 is True: {NOT_INTEGER}"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = 3", "stream.drifts is 3: input should be a valid "),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [0, 3]",
+         "stream.drifts.0 is 0: input should be greater than or equal to 1"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [5, 3]",
+         "stream.drifts is [5, 3]: expected ticks that rise"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [3, 3]",
+         "stream.drifts is [3, 3]: expected ticks that rise"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [3, 8]",
+         "stream.drifts has a drift at tick 8: the last of 8 ticks is 7"),
         ("mean_on = [3.0, 2.0]", "mean_on = [3.0, 0.5]",
          "availability.mean_on.1 is 0.5: input should be greater than or equal to 1"),
         ("mean_off = [4.0]", "mean_off = [inf]", f"availability.mean_off.0 is inf: {NOT_FINITE}"),
@@ -308,8 +322,13 @@ NOT_FINITE = "input should be a finite number"
 )  # fmt: skip
 def test_a_bad_value_is_told_with_its_key_and_line(old: str, new: str, says: str) -> None:
     at, said = complaint(changed(f"\n{old}\n", f"\n{new}\n"))
-    assert at == new.split("\n")[0]
+    assert at == new.removeprefix(f"{NO_DRIFTS}\n").split("\n")[0]
     assert said.startswith(says)
+
+
+def test_drifts_up_to_the_last_tick() -> None:
+    text = changed(NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [1, 7]")
+    assert Scenario.parse(text, "small").stream.drifts == (1, 7)
 
 
 @pytest.mark.parametrize("probability", ["1.5", "-0.1", "nan", "true", '"0.5"'])

@@ -105,6 +105,75 @@ def test_shapes_and_types_that_disagree(name: str, replacement: Any, text: str) 
         Trace(**{**arrays(small_trace(1)), name: replacement})
 
 
+def drifting(**changes: Any) -> dict[str, Any]:
+    """A trace's arrays with a target that changes twice."""
+    later = np.random.default_rng(2).normal(size=(2, 6))
+    return {
+        **arrays(small_trace(1)),
+        "drifts": np.array([5, 23]),
+        "y_test_drifted": later,
+    } | changes
+
+
+def test_a_trace_whose_target_changes_there_and_back(tmp_path: Path) -> None:
+    trace = Trace(**drifting())
+    trace.save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as file:
+        assert sorted(file.files) == sorted([*NAMES, "drifts", "y_test_drifted"])
+    loaded = Trace.load(tmp_path / "t.npz")
+    for name in (*NAMES, "drifts", "y_test_drifted"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(trace, name))
+
+
+def test_the_targets_of_a_test_set_follow_the_drifts() -> None:
+    trace = Trace(**drifting())
+    concepts = [trace.y_test, *trace.y_test_drifted]
+    ticks = np.array([0, 4, 5, 22, 23])
+    for tick, concept in zip(ticks.tolist(), (0, 0, 1, 1, 2), strict=True):
+        np.testing.assert_array_equal(trace.test_targets.at(tick), concepts[concept])
+    together = trace.test_targets.at(ticks)
+    np.testing.assert_array_equal(together, [concepts[i] for i in (0, 0, 1, 1, 2)])
+    steady = small_trace(1)
+    np.testing.assert_array_equal(steady.test_targets.at(23), steady.y_test)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"drifts": np.array([0, 5])}, r"drifts\[0\] does not rise, from 1 on"),
+        ({"drifts": np.array([-3, 5])}, r"drifts\[0\] does not rise, from 1 on"),
+        ({"drifts": np.array([5, 5])}, r"drifts\[1\] does not rise, from 1 on"),
+        ({"drifts": np.array([6, 5])}, r"drifts\[1\] does not rise, from 1 on"),
+        ({"drifts": np.array([5, 24])}, r"drifts\[1\] is after the last tick"),
+        ({"drifts": np.array([5.0, 6.0])}, "drifts is of type float64: expected an integer type"),
+        ({"drifts": np.array([5])}, r"y_test_drifted has 2 drifts \(E\), but drifts has 1"),
+        ({"drifts": np.array([[5, 6]])}, r"drifts has shape \(1, 2\): expected 1 dimensions"),
+        ({"y_test_drifted": np.zeros((2, 5))},
+         r"y_test_drifted has 5 test samples \(T\), but x_test has 6"),
+        ({"y_test_drifted": np.full((2, 6), np.nan)}, r"y_test_drifted\[0, 0\] is not finite"),
+        ({"y_test_drifted": np.zeros((2, 6), int)}, "y_test_drifted is of type int64: expected a"),
+        ({"y_test_drifted": np.zeros((0, 0))}, "drifts is given without y_test_drifted"),
+        ({"drifts": np.zeros(0, int)}, "y_test_drifted is given without drifts"),
+    ],
+)  # fmt: skip
+def test_drifts_that_cannot_be(changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(TraceError, match=text):
+        Trace(**drifting(**changes))
+
+
+def test_a_file_with_one_half_of_the_drifts(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    some = drifting()
+    some.pop("drifts")
+    np.savez(path, **some)
+    with pytest.raises(TraceError, match=r"t\.npz is not a trace: y_test_drifted is given without"):
+        Trace.load(path)
+    empty = np.zeros(0, dtype=np.int64)
+    np.savez(path, **arrays(small_trace(1)), drifts=empty)
+    with pytest.raises(TraceError, match="drifts is empty: leave it out"):
+        Trace.load(path)
+
+
 def test_missing_and_unknown_arrays(tmp_path: Path) -> None:
     path = tmp_path / "t.npz"
     some = arrays(small_trace(1))
