@@ -49,7 +49,7 @@ def side_by_side(say: Callable[[str], None]) -> list[Timing]:
     """Measure everything in one run, on Setting I with 8 algorithms, a point every 10 ticks."""
     setting = Scenario.load("setting-1")
     methods = [from_text(text) for text in LINEUP]
-    updates = sum(setting.stream.samples_of(setting.clients)) * len(methods)
+    updates = sum(setting.synthetic.samples_of(setting.clients)) * len(methods)
     cores = os.cpu_count() or 1
     with _inner_loop(say) as inner:
         ways: dict[str, Callable[[], float]] = {
@@ -111,8 +111,8 @@ def _reference(setting: Scenario, methods: list[Algorithm]) -> Timing:
 
 def _shortened(setting: Scenario, ticks: int) -> Scenario:
     """The same rates over fewer ticks."""
-    samples = tuple(s * ticks // setting.ticks for s in setting.stream.samples)
-    stream = setting.stream.model_copy(update={"samples": samples})
+    samples = tuple(s * ticks // setting.ticks for s in setting.synthetic.samples)
+    stream = setting.synthetic.model_copy(update={"samples": samples})
     return setting.model_copy(update={"ticks": ticks, "stream": stream})
 
 
@@ -193,7 +193,7 @@ def _measure(clients: int, features: int, algorithms: int) -> tuple[float, float
 
     once(_shortened(setting, 4).model_copy(update={"features": features}))  # kernels are ready now
     seconds = once(shape)
-    updates = int(shape.stream.samples_of(shape.clients).sum()) * algorithms
+    updates = int(shape.synthetic.samples_of(shape.clients).sum()) * algorithms
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return 1e9 * seconds / updates, memory
 

@@ -80,7 +80,7 @@ def run_study(effort: Effort, seed: int, folder: Path, open_stage: OpenStage) ->
 def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
     """Setting I over so many ticks at the same rates; None: with the paper's memory."""
     scenario = Scenario.load(I)
-    stream = scenario.stream
+    stream = scenario.synthetic
     samples = tuple(max(1, count * ticks // scenario.ticks) for count in stream.samples)
     stream = stream.model_copy(update={"samples": samples, "memory": memory or stream.memory})
     return scenario.model_copy(update={"ticks": ticks, "stream": stream})

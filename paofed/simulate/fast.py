@@ -5,15 +5,17 @@ family (windows, any weight by age, LMS steps, eq. 9) become rows of numbers for
 left to the reference engine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numba.core import event
+from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
@@ -24,10 +26,12 @@ from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate import kernels, layout
 from paofed.simulate.layout import Precision
-from paofed.simulate.records import Nature
+from paofed.simulate.progressive import per_sample
+from paofed.simulate.records import Model, Moment, Nature
 from paofed.simulate.result import Outcome, RunRecord, curve_ticks
-from paofed.world.realize import make_world
+from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
+from paofed.world.table.spec import Table
 from paofed.world.trace import Targets, Trace
 
 __all__ = [
@@ -40,6 +44,7 @@ __all__ = [
     "run",
 ]
 
+_Record = TypeVar("_Record", Model, Moment)
 _ALL_PHASES = kernels.EVENTS | kernels.PICK | kernels.LEARN | kernels.SERVE
 
 
@@ -66,8 +71,13 @@ def run(
 
     `watch` sees the server's models, (A, D), at every point of the curve; they change afterwards.
     """
+    settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
+    if isinstance(scenario.stream, Table):
+        trace = realize(scenario, world, run, seed=seed)
+        simulation = Simulation.over(trace, settled, precision, judged=True)
+        scored = scenario.stream.read().scored
+        return simulation.follow(trace, every, scored, report, pool)
     made = make_world(scenario, seed, world)
-    settled = [_settle(m, scenario.step_size, scenario.max_age) for m in methods]
     nature, ages = layout.drawn(scenario, made, run), layout.ages_of(scenario)
     simulation = Simulation(settled, nature, ages, made.fourier_map, scenario.clients, precision)
     return simulation.record(
@@ -79,14 +89,13 @@ def replay(
     trace: Trace, method: str | Algorithm, *, step_size: float = 0.4, max_age: int = 10
 ) -> Outcome:
     """Run an algorithm over a trace in float64, as paofed.simulate.reference.replay does."""
-    settled = _settle(resolve(method), step_size, max_age)
+    settled = settle(resolve(method), step_size, max_age)
     if not in_family(settled):
         raise AlgorithmError(
             f"{settled.name} is outside the family that the fast engine knows: "
             f"use the reference engine"
         )
-    nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
-    simulation = Simulation([settled], nature, ages, trace.fourier_map, trace.clients, "float64")
+    simulation = Simulation.over(trace, [settled], "float64")
     record = simulation.record(trace.ticks, 1, trace.x_test, trace.test_targets, lambda _: None)
     return Outcome(
         server_model=record.models[0],
@@ -97,7 +106,8 @@ def replay(
     )
 
 
-def _settle(method: Algorithm, step_size: float, max_age: int) -> Algorithm:
+def settle(method: Algorithm, step_size: float, max_age: int) -> Algorithm:
+    """Give an algorithm the step size and age limit that it has none of."""
     return replace(method, **method.settled(step_size=step_size, max_age=max_age)._asdict())
 
 
@@ -112,6 +122,8 @@ class Simulation:
         fourier_map: FourierMap,
         clients: int,
         precision: Precision,
+        *,
+        judged: bool = False,
     ) -> None:
         inputs, features = fourier_map.frequencies.shape
         for method in methods:
@@ -119,11 +131,39 @@ class Simulation:
         kept = layout.kept(ages, methods)
         self.nature = nature
         self.family = layout.family(methods, kept, features)
-        self.model = layout.model(fourier_map, precision, methods, clients, kept)
+        self.model = layout.model(fourier_map, precision, methods, clients, kept, judged=judged)
         self.blocks = len(self.model.blocks) - 1
         self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
         self._fourier_map = fourier_map
         self._precision = precision
+
+    @classmethod
+    def over(
+        cls,
+        trace: Trace,
+        methods: Sequence[Algorithm],
+        precision: Precision,
+        *,
+        judged: bool = False,
+    ) -> Self:
+        """Make one over a trace."""
+        nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
+        return cls(
+            methods, nature, ages, trace.fourier_map, trace.clients, precision, judged=judged
+        )
+
+    def branch(self, nature: Nature) -> Self:
+        """Make one that goes on from here, judged from now on, where nature takes another turn."""
+        other = copy(self)
+        other.nature = nature
+        other.model, other.moment = _copied(self.model), _copied(self.moment)
+        algorithms, clients = len(self.family.mu), self.moment.available.size
+        other.model = other.model._replace(judged=layout.unjudged(algorithms, clients))
+        return other
+
+    def download(self, client: int) -> None:
+        """Give a client the server's whole models, as they are."""
+        self.model.local[client, :, : self.model.shared.shape[1]] = self.model.shared
 
     def advance(self, begin: int, end: int, pool: "ThreadPool | None" = None) -> None:
         """Run the ticks from `begin` up to `end`, on this thread or spread over a pool."""
@@ -156,22 +196,70 @@ class Simulation:
         drifts = targets.drifts_until(points)
         mse = np.empty((len(self.family.mu), points.size))
         sent = np.empty(mse.shape, dtype=np.int64)
-        begin = 0
-        for point, tick in enumerate(points.tolist()):
-            self.advance(begin, tick + 1, pool)
+        for point in self._stops(points, report, pool):
             kernels.evaluate(self.model.shared, z_test, y_test[drifts[point]], mse, point)
-            sent[:, point] = (self.model.sent_up + self.model.sent_down).sum(axis=0)
+            sent[:, point] = self._sent()
             if watch is not None:
                 watch(self.model.server)
-            report((tick + 1 - begin) / ticks)
+        return self._recorded(mse=mse, sent=sent)
+
+    def follow(
+        self,
+        trace: Trace,
+        every: int,
+        scored: int,
+        report: Callable[[float], None],
+        pool: "ThreadPool | None" = None,
+    ) -> RunRecord:
+        """Run all ticks, judging all models on every sample before it is learned from."""
+        points = curve_ticks(trace.ticks, every)
+        # Errors by device count from a tick on that may be no point of the curve.
+        stops = np.union1d(points, scored - 1) if scored else points
+        before = np.zeros_like(self.model.judged)
+        until = np.empty((stops.size, *before.shape[:2]))
+        sent = np.empty((len(self.family.mu), stops.size), dtype=np.int64)
+        for stop in self._stops(stops, report, pool):
+            until[stop], sent[:, stop] = self.model.judged.sum(axis=-1), self._sent()
+            if stops[stop] == scored - 1:
+                before = self.model.judged.copy()
+        at_points = np.isin(stops, points)
+        errors = np.moveaxis(np.diff(until[at_points], axis=0, prepend=0.0), 0, -1)
+        return self._recorded(
+            mse=per_sample(errors[:, 1], trace.has_data, points),
+            sent=sent[:, at_points],
+            errors=errors,
+            device_errors=self.model.judged - before,
+        )
+
+    def _stops(
+        self, stops: IntArray, report: Callable[[float], None], pool: "ThreadPool | None"
+    ) -> Iterator[int]:
+        """Run up to and including each of the ticks, saying which of them was reached."""
+        begin = 0
+        for index, tick in enumerate(stops.tolist()):
+            self.advance(begin, tick + 1, pool)
+            yield index
+            report((tick + 1 - begin) / (int(stops[-1]) + 1))
             begin = tick + 1
+
+    def _sent(self) -> IntArray:
+        sent: IntArray = (self.model.sent_up + self.model.sent_down).sum(axis=0)
+        return sent
+
+    def _recorded(self, **curves: NDArray[Any]) -> RunRecord:
+        algorithms = len(self.family.mu)
+        nothing = np.zeros((algorithms, 2, 0))
         return RunRecord(
-            mse=mse,
-            sent=sent,
+            **{"errors": nothing, "device_errors": nothing, **curves},
             sent_up=self.model.sent_up.sum(axis=0),
             sent_down=self.model.sent_down.sum(axis=0),
             models=self.model.server.copy(),
         )
+
+
+def _copied(record: _Record) -> _Record:
+    """The same with arrays of its own."""
+    return type(record)(*(a.copy() if isinstance(a, np.ndarray) else a for a in record))
 
 
 class ThreadPool:

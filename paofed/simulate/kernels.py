@@ -354,14 +354,15 @@ def _learn(
 
     Between contacts a client depends on nobody, so its samples wait and are learned together, while
     its models are in the nearest cache: at its next contact, or after STRETCH ticks. A live answer
-    moves the live algorithms alone: when the others learn must not depend on the company.
+    moves the live algorithms alone: when the others learn must not depend on the company. Where
+    models are judged on the samples to come, nothing waits: the server's moves on with every tick.
     """
     has_data, available, pending = moment.has_data, moment.available, moment.pending
     answers, slot = model.answers, n % model.answers.shape[0]
     last = n % STRETCH == STRETCH - 1
     for k in range(k0, k1):
         pending[k] |= np.uint64(has_data[k]) << np.uint64(n % STRETCH)
-        everyone = available[k] or last
+        everyone = available[k] or last or (has_data[k] and model.judged.size > 0)
         answered = False
         for a in range(answers.shape[1]):
             answered = answered or answers[slot, a, k]
@@ -384,6 +385,8 @@ def _catch_up(
         beyond = min(first + GROUP, count)
         for i in range(first, beyond):
             _fourier(x[i], model.frequencies, model.phases, model.cosine, z[i - first])
+            if model.judged.size and everyone:
+                _judge(model, z[i - first], y[i], k)
         contact = moment.available[k] and moment.todo[block, beyond - 1] == n
         together = everyone and beyond - first == GROUP and not contact
         if together:
@@ -399,6 +402,19 @@ def _catch_up(
     moment.ahead[k] = 0 if everyone else count
     if everyone:
         moment.pending[k] = np.uint64(0)
+
+
+@_inner
+def _judge(model: Any, z: Any, y: Any, k: Any) -> None:
+    """Add the squared error with which the models of client k and the server predict a sample."""
+    local, shared, judged = model.local, model.shared, model.judged
+    for a in range(shared.shape[0]):
+        mine = theirs = z.dtype.type(0.0)
+        for j in range(shared.shape[1]):
+            mine += local[k, a, j] * z[j]
+            theirs += shared[a, j] * z[j]
+        judged[a, 0, k] += (y - np.float64(mine)) ** 2
+        judged[a, 1, k] += (y - np.float64(theirs)) ** 2
 
 
 @_pasted

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import IntArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.selection import Schedule, Windows
 from paofed.errors import InputError
@@ -45,8 +45,8 @@ _NO_TRACE: dict[str, NDArray[Any]] = {
 
 def drawn(scenario: Scenario, made: World, run: int) -> Nature:
     """Nature as laws and thresholds, to be drawn inside the kernels."""
-    ticks, clients, stream = scenario.ticks, scenario.clients, scenario.stream
-    key = run_key(made, run)
+    ticks, clients, stream = scenario.ticks, scenario.clients, scenario.synthetic
+    key = run_key(made.key, run)
     samples = stream.samples_of(clients)
     never = np.zeros(clients, dtype=np.uint64)
     link, presence = Link(never, never, never), np.zeros((0, 0), dtype=np.uint8)
@@ -191,8 +191,10 @@ def model(
     methods: Sequence[Algorithm],
     clients: int,
     ages: IntArray,
+    *,
+    judged: bool,
 ) -> Model:
-    """All models at zero and nothing on its way."""
+    """All models at zero and nothing on its way; judged on the samples to come, or not."""
     real = np.dtype(precision).type
     blocks, features, algorithms = blocks_of(clients), fourier_map.phases.size, len(methods)
     row = -(-features // _PAD) * _PAD
@@ -225,10 +227,16 @@ def model(
         holders=np.zeros((*cells, features), dtype=np.int32),
         counts=np.zeros(cells, dtype=np.int64),
         settled=np.zeros(features, dtype=np.uint8),
+        judged=unjudged(algorithms if judged else 0, clients if judged else 0),
         answers=np.zeros((longest + 1, algorithms, clients) if live else (1, 0, 0), dtype=np.uint8),
         sent_up=np.zeros((here, algorithms), dtype=np.int64),
         sent_down=np.zeros((here, algorithms), dtype=np.int64),
     )
+
+
+def unjudged(algorithms: int, clients: int) -> FloatArray:
+    """Errors before anything was judged."""
+    return np.zeros((algorithms, 2, clients))
 
 
 def _aligned_zeros(shape: tuple[int, ...], real: type[np.generic]) -> NDArray[Any]:

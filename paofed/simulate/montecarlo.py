@@ -8,24 +8,33 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from typing import Literal, NamedTuple, TypedDict, get_args
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
+from paofed.core.arrays import FloatArray
 from paofed.errors import AlgorithmError, InputError, unknown
 from paofed.memory import require_memory
 from paofed.simulate import fast, reference
+from paofed.simulate.coldstart import horizons_of, with_cold_starts
+from paofed.simulate.progressive import per_sample, tally
 from paofed.simulate.result import Result, RunRecord, curve_ticks, versions
+from paofed.simulate.tables import about, progressive, with_baselines
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from paofed.world.table.spec import Table
+from paofed.world.trace import Trace
 
 Engine = Literal["fast", "reference"]
 Report = Callable[[float], None]  # told the share of all work that is done, from 0 to 1
 
 _SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
-_SLOWER = 200.0  # how much longer the reference takes than the fast engine, for honest progress
+# How much longer things take than one algorithm on the fast engine, for honest progress.
+_SLOWER, _BESIDE, _JOINING = 200.0, 40.0, 1.0
+_EVERY, _POINTS = 10, 200  # ticks between points of a curve, but no more points than this
 
 
 class _Stopped(Exception):  # noqa: N818 (not an error)
@@ -68,39 +77,48 @@ def run(
     same_world: bool = False,
     engine: Engine = "fast",
     precision: fast.Precision = "float32",
-    every: int = 10,
+    every: int | None = None,
+    cold_starts: int = 0,
     workers: int | None = None,
     report: Report | None = None,
 ) -> Result:
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
 
-    The fast engine takes the algorithms of its family, the reference engine the others. An
-    interrupt (Ctrl-C) ends the work; the result then holds the runs that were finished, unless
-    there are none.
+    The fast engine takes the algorithms of its family, the reference engine the others. Over a
+    table, all models are judged on the samples to come, beside baselines; with `cold_starts`, so
+    many times each device in turn joins late. An interrupt (Ctrl-C) ends the work; the result then
+    holds what was finished, unless no run was.
     """
     given = [methods] if isinstance(methods, str | Algorithm) else methods
     chosen = [resolve(method) for method in given]
+    every = max(_EVERY, scenario.ticks // _POINTS) if every is None else every
     _check(scenario, chosen, runs, every, workers, engine, precision)
+    table = scenario.stream if isinstance(scenario.stream, Table) else None
+    if cold_starts:
+        horizons_of(scenario.table.read())  # refused now, not after the long work
     common = (seed, same_world, every, precision, runs, workers or os.cpu_count() or 1)
     quick = [engine == "fast" and fast.in_family(method) for method in chosen]
     inside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
     outside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
-    progress = _Progress(report, len(inside.methods), _SLOWER * len(outside.methods), runs)
+    joining = _JOINING * len(inside.methods) * scenario.clients if cold_starts else 0.0
+    shares = len(inside.methods), _SLOWER * len(outside.methods), _BESIDE if table else 0.0, joining
+    progress = _Progress(report, shares, runs)
 
     finished: list[dict[int, RunRecord]] = []
     with suppress(KeyboardInterrupt):
-        for task, engine_of, heard in (
-            (inside, _on_threads, progress.fast),
-            (outside, _on_processes, progress.reference),
+        for stage, (task, engine_of) in enumerate(
+            ((inside, _on_threads), (outside, _on_processes))
         ):
             if task.methods:
                 finished.append({})
-                finished[-1].update(engine_of(task, heard))
+                finished[-1].update(engine_of(task, progress.stage(stage)))
     stages = bool(inside.methods) + bool(outside.methods)
     kept = sorted(set.intersection(*map(set, finished))) if len(finished) == stages else []
     if not kept:
         raise KeyboardInterrupt
-    return Result(
+    records = _stack([_joined([stage[i] for stage in finished], quick) for i in kept])
+    errors = records.pop("errors"), records.pop("device_errors")
+    result = Result(
         provenance={
             "scenario": scenario.model_dump(),
             "algorithms": [method.describe() for method in chosen],
@@ -110,11 +128,22 @@ def run(
             "runs_finished": kept,
             "engines": ["fast" if q else "reference" for q in quick],
             "precision": precision,
+            "table": about(table) if table else None,
             "versions": versions(),
         },
         ticks=curve_ticks(scenario.ticks, every),
-        **_stack([_joined([stage[i] for stage in finished], quick) for i in kept]),
+        **records,
     )
+    if table is None:
+        return result
+    judged = progressive(table, chosen, result.ticks, *errors)
+    result = replace(result, progressive=judged)
+    with suppress(KeyboardInterrupt):
+        result = with_baselines(result, judged, scenario, table, progress.stage(2))
+        if cold_starts:
+            newcomers = progress.stage(3)
+            result = with_cold_starts(result, scenario, inside.methods, cold_starts, newcomers)
+    return result
 
 
 def _check(
@@ -151,22 +180,18 @@ def _check(
 
 
 class _Progress:
-    """Adds up what the engines report, weighted by how long they take."""
+    """Adds up what the stages report, weighted by how long they take."""
 
-    def __init__(self, report: Report | None, fast_share: float, slow_share: float, runs: int):
+    def __init__(self, report: Report | None, shares: Sequence[float], runs: int) -> None:
         self._report = report
-        self._unit = 1.0 / (runs * (fast_share + slow_share))
-        self._shares = fast_share, slow_share
+        self._unit = 1.0 / (runs * sum(shares))
+        self._shares = shares
         self._done = 0.0
         self._lock = threading.Lock()
 
-    def fast(self, part: float) -> None:
-        """Count a part of one run of the fast engine."""
-        self._add(part * self._shares[0])
-
-    def reference(self, part: float) -> None:
-        """Count a part of one run of the reference engine."""
-        self._add(part * self._shares[1])
+    def stage(self, stage: int) -> Report:
+        """Return what is told the parts of runs that a stage has done."""
+        return lambda part: self._add(part * self._shares[stage])
 
     def _add(self, work: float) -> None:
         with self._lock:
@@ -237,17 +262,35 @@ def run_reference(
 ) -> RunRecord:
     """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
     trace = realize(scenario, world, run, seed=seed)
+    records = [_replayed(scenario, trace, method, every) for method in methods]
+    return RunRecord(*(np.stack(parts) for parts in zip(*records, strict=True)))
+
+
+def _replayed(scenario: Scenario, trace: Trace, method: Algorithm, every: int) -> RunRecord:
+    """One algorithm over a trace, without the axis of the algorithms."""
     points = curve_ticks(scenario.ticks, every)
-    outcomes = [
-        reference.replay(trace, method, step_size=scenario.step_size, max_age=scenario.max_age)
-        for method in methods
-    ]
+    squared: list[FloatArray] = []
+    outcome = reference.replay(
+        trace,
+        method,
+        step_size=scenario.step_size,
+        max_age=scenario.max_age,
+        watch=lambda info: squared.append(info.squared),
+    )
+    errors = device_errors = np.zeros((2, 0))
+    mse = outcome.mse[points]
+    if isinstance(scenario.stream, Table):
+        judged = [tally(e, points, scenario.stream.read().scored) for e in np.stack(squared, 1)]
+        errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
+        mse = per_sample(errors[1], trace.has_data, points)
     return RunRecord(
-        mse=np.array([outcome.mse[points] for outcome in outcomes]),
-        sent=np.array([outcome.sent[points] for outcome in outcomes]),
-        sent_up=np.array([outcome.sent_up for outcome in outcomes]),
-        sent_down=np.array([outcome.sent_down for outcome in outcomes]),
-        models=np.array([outcome.server_model for outcome in outcomes]),
+        mse=mse,
+        sent=outcome.sent[points],
+        sent_up=np.array(outcome.sent_up),
+        sent_down=np.array(outcome.sent_down),
+        models=outcome.server_model,
+        errors=errors,
+        device_errors=device_errors,
     )
 
 
@@ -258,7 +301,7 @@ def _joined(parts: Sequence[RunRecord], quick: Sequence[bool]) -> RunRecord:
     return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
-def _stack(records: Sequence[RunRecord]) -> dict[str, np.ndarray]:
+def _stack(records: Sequence[RunRecord]) -> dict[str, Any]:
     return {
         name: np.stack([getattr(record, name) for record in records]) for name in RunRecord._fields
     }

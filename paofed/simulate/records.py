@@ -92,6 +92,8 @@ class Model(NamedTuple):
     settled: Any  # (D,) uint8: coordinates that a newer age has moved
     mapped: Any  # (blocks, GROUP, row) real: z(x) of the client at hand, zero beyond D
     gram: Any  # (blocks, 6) real: products of these rows, 01 02 03 12 13 23
+    judged: Any  # (A, 2, K) float64: squared errors of the device's and the server's model until
+    # now, or (0, 2, 0) where nobody asks
     answers: Any  # (ring, A, K) uint8: who is answered at a tick, or (1, 0, 0) where nobody is
     sent_up: Any  # (blocks, A) int64
     sent_down: Any

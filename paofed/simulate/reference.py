@@ -4,7 +4,7 @@ Kept readable for ever; every other engine is held against it on the same trace.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ class Info(NamedTuple):
     taking_part: int
     sent_up: int
     sent_down: int
+    squared: FloatArray  # (2, K): errors of the client's and the server's model before the tick
 
 
 def replay(
@@ -44,11 +45,13 @@ def replay(
     step_size: float = 0.4,
     max_age: int = 10,
     wire: DTypeLike = np.float64,
+    watch: Callable[[Info], None] | None = None,
 ) -> Outcome:
     """Run an algorithm, by name or record, over a trace in float64.
 
     Step size and age limit are used where the algorithm has none of its own. `wire` rounds what
-    travels, in both directions, as a network that carries float32 would.
+    travels, in both directions, as a network that carries float32 would. `watch` hears of every
+    tick.
     """
     z_test, targets = trace.fourier_map(trace.x_test), trace.test_targets
     mse = np.empty(trace.ticks)
@@ -61,6 +64,8 @@ def replay(
             sent_up += info.sent_up
             sent_down += info.sent_down
             sent[info.tick] = sent_up + sent_down
+            if watch is not None:
+                watch(info)
     return Outcome(
         server_model=state.server, mse=mse, sent=sent, sent_up=sent_up, sent_down=sent_down
     )
@@ -94,9 +99,11 @@ def ticks(
         # 1. Nature, and the server's pick among those who are there.
         taking_part = pick(trace.available[n], trace.lottery[n], alg.subset)
         sent_up = sent_down = 0
+        squared = np.full((2, trace.clients), np.nan)
 
         for k in np.flatnonzero(trace.has_data[n]).tolist():
             z, y = fourier_map(trace.x[n, k]), float(trace.y[n, k])
+            squared[:, k] = (y - local[k] @ z) ** 2, (y - server @ z) ** 2
             if taking_part[k]:
                 # 2. The server shares w_n (before anything that arrives now is applied).
                 if alg.exchange == "paper":
@@ -122,7 +129,7 @@ def ticks(
             for k in {message.client for message in arrived}:
                 share(k, n)
         server = alg.aggregate(server, arrived, n, alg.staleness, alg.divisor)
-        info = Info(n, int(taking_part.sum()), sent_up, sent_down)
+        info = Info(n, int(taking_part.sum()), sent_up, sent_down, squared)
         yield State(server, local, in_flight), info
 
 

@@ -4,7 +4,7 @@ import json
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
@@ -16,10 +16,11 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels, payload_bytes
 from paofed.errors import FileError, InputError, unknown
 from paofed.files import load_arrays, save_arrays, write_table
+from paofed.simulate.progressive import ColdStart, Progressive
+from paofed.simulate.statistics import NEPERS, Final, final, over_runs
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
 RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered
-NEPERS = 10.0 / np.log(10.0)  # d(dB) / d(log mse): turns a relative error into dB
 
 
 def versions() -> dict[str, str]:
@@ -78,13 +79,8 @@ class RunRecord(NamedTuple):
     sent_up: IntArray  # (A,)
     sent_down: IntArray  # (A,)
     models: FloatArray  # (A, D)
-
-
-class Final(NamedTuple):
-    """The final error of an algorithm in dB, with the standard error of its mean over runs."""
-
-    db: float
-    standard_error: float  # NaN for a single run
+    errors: FloatArray  # (A, 2, P), see Progressive; (A, 2, 0) where there is a test set
+    device_errors: FloatArray  # (A, 2, K), likewise
 
 
 class Recovery(NamedTuple):
@@ -96,6 +92,7 @@ class Recovery(NamedTuple):
     ticks: int | None  # from the drift until it is back within 1 dB; None: not within that time
 
 
+_PARTS: Mapping[str, type[Any]] = {"progressive": Progressive, "cold_start": ColdStart}
 _ARRAYS = ("ticks", "mse", "sent", "sent_up", "sent_down", "models")
 
 
@@ -110,6 +107,8 @@ class Result:
     sent_up: IntArray  # (R, A), coordinates
     sent_down: IntArray  # (R, A)
     models: FloatArray  # (R, A, D), the server's after the last tick
+    progressive: Progressive | None = None  # over a table
+    cold_start: ColdStart | None = None  # likewise, where it was asked for
 
     @property
     def runs(self) -> int:
@@ -120,6 +119,12 @@ class Result:
     def algorithms(self) -> list[str]:
         """The names of the algorithms, in the order of the arrays."""
         return [str(described["name"]) for described in self.provenance["algorithms"]]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """World and run of every run."""
+        same = self.provenance["same_world"]
+        return [(0, i) if same else (i, 0) for i in self.provenance["runs_finished"]]
 
     @property
     def drifts(self) -> list[int]:
@@ -137,7 +142,7 @@ class Result:
 
     def curve(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Linear mean over runs and its standard error, (P,) each; NaN errors for a single run."""
-        return _mean(self.run_curves(name))
+        return over_runs(self.run_curves(name))
 
     def curve_db(self, name: str) -> tuple[FloatArray, FloatArray]:
         """The curve in dB and its standard error in dB (first order)."""
@@ -150,15 +155,19 @@ class Result:
         return max(1, round(FINAL_SHARE * (int(self.ticks[-1]) + 1)))
 
     def run_finals(self, name: str) -> FloatArray:
-        """The linear error of every run over the last 5 % of the ticks, (R,)."""
+        """The linear error of every run over the last 5 % of the ticks, (R,).
+
+        Over a table: on all samples that count.
+        """
+        if self.progressive is not None:
+            return self.progressive.run_finals(name, "server")
         last = self.ticks >= self.ticks[-1] + 1 - self._twentieth
         finals: FloatArray = self.run_curves(name)[:, last].mean(axis=-1)
         return finals
 
     def final(self, name: str) -> Final:
         """The error over the last 5 % of the ticks."""
-        mean, error = _mean(self.run_finals(name))
-        return Final(float(decibels(mean)), float(NEPERS * error / mean))
+        return final(self.run_finals(name))
 
     def traffic(self, name: str) -> tuple[float, float]:
         """Coordinates up and down per run, on average."""
@@ -197,6 +206,10 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write everything as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
+        for part in _PARTS:
+            held = getattr(self, part)
+            for field in fields(held) if held is not None else ():
+                arrays[f"{part}/{field.name}"] = getattr(held, field.name)
         about = np.array(json.dumps(self.provenance))
         save_arrays(Path(path), {**arrays, "provenance": about})
 
@@ -204,8 +217,16 @@ class Result:
     def load(cls, path: str | Path) -> Self:
         """Read a result back; a file that is none is one clear error."""
         arrays: dict[str, Any] = load_arrays(Path(path))
-        if set(arrays) != {*_ARRAYS, "provenance"}:
+        known, parts = {*_ARRAYS, "provenance"}, {}
+        for part, kind in _PARTS.items():
+            names = {field.name: f"{part}/{field.name}" for field in fields(kind)}
+            if not set(arrays).isdisjoint(names.values()):
+                known |= set(names.values())
+                parts[part] = kind, names
+        if set(arrays) != known:
             raise FileError(f"{path} is not a result: it holds {', '.join(arrays) or 'nothing'}")
+        for part, (kind, names) in parts.items():
+            arrays[part] = kind(**{field: arrays.pop(name) for field, name in names.items()})
         return cls(provenance=json.loads(str(arrays.pop("provenance"))), **arrays)
 
     def to_csv(self, path: str | Path) -> None:
@@ -243,12 +264,3 @@ class Result:
         if name not in self.algorithms:
             raise InputError(unknown("algorithm", name, self.algorithms))
         return self.algorithms.index(name)
-
-
-def _mean(values: FloatArray) -> tuple[Any, Any]:
-    """Mean over the first axis and its standard error."""
-    runs = len(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = values.mean(axis=0)
-        spread = values.std(axis=0, ddof=1) if runs > 1 else np.full_like(mean, np.nan)
-    return mean, spread / np.sqrt(runs)

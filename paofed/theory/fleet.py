@@ -31,7 +31,7 @@ class Contacts(NamedTuple):
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
         """Read the rates off a scenario's laws."""
-        data = scenario.stream.samples_of(scenario.clients) / scenario.ticks
+        data = scenario.synthetic.samples_of(scenario.clients) / scenario.ticks
         presence, delay = scenario.availability, scenario.delay
         if isinstance(presence, Recorded):
             there = presence.table(scenario.ticks, scenario.clients).mean(axis=0)

@@ -20,6 +20,7 @@ from paofed.world.events import threshold
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS, ClientLaws, target
+from paofed.world.table.spec import Table
 from paofed.world.trace import Targets, Trace
 
 PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
@@ -36,7 +37,7 @@ class Purpose(IntEnum):
 
 
 class World(NamedTuple):
-    """What does not change between the runs of a world."""
+    """What does not change between the runs of a synthetic world."""
 
     key: Key
     fourier_map: FourierMap
@@ -45,30 +46,41 @@ class World(NamedTuple):
     test_targets: Targets
 
 
+class _Samples(NamedTuple):
+    """What the clients see in one run, and the test set."""
+
+    fourier_map: FourierMap
+    x: FloatArray
+    y: FloatArray
+    has_data: BoolArray
+    x_test: FloatArray
+    test_targets: Targets
+
+
 def make_world(scenario: Scenario, seed: int, world: int) -> World:
     """Draw the map, the clients' laws and the test set."""
-    key = child(key_of(seed), world)
-    fourier_map = draw_map(
-        child(key, 0, 1),
-        inputs=INPUTS,
-        features=scenario.features,
-        width=scenario.kernel_width,
-    )
-    laws = scenario.stream.laws(key, scenario.clients, Purpose.LAWS)
+    key = world_key(seed, world)
+    stream = scenario.synthetic
+    laws = stream.laws(key, scenario.clients, Purpose.LAWS)
     # Every test sample comes from the stationary law of a client drawn at random.
     t = np.arange(scenario.test_samples)
     k = (uniform(philox(key, t, 0, 0, Purpose.TEST)[0]) * scenario.clients).astype(np.int64)
     draws = _normals(key, t, np.ones_like(t), Purpose.TEST)
     x_test = laws.stationary_mean[k, None] + laws.spread[k, None] * draws[:, :INPUTS]
     noise = laws.noise[k] * draws[:, INPUTS]
-    drifts = np.array(scenario.stream.drifts, dtype=np.int64)
+    drifts = np.array(stream.drifts, dtype=np.int64)
     y = np.stack([target(x_test, seen) + noise for seen in range(drifts.size + 1)])
-    return World(key, fourier_map, laws, x_test, Targets(drifts, y))
+    return World(key, map_of(scenario, key, INPUTS), laws, x_test, Targets(drifts, y))
 
 
-def run_key(world: World, run: int) -> Key:
-    """Derive the key of one run's samples, presence, delays and lottery."""
-    return child(world.key, run, 2)
+def world_key(seed: int, world: int) -> Key:
+    """Derive the key of a world's map, laws and test set."""
+    return child(key_of(seed), world)
+
+
+def run_key(world: Key, run: int) -> Key:
+    """Derive the key of one run's samples, presence, delays and lottery from its world's."""
+    return child(world, run, 2)
 
 
 def realize(
@@ -82,27 +94,61 @@ def realize(
     """Realise one run, for the whole fleet or for some clients of it alone (by index)."""
     cells = scenario.ticks * (scenario.clients if clients is None else len(clients))
     require_memory(100 * cells, f"a trace of {cells:,} client ticks")
-    made = make_world(scenario, seed, world)
-    key = run_key(made, run)
+    key = run_key(world_key(seed, world), run)
     k = np.arange(scenario.clients) if clients is None else np.asarray(clients, dtype=np.int64)
     n = np.arange(scenario.ticks)[:, None]
     data, presence, lateness, lottery = philox(key, k, n, 0, Purpose.EVENTS)
-    has_data = _arrivals(scenario, key, k, data)
-    x, y = _samples(made, key, k, has_data)
+    if isinstance(scenario.stream, Table):
+        samples = _recorded(scenario, scenario.stream, world_key(seed, world), k)
+    else:
+        samples = _drawn(scenario, make_world(scenario, seed, world), key, k, data)
     return Trace(
-        x=x,
-        y=y,
-        has_data=has_data,
-        available=has_data & _presence(scenario, k, presence),
+        x=samples.x,
+        y=samples.y,
+        has_data=samples.has_data,
+        available=samples.has_data & _presence(scenario, k, presence),
         delay=_delays(scenario, k, lateness),
         lottery=uniform(lottery),
-        frequencies=made.fourier_map.frequencies,
-        phases=made.fourier_map.phases,
-        x_test=made.x_test,
-        y_test=made.test_targets.y[0],
-        drifts=made.test_targets.drifts,
-        y_test_drifted=made.test_targets.y[1:],
+        frequencies=samples.fourier_map.frequencies,
+        phases=samples.fourier_map.phases,
+        x_test=samples.x_test,
+        y_test=samples.test_targets.y[0],
+        drifts=samples.test_targets.drifts,
+        y_test_drifted=samples.test_targets.y[1:],
     )
+
+
+def map_of(scenario: Scenario, world: Key, inputs: int) -> FourierMap:
+    """Draw the one map of a world."""
+    return draw_map(
+        child(world, 0, 1), inputs=inputs, features=scenario.features, width=scenario.kernel_width
+    )
+
+
+def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Samples:
+    """What a table says: the same in every world but for the map.
+
+    Its test set are readings of the calibration period, from which nobody learns.
+    """
+    readings = table.read()
+    some = slice(None, None, -(-len(readings.y_past) // scenario.test_samples))
+    whole = k.size == scenario.clients and bool((np.diff(k) == 1).all())
+    mine = slice(None) if whole else k  # the arrays themselves where nobody is left out
+    return _Samples(
+        fourier_map=map_of(scenario, world, readings.x.shape[2]),
+        x=readings.x[:, mine],
+        y=np.nan_to_num(readings.y[:, mine]),
+        has_data=readings.has_data[:, mine],
+        x_test=readings.x_past[some],
+        test_targets=Targets(np.zeros(0, dtype=np.int64), readings.y_past[None, some]),
+    )
+
+
+def _drawn(scenario: Scenario, made: World, key: Key, k: IntArray, words: WordArray) -> _Samples:
+    """What the laws of the clients make of chance."""
+    has_data = _arrivals(scenario, key, k, words)
+    x, y = _samples(made, key, k, has_data)
+    return _Samples(made.fourier_map, x, y, has_data, made.x_test, made.test_targets)
 
 
 def phases(key: Key, k: IntArray) -> IntArray:
@@ -114,8 +160,9 @@ def phases(key: Key, k: IntArray) -> IntArray:
 
 def _arrivals(scenario: Scenario, key: Key, k: IntArray, words: WordArray) -> BoolArray:
     ticks = scenario.ticks
-    samples = scenario.stream.samples_of(scenario.clients)[k]
-    if scenario.stream.arrivals == "bernoulli":
+    stream = scenario.synthetic
+    samples = stream.samples_of(scenario.clients)[k]
+    if stream.arrivals == "bernoulli":
         return np.less(words, threshold(samples / ticks))
     # Sample i arrives at floor((i + phase) N / samples), so those that have arrived before tick n
     # are the i < n samples / N - phase: a count, in exact integers.

@@ -4,22 +4,24 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from paofed.errors import FileError, ScenarioError, unknown
+from paofed.errors import FileError, InputError, ScenarioError, unknown
 from paofed.world.availability import Availability
 from paofed.world.delays import LONGEST, Delay
 from paofed.world.recorded import Recorded
-from paofed.world.streams import Synthetic
+from paofed.world.streams import Stream, Synthetic
+from paofed.world.table.spec import Table
 from paofed.world.value import Value
 
 Count = Annotated[int, Field(ge=1, lt=2**31)]
-PRESETS = ("setting-1", "setting-2", "ideal")
+PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
+_FOUND_IN_TABLE = ("ticks", "clients")  # not written into files: the table has them
 
 
 class Scenario(Value):
@@ -33,19 +35,59 @@ class Scenario(Value):
     step_size: Annotated[float, Field(gt=0)]  # where an algorithm has none of its own
     max_age: Annotated[int, Field(ge=0, le=LONGEST)]  # likewise
     test_samples: Count
-    stream: Synthetic
+    stream: Stream
     availability: Availability
     delay: Delay
 
+    @property
+    def synthetic(self) -> Synthetic:
+        """The stream, for what works with its laws; a table has none."""
+        if isinstance(self.stream, Table):
+            raise ScenarioError(
+                f"{self.name} takes its samples from a table, whose laws nobody knows: this works "
+                f"with the paper's stream only"
+            )
+        return self.stream
+
+    @property
+    def table(self) -> Table:
+        """The stream, for what works with readings of real devices."""
+        if not isinstance(self.stream, Table):
+            raise ScenarioError(
+                f"{self.name} has no table of readings: expected a stream of kind table, or --table"
+            )
+        return self.stream
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_from_table(cls, values: Any) -> Any:
+        """What a table says itself need not be said: ticks, clients, a usual kernel width."""
+        stream = values.get("stream") if isinstance(values, dict) else None
+        if not isinstance(stream, Table) and not (
+            isinstance(stream, dict) and stream.get("kind") == "table"
+        ):
+            return values
+        try:
+            found = _found_in(Table.model_validate(stream))
+        except ValidationError:  # told with its place when the stream itself is checked
+            found = {"ticks": 1, "clients": 1, "kernel_width": 1.0}
+        for key in _FOUND_IN_TABLE:
+            if values.get(key, found[key]) != found[key]:
+                _misfit(
+                    key, f"{key} is {values[key]}, but the table has {found[key]}: leave it out"
+                )
+        return {"test_samples": 500, **found, **values}
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        self._groups_fit()
-        self._ticks_fit()
+        if isinstance(self.stream, Synthetic):
+            self._groups_fit(self.stream)
+            self._ticks_fit(self.stream)
         self._tables_fit()
         return self
 
-    def _groups_fit(self) -> None:
-        groups = {"stream.samples": len(self.stream.samples)}
+    def _groups_fit(self, stream: Synthetic) -> None:
+        groups = {"stream.samples": len(stream.samples)}
         if not isinstance(self.availability, Recorded):
             groups["availability"] = self.availability.groups
         for place, count in groups.items():
@@ -56,17 +98,17 @@ class Scenario(Value):
                     f"evenly: repeat entries for groups of other sizes",
                 )
 
-    def _ticks_fit(self) -> None:
-        if max(self.stream.samples) > self.ticks:
+    def _ticks_fit(self, stream: Synthetic) -> None:
+        if max(stream.samples) > self.ticks:
             _misfit(
                 "stream.samples",
-                f"stream.samples asks for {max(self.stream.samples)} samples in {self.ticks} "
+                f"stream.samples asks for {max(stream.samples)} samples in {self.ticks} "
                 f"ticks: a client sees at most one sample per tick",
             )
-        if max(self.stream.drifts, default=0) >= self.ticks:
+        if max(stream.drifts, default=0) >= self.ticks:
             _misfit(
                 "stream.drifts",
-                f"stream.drifts has a drift at tick {max(self.stream.drifts)}: the last of "
+                f"stream.drifts has a drift at tick {max(stream.drifts)}: the last of "
                 f"{self.ticks} ticks is {self.ticks - 1}",
             )
 
@@ -82,8 +124,9 @@ class Scenario(Value):
     def load(cls, name: str | Path) -> Self:
         """Read a preset by name or a TOML file by path; every mistake is told with its place."""
         if str(name) in PRESETS:
-            resource = files("paofed.world") / "presets" / f"{name}.toml"
-            return cls.parse(resource.read_text(encoding="utf-8"), str(name))
+            with as_file(files("paofed.world") / "presets") as folder:
+                text = (folder / f"{name}.toml").read_text(encoding="utf-8")
+                return cls.parse(text, str(name), folder)
         path = Path(name)
         try:
             text = path.read_text(encoding="utf-8")
@@ -113,12 +156,23 @@ class Scenario(Value):
 
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
-        values = self.model_dump()
+        values = self.model_dump(exclude_none=True)
+        if isinstance(self.stream, Table):
+            values = {key: v for key, v in values.items() if key not in _FOUND_IN_TABLE}
         tables = {key: value for key, value in values.items() if isinstance(value, dict)}
         lines = _assignments({key: v for key, v in values.items() if key not in tables})
         for key, table in tables.items():
             lines += ["", f"[{key}]", *_assignments(table)]
         return "\n".join(lines) + "\n"
+
+
+def _found_in(table: Table) -> dict[str, Any]:
+    try:
+        readings = table.read()
+    except InputError as error:
+        _misfit("stream", str(error))
+    ticks, clients = readings.has_data.shape
+    return {"ticks": ticks, "clients": clients, "kernel_width": readings.kernel_width}
 
 
 def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -154,16 +208,17 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     if kind == "misfit":
         return f"{_place(error['ctx']['place'].split('.'), text, origin)}: {error['msg']}"
     # A union of laws puts the chosen kind behind the law's name; people only wrote the key.
-    tagged = len(loc) > 1 and loc[0] in ("availability", "delay") and loc[1] in _LAWS
+    tagged = len(loc) > 1 and loc[0] in ("stream", "availability", "delay") and loc[1] in _LAWS
     path = [str(part) for part in ((loc[0], *loc[2:]) if tagged else loc)]
     key, place = ".".join(path), _place(path, text, origin)
     if kind == "extra_forbidden":
-        model = _LAWS[str(loc[1])] if tagged else Synthetic if len(path) > 1 else Scenario
+        model = _LAWS[str(loc[1])] if tagged else Scenario
         return f"{place}: {unknown('key', path[-1], model.model_fields)}"
     if kind == "missing":
         return f"{place}: {key} is missing"
     if kind == "union_tag_invalid":
         tags = [tag.strip("'") for tag in error["ctx"]["expected_tags"].split(", ")]
+        place = _place([*path, "kind"], text, origin)
         return f"{place}: {unknown(f'{key}.kind', str(error['ctx']['tag']), tags)}"
     if kind == "union_tag_not_found":
         return f"{place}: {key}.kind is missing"
@@ -177,7 +232,7 @@ _LAWS: Mapping[str, type[Value]] = {
     law.model_fields["kind"].default: law
     for union in (Availability, Delay)
     for law in get_args(get_args(union)[0])
-}
+} | {"synthetic": Synthetic, "table": Table}
 
 
 def _place(path: Sequence[str], text: str, origin: str) -> str:

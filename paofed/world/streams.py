@@ -1,11 +1,13 @@
-"""Where samples come from: the paper's nonlinear function of autoregressive inputs."""
+"""Where samples come from: the paper's function of autoregressive inputs, or a table."""
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Discriminator, Tag
 
 from paofed.core.arrays import FloatArray
 from paofed.core.random import Key, philox, uniform
+from paofed.world.table.spec import Table
 from paofed.world.value import Counts, MemoryRange, Range, Ticks, Value, VarianceRange
 
 INPUTS = 4  # what the paper's function takes
@@ -65,3 +67,15 @@ class Synthetic(Value):
             for (low, high), word in zip(ranges, words, strict=True)
         )
         return ClientLaws(memory, centre, np.sqrt(variance), np.sqrt(noise))
+
+
+def _kind(stream: Any) -> Any:
+    """The paper's stream needs no word for its kind."""
+    if isinstance(stream, dict):
+        return stream.get("kind", "synthetic")
+    return getattr(stream, "kind", None)
+
+
+Stream = Annotated[
+    Annotated[Synthetic, Tag("synthetic")] | Annotated[Table, Tag("table")], Discriminator(_kind)
+]

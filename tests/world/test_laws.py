@@ -230,7 +230,7 @@ def test_a_bursty_link_is_on_in_the_long_run_proportion_from_the_first_tick(grou
 def test_phases_of_even_arrivals_are_uniform() -> None:
     """2 x 7 comparisons: false-alarm rate below 1e-8. A single sample arrives at phase x ticks."""
     scenario = fleet(5000, 100, stream={"samples": [1], "arrivals": "even"})
-    key = run_key(make_world(scenario, 4, 0), 0)
+    key = run_key(make_world(scenario, 4, 0).key, 0)
     assert_uniform(phases(key, np.arange(5000)) / 2**24)
     assert_uniform(np.argmax(realize(scenario, seed=4).has_data, axis=0) / 100)
 

@@ -183,7 +183,7 @@ def test_the_published_events_do_not_change(published: Scenario, digest: str) ->
 
 
 def test_an_event_happens_where_its_word_is_below_the_threshold_and_not_at_it() -> None:
-    key = run_key(make_world(fleet(), 0, 0), 0)
+    key = run_key(make_world(fleet(), 0, 0).key, 0)
     _, presence, lateness, _ = philox(key, 0, 5, 0, Purpose.EVENTS) / 2**32
     for above in (False, True):
         there, late = presence + above / 2**32, lateness + above / 2**32
@@ -222,7 +222,7 @@ def test_even_arrivals_follow_their_formula(ticks: int, portions: list[float], r
     stream = {"samples": samples, "arrivals": "even"}
     clients = 2 * len(samples)
     scenario = fleet(ticks=ticks, clients=clients, stream=stream, test_samples=1, features=1)
-    drawn = phases(run_key(make_world(scenario, 0, 0), run), np.arange(clients))
+    drawn = phases(run_key(make_world(scenario, 0, 0).key, run), np.arange(clients))
     has_data = realize(scenario, run=run).has_data
     for k in range(clients):
         count, phase = samples[k // 2], Fraction(int(drawn[k]), 2**PHASE_BITS)

@@ -1,0 +1,87 @@
+"""What a result over a table has beside the algorithms: baselines, and where it came from."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.simulate.baselines import BASELINES, baselines
+from paofed.simulate.progressive import MODELS, Progressive, Tally, tally
+from paofed.simulate.result import Result
+from paofed.world.realize import map_of, world_key
+from paofed.world.scenario import Scenario
+from paofed.world.table.spec import Table
+
+
+def progressive(
+    table: Table,
+    methods: Sequence[Algorithm],
+    points: IntArray,
+    errors: FloatArray,
+    device_errors: FloatArray,
+) -> Progressive:
+    """How both models of every algorithm fared; errors are (R, A, 2, P) and (R, A, 2, K)."""
+    readings = table.read()
+    samples = tally(readings.has_data.astype(np.float64), points, readings.scored)
+    return Progressive(
+        learners=np.array([(method.name, whose) for method in methods for whose in MODELS]),
+        devices=np.array(readings.devices),
+        errors=errors.reshape(len(errors), -1, errors.shape[-1]),
+        samples=samples.over_time.astype(np.int64),
+        device_errors=device_errors.reshape(len(errors), -1, device_errors.shape[-1]),
+        device_samples=samples.by_device.astype(np.int64),
+    )
+
+
+def with_baselines(
+    result: Result,
+    judged: Progressive,
+    scenario: Scenario,
+    table: Table,
+    report: Callable[[float], None],
+) -> Result:
+    """Judge the baselines in the world of every run, and put them beside the algorithms.
+
+    They know nothing of contacts, so those of a world are the same in all its runs. Worlds come one
+    after the other: the linear algebra uses all cores. `report` hears of every run.
+    """
+    readings, seed = table.read(), result.provenance["seed"]
+    refits = (result.ticks + 1).tolist()
+    known: dict[int, Tally] = {}
+    for world, _ in result.places:
+        if world not in known:
+            fourier_map = map_of(scenario, world_key(seed, world), readings.x.shape[2])
+            squared = baselines(readings, fourier_map, scenario.step_size, refits)
+            found = [tally(errors, result.ticks, readings.scored) for errors in squared.values()]
+            known[world] = Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
+        report(1.0)
+    over_time, by_device = (
+        np.stack(parts) for parts in zip(*(known[world] for world, _ in result.places), strict=True)
+    )
+    beside = replace(
+        judged,
+        learners=np.array([*judged.learners.tolist(), *((name, "baseline") for name in BASELINES)]),
+        errors=np.concatenate([judged.errors, over_time], axis=1),
+        device_errors=np.concatenate([judged.device_errors, by_device], axis=1),
+    )
+    return replace(result, progressive=beside)
+
+
+def about(table: Table) -> Mapping[str, object]:
+    """What a result must say of a table: what was found in it, and which file it was."""
+    readings = table.read()
+    line = readings.timeline
+    return {
+        "sha256": hashlib.sha256(Path(table.file).read_bytes()).hexdigest(),
+        "facts": readings.facts(),
+        "inputs": list(readings.labels),
+        "recipes": list(readings.recipes),
+        "calendar": line.calendar,
+        "begin": line.origin,
+        "tick": line.tick,
+        "scored": readings.scored,
+    }
