@@ -13,7 +13,7 @@ def test_what_fits_is_let_through() -> None:
 def test_what_does_not_fit_is_refused_before_it_is_begun() -> None:
     with pytest.raises(InputError, match=r"this needs 1,000,000 GB of memory, and this machine"):
         require_memory(1e15, "this")
-    with pytest.raises(InputError, match="GB: cut it$"):
+    with pytest.raises(InputError, match=r"GB: cut it$"):
         require_memory(1e15, "this", "cut it")
     huge = small_scenario(clients=2_000_000_400, features=2000)
     with pytest.raises(InputError, match="2000000400 clients with 2000 features"):

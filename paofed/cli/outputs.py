@@ -4,14 +4,19 @@ import json
 import math
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paofed.cli.table import table
 from paofed.errors import InputError
-from paofed.files import require_writable
+from paofed.files import make_folder, require_writable
+from paofed.simulate.baselines import BASELINES
+from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result
+
+if TYPE_CHECKING:
+    from paofed.report.claims import Estimate
 
 FIGURES = (".png", ".svg", ".pdf")
 _ENDINGS = ", ".join(FIGURES)
@@ -22,6 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the outputs that both verbs offer."""
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the curves as a tidy table")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw them (.png, .svg, .pdf)")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write a page to look at")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -36,6 +42,8 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
     if args.figure is not None:
         require_figure(args.figure)
     taken = {Path(str(given)).resolve() for given in inputs}
+    if args.report is not None:
+        make_folder(args.report)
     for path in (args.csv, args.figure, *more):
         if path is not None:
             if path.resolve() in taken:
@@ -49,9 +57,12 @@ def show(result: Result, args: Namespace) -> None:
     if args.csv is not None:
         result.to_csv(args.csv)
     if args.figure is not None:
-        from paofed.report.figures import learning_curves, save
+        _draw(result, args.figure)
+    if args.report is not None:
+        from paofed.report.run_page import write
 
-        save(learning_curves(result), args.figure)
+        write(result, args.report)
+        say(f"open {args.report / 'report.html'}")
     summary = result.summary()
     for line in summary:
         if line["diverged_runs"]:
@@ -60,9 +71,45 @@ def show(result: Result, args: Namespace) -> None:
                 f"first at tick {line['diverged_at']}: its step size is too large"
             )
     if args.json:
-        print(json.dumps({"runs": result.runs, "algorithms": [plain(line) for line in summary]}))
+        print(json.dumps(plain({"runs": result.runs, "algorithms": summary, **_beside(result)})))
     else:
         print(as_table(result))
+
+
+def _draw(result: Result, path: Path) -> None:
+    from paofed.report.figures import learning_curves, save
+    from paofed.report.fleet_figures import over_time
+
+    judged = result.progressive
+    save(learning_curves(result) if judged is None else over_time(result, judged), path)
+
+
+def _beside(result: Result) -> dict[str, Any]:
+    """What a run over a table has beside its algorithms, for JSON."""
+    if result.progressive is None:
+        return {}
+    from paofed.report.gains import newcomers
+
+    judged, cold = result.progressive, result.cold_start
+    found = {name: {**judged.final(name, "baseline")._asdict()} for name in judged.baselines}
+    joined = (
+        []
+        if cold is None
+        else [
+            {
+                "algorithm": newcomer.name,
+                "begins_with": newcomer.way,
+                "horizon_ticks": ticks,
+                "db": db,
+                "gain": gain._asdict(),
+            }
+            for newcomer in newcomers(cold)
+            for ticks, db, gain in zip(
+                cold.horizons.tolist(), newcomer.errors, newcomer.gains, strict=True
+            )
+        ]
+    )
+    return {"baselines": found, "newcomers": joined}
 
 
 def say(text: str) -> None:
@@ -71,26 +118,72 @@ def say(text: str) -> None:
 
 
 def as_table(result: Result) -> str:
-    """A table for people: final error with its standard error, traffic of a run; recovery."""
+    """Tables for people: errors with their standard errors, traffic of a run; what is beside."""
     summary = result.summary()
-    header = ["algorithm", "error (dB)", "s.e.", "sent up", "sent down", "bytes up", "bytes down"]
-    rows = [
-        [
-            line["algorithm"],
-            _error(line["db"]),
-            f"{line['standard_error']:.2f}" if math.isfinite(line["standard_error"]) else "-",
-            f"{line['sent_up']:,.0f}",
-            f"{line['sent_down']:,.0f}",
-            size(line["bytes_up"]),
-            size(line["bytes_down"]),
-        ]
-        for line in summary
-    ]
     scenario = result.provenance["scenario"]["name"]
     runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
-    note = "error over the last 5 % of ticks, traffic in coordinates and payload, mean of a run"
-    drifted = f"\n\n{_recoveries(summary)}" if result.drifts else ""
-    return f"{scenario}, {runs} ({note})\n\n{table(header, rows)}{drifted}"
+    traffic = "traffic in coordinates and payload, mean of a run"
+    if result.progressive is not None:
+        note = f"error on samples to come, {traffic}"
+        parts = _over_table(result, result.progressive, summary)
+    else:
+        note = f"error over the last 5 % of ticks, {traffic}"
+        parts = [_algorithms(summary, {"error (dB)": "db"})]
+        parts += [_recoveries(summary)] if result.drifts else []
+    return "\n\n".join([f"{scenario}, {runs} ({note})", *parts])
+
+
+def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str]) -> str:
+    """One row per algorithm: errors, by heading and key, each with its standard error; traffic."""
+    header = ["algorithm"]
+    for heading in errors:
+        header += [heading, "s.e."]
+    rows = []
+    for line in summary:
+        row = [line["algorithm"]]
+        for key in errors.values():
+            row += [_error(line[key]), _number(line[f"{key[:-2]}standard_error"])]
+        row += [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
+        rows.append(row + [size(line[key]) for key in ("bytes_up", "bytes_down")])
+    return table([*header, "sent up", "sent down", "bytes up", "bytes down"], rows)
+
+
+def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any]]) -> list[str]:
+    """Both models of every algorithm, the baselines, and newcomers."""
+    from paofed.report.gains import horizons, newcomers, over_starts
+
+    parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"})]
+    if judged.baselines:
+        rows = [
+            [name, _error(db), _number(error), BASELINES[name]]
+            for name in judged.baselines
+            for db, error in [judged.final(name, "baseline")]
+        ]
+        parts.append(table(["baseline", "error (dB)", "s.e.", ""], rows, left=(0, 3)))
+    cold = result.cold_start
+    if cold is not None:
+        spans = horizons(result, cold)
+        rows = [
+            [name, "", *map(_error, over_starts(cold.by_start_db(errors)))]
+            for name, errors in (("last value", cold.last_value), ("alone", cold.alone))
+        ]
+        rows += [[found.name, found.way, *map(_gained, found.gains)] for found in newcomers(cold)]
+        header = ["newcomer", "begins with", *(f"first {span}" for span in spans)]
+        note = (
+            f"devices that join late, {len(cold.starts)} times each: error alone (dB), and by how "
+            f"many dB those who take part are better (95 %)"
+        )
+        parts.append(f"{note}\n\n{table(header, rows, left=(0, 1))}")
+    return parts
+
+
+def _gained(gain: "Estimate") -> str:
+    half = (gain.high - gain.low) / 2
+    return f"{gain.mean:+.2f}" + (f" ± {half:.2f}" if math.isfinite(half) else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
 
 
 def _recoveries(summary: list[dict[str, Any]]) -> str:

@@ -15,10 +15,10 @@ from paofed.cli.progress import Progress
 from paofed.cli.table import table
 from paofed.core.random import key_of
 from paofed.errors import InputError
-from paofed.files import make_folder, replacing
-from paofed.report import figures as draw
+from paofed.files import make_folder, write_text
 from paofed.report.claims import II, I
 from paofed.report.experiment import FULL, QUICK, run_study
+from paofed.report.figures import save_all
 from paofed.report.gallery import gallery
 from paofed.report.page import build
 from paofed.report.study import Study
@@ -51,16 +51,10 @@ def run(args: Namespace) -> int:
         say(f"the settings that were finished are kept in {args.out}, as .npz")
         raise
     study.save(args.out)
-    drawings = {}
-    for name, (caption, figure) in gallery(study, args.seed).items():
-        drawings[name] = caption, draw.svg(figure, name)
-        with replacing(args.out / f"{name}.svg") as file:
-            file.write(drawings[name][1].encode())
-        draw.save(figure, args.out / f"{name}.png")
+    drawings = save_all(gallery(study, args.seed), args.out)
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
     page = build(study, drawings, command + (" --quick" if args.quick else ""))
-    with replacing(args.out / "report.html") as file:
-        file.write(page.encode())
+    write_text(args.out / "report.html", page)
     _print(study, args.out)
     return 0
 

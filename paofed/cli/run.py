@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import get_args
 
 from paofed.algorithms.spec import from_text
-from paofed.cli import outputs
+from paofed.cli import outputs, worlds
 from paofed.cli.progress import Progress
 from paofed.simulate.fast import Precision, note_compilation
 from paofed.simulate.montecarlo import Engine
 from paofed.simulate.montecarlo import run as simulate
-from paofed.world.scenario import PRESETS, Scenario
+from paofed.world.table.spec import Table
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
+
+COLD_STARTS = 12  # times at which devices join late, evenly over the time that counts
 
 # Every row of the table; where the server picks, it picks a fifth of the available clients.
 LINEUP = (
@@ -31,7 +33,7 @@ LINEUP = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}")
+    worlds.add_arguments(parser)
     add(
         "--algorithm",
         nargs="+",
@@ -42,7 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, default=1, metavar="R", help="Monte Carlo runs (default %(default)s)")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--same-world", action="store_true", help="one map, fleet and test set for all runs")
-    add("--every", type=int, default=10, metavar="N", help="ticks between points of a curve (10)")
+    add("--every", type=int, metavar="N", help="ticks between points of a curve (10 or more)")
+    add("--cold-starts", type=int, metavar="N",
+        help=f"of a table's devices, at so many times ({COLD_STARTS}; 0: none)")  # fmt: skip
     add("--engine", choices=get_args(Engine), default="fast", help="(default %(default)s)")
     add("--precision", choices=get_args(Precision), default="float32", help="of the fast engine")
     add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
@@ -52,8 +56,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
-    outputs.check(args, args.out, inputs=[args.scenario])
-    scenario = Scenario.load(args.scenario)
+    inputs = [given for given in (args.scenario, args.table) if given is not None]
+    outputs.check(args, args.out, inputs=inputs)
+    scenario = worlds.world_of(args)
+    cold_starts = args.cold_starts
+    if cold_starts is None:
+        cold_starts = COLD_STARTS if isinstance(scenario.stream, Table) else 0
     methods = [from_text(text) for text in args.algorithm]
     with Progress(f"{scenario.name}, {args.runs} runs") as progress, note_compilation(outputs.say):
         result = simulate(
@@ -65,13 +73,19 @@ def run(args: Namespace) -> int:
             engine=args.engine,
             precision=args.precision,
             every=args.every,
+            cold_starts=cold_starts,
             workers=args.workers,
             report=progress,
         )
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args)
-    if result.runs < args.runs:
-        outputs.say(f"interrupted: kept the {result.runs} of {args.runs} runs that were finished")
+    missing = [] if result.runs == args.runs else [f"{args.runs - result.runs} of {args.runs} runs"]
+    if result.progressive is not None and not result.progressive.baselines:
+        missing.append("the baselines")
+    if cold_starts and result.cold_start is None:
+        missing.append("the cold starts")
+    if missing:
+        outputs.say(f"interrupted: kept what was finished, without {' and '.join(missing)}")
         return 130
     return 0

@@ -1,32 +1,64 @@
-"""Show a scenario with every value it has, or check a file.
+"""Show a scenario with every value it has, check a file, or copy one with its tables.
 
 `paofed scenario show setting-1 > mine.toml` is a good way to begin one's own.
 """
 
 import json
+import shutil
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
-from paofed.world.scenario import PRESETS, Scenario
+from paofed.cli import worlds
+from paofed.errors import InputError
+from paofed.files import make_folder, replacing, write_text
+from paofed.world.scenario import Scenario, to_toml
 
 EXAMPLE = "paofed scenario show setting-1"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", choices=["show", "check"])
-    parser.add_argument(
-        "scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}"
-    )
+    parser.add_argument("action", choices=["show", "check", "copy"])
+    worlds.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="show as JSON")
+    parser.add_argument(
+        "--to", type=Path, metavar="DIR", help="copy: the folder to write into (default: this one)"
+    )
 
 
 def run(args: Namespace) -> int:
-    """Print the scenario, or that it is valid."""
-    scenario = Scenario.load(args.scenario)
-    if args.json:
+    """Print the scenario, or that it is valid, or where it is now."""
+    if args.to is not None and args.action != "copy":
+        raise InputError(f"--to says where to copy to, but the action is {args.action}")
+    scenario = worlds.world_of(args)
+    if args.action == "copy":
+        print(_copy(scenario, args.to or Path()))
+    elif args.json:
         print(json.dumps(scenario.model_dump()))
     elif args.action == "show":
         print(scenario.to_toml(), end="")
     else:
-        print(f"{args.scenario} is valid: {scenario.clients} clients, {scenario.ticks} ticks")
+        named = args.scenario if args.table is None else args.table
+        print(f"{named} is valid: {scenario.clients} clients, {scenario.ticks} ticks")
     return 0
+
+
+def _copy(scenario: Scenario, folder: Path) -> Path:
+    """Write a scenario and, beside it, the tables that it names."""
+    values = scenario.model_dump()
+    made = folder / f"{scenario.name}.toml"
+    tables = {key: Path(law["file"]) for key, law in values.items() if _names_file(law)}
+    for path in (made, *(folder / table.name for table in tables.values())):
+        if path.exists():
+            raise InputError(f"{path} is there already: copy into another folder, with --to")
+    make_folder(folder)
+    for key, table in tables.items():
+        with table.open("rb") as source, replacing(folder / table.name) as file:
+            shutil.copyfileobj(source, file)
+        values[key]["file"] = table.name
+    write_text(made, to_toml(values))
+    return made
+
+
+def _names_file(law: object) -> bool:
+    return isinstance(law, dict) and "file" in law

@@ -49,8 +49,11 @@ class Count(Estimate):
 
 
 def estimate(differences: FloatArray) -> Estimate:
-    """Mean and 95 % interval of independent differences (Student's t)."""
+    """Mean and 95 % interval of independent differences (Student's t); none of a single one."""
     runs = differences.size
+    if runs < 2:
+        mean = float(differences.mean()) if runs else np.nan
+        return Estimate(mean, np.nan, np.nan, runs)
     with np.errstate(invalid="ignore"):  # a run that diverged has no finite error
         mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     half = student_95(runs - 1) * spread / np.sqrt(runs)

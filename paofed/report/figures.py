@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels, payload_bytes
-from paofed.files import replacing
+from paofed.files import replacing, write_text
 from paofed.report.beside import Beside
 from paofed.simulate.result import Result
 from paofed.world.trace import Trace
@@ -108,8 +108,7 @@ def realised(traces: Mapping[str, Trace]) -> Figure:
     contacts.set_xlabel("clients, busiest first")
     contacts.set_title("contacts of a client in one run", fontsize=10, loc="left")
     for axes in (delays, contacts):
-        axes.grid(alpha=0.25, lw=0.5)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes)
         axes.legend(fontsize=8, frameon=False)
     return figure
 
@@ -162,10 +161,15 @@ def live_beside(
     for axes in (error, sent):
         axes.set_xlabel("tick")
         axes.set_xlim(0, live.size)
-        axes.grid(alpha=0.25, lw=0.5)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes)
         axes.legend(fontsize=8, frameon=False)
     return figure
+
+
+def plain_axes(axes: Axes) -> None:
+    """A faint grid and no box, as all figures have them."""
+    axes.grid(alpha=0.25, lw=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _panel(axes: Axes, beside: Beside, name: str, style: Style) -> None:
@@ -177,8 +181,7 @@ def _panel(axes: Axes, beside: Beside, name: str, style: Style) -> None:
         axes.fill_between(x, averaged, learning, color="#777777", alpha=0.2, lw=0, label="variance")
         axes.plot(x, averaged, ".", color="#000000", ms=4, label="averaged model, simulated")
     axes.plot(x, mean, color=style.colour, lw=1.6, label="mean model, predicted")
-    axes.grid(alpha=0.25, lw=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes)
 
 
 def _draw(axes: Axes, x: FloatArray, result: Result, name: str, style: Style) -> None:
@@ -205,8 +208,7 @@ def _finish(axes: Axes, title: str, marks: Sequence[Artist] = ()) -> None:
     """Title, grid, and a legend in the order in which the curves end, marks last."""
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_ylabel("mean squared error (dB)")
-    axes.grid(alpha=0.25, lw=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes)
     lines = sorted(axes.get_lines(), key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
     handles = [*lines, *marks]
     axes.legend(handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
@@ -233,6 +235,16 @@ def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format its name asks for, whole or not at all."""
     with replacing(path) as file:
         _write(figure, file, path.suffix.lstrip(".").lower() or "png", "paofed")
+
+
+def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[str, tuple[str, str]]:
+    """Write figures, given with captions, as SVG and PNG; return captions and SVGs for a page."""
+    drawings = {}
+    for name, (caption, figure) in gallery.items():
+        drawings[name] = caption, svg(figure, name)
+        write_text(folder / f"{name}.svg", drawings[name][1])
+        save(figure, folder / f"{name}.png")
+    return drawings
 
 
 def _write(figure: Figure, file: BinaryIO, kind: str, salt: str) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from paofed.report.claims import CLAIMS, Claim, Estimate, Verdict
 from paofed.report.markup import document, figure, interval, note, number, preformatted, table
+from paofed.report.run_page import finals
 from paofed.report.study import Cell, Study
 from paofed.theory.bounds import NEVER_EXPANDS
 
@@ -84,7 +85,10 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
         "<h2>Figures</h2>",
         *(figure(*drawing) for drawing in drawings.values()),
         "<h2>Final errors and traffic</h2>",
-        *(_finals(study, setting) for setting in study.results),
+        *(
+            f"<h3>{html.escape(name)}</h3>{finals(result)}"
+            for name, result in study.results.items()
+        ),
         "<h2>Claim by claim</h2>",
         *_claims(study),
         "<h2>One exchange per contact</h2>",
@@ -143,22 +147,6 @@ def _verdicts(study: Study) -> str:
             )
             rows += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     return f"<div class='scroll'><table class='verdicts'>{rows}</table></div>"
-
-
-def _finals(study: Study, setting: str) -> str:
-    result = study.results[setting]
-    rows = [
-        [
-            f"<code>{html.escape(line['algorithm'])}</code>",
-            number(line["db"]),
-            number(line["standard_error"]),
-            f"{line['sent_up']:,.0f}",
-            f"{line['sent_down']:,.0f}",
-        ]
-        for line in sorted(result.summary(), key=lambda line: line["db"])
-    ]
-    header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
-    return f"<h3>{html.escape(setting)}</h3>{table(header, rows, [1, 2, 3, 4])}"
 
 
 def _claims(study: Study) -> Iterable[str]:

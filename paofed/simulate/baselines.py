@@ -38,6 +38,8 @@ class Predictor(Protocol):
         ...
 
 
+# A step size that is too large overflows; the errors then say so.
+@np.errstate(over="ignore", invalid="ignore")
 def baselines(
     readings: "Readings", fourier_map: FourierMap, step_size: float, refits: Sequence[int]
 ) -> dict[str, FloatArray]:

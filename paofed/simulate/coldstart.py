@@ -128,6 +128,8 @@ def _newcomer(
     return errors
 
 
+# A step size that is too large overflows; the errors then say so.
+@np.errstate(over="ignore", invalid="ignore")
 def _alone(trace: Trace, begins: IntArray, horizons: IntArray, step_size: float) -> FloatArray:
     """Errors (S, K, H) of devices that begin with nothing and have no contact."""
     errors = np.empty((begins.size, trace.clients, horizons.size))

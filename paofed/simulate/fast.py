@@ -223,12 +223,14 @@ class Simulation:
             if stops[stop] == scored - 1:
                 before = self.model.judged.copy()
         at_points = np.isin(stops, points)
-        errors = np.moveaxis(np.diff(until[at_points], axis=0, prepend=0.0), 0, -1)
+        with np.errstate(invalid="ignore"):  # once infinite, errors of a later time are unknown
+            errors = np.moveaxis(np.diff(until[at_points], axis=0, prepend=0.0), 0, -1)
+            device_errors = self.model.judged - before
         return self._recorded(
             mse=per_sample(errors[:, 1], trace.has_data, points),
             sent=sent[:, at_points],
             errors=errors,
-            device_errors=self.model.judged - before,
+            device_errors=device_errors,
         )
 
     def _stops(

@@ -93,6 +93,8 @@ def run(
     chosen = [resolve(method) for method in given]
     every = max(_EVERY, scenario.ticks // _POINTS) if every is None else every
     _check(scenario, chosen, runs, every, workers, engine, precision)
+    if cold_starts < 0:
+        raise InputError(f"cold_starts is {cold_starts}: expected a whole number from 0 on")
     table = scenario.stream if isinstance(scenario.stream, Table) else None
     if cold_starts:
         horizons_of(scenario.table.read())  # refused now, not after the long work
@@ -100,11 +102,17 @@ def run(
     quick = [engine == "fast" and fast.in_family(method) for method in chosen]
     inside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
     outside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
+    if cold_starts and not inside.methods:
+        raise InputError(
+            "cold starts are for the fast engine, and it takes none of these algorithms: add one "
+            "of its family, or ask for no cold starts"
+        )
     joining = _JOINING * len(inside.methods) * scenario.clients if cold_starts else 0.0
     shares = len(inside.methods), _SLOWER * len(outside.methods), _BESIDE if table else 0.0, joining
     progress = _Progress(report, shares, runs)
 
     finished: list[dict[int, RunRecord]] = []
+    interrupted = True
     with suppress(KeyboardInterrupt):
         for stage, (task, engine_of) in enumerate(
             ((inside, _on_threads), (outside, _on_processes))
@@ -112,6 +120,7 @@ def run(
             if task.methods:
                 finished.append({})
                 finished[-1].update(engine_of(task, progress.stage(stage)))
+        interrupted = False
     stages = bool(inside.methods) + bool(outside.methods)
     kept = sorted(set.intersection(*map(set, finished))) if len(finished) == stages else []
     if not kept:
@@ -138,6 +147,8 @@ def run(
         return result
     judged = progressive(table, chosen, result.ticks, *errors)
     result = replace(result, progressive=judged)
+    if interrupted:
+        return result
     with suppress(KeyboardInterrupt):
         result = with_baselines(result, judged, scenario, table, progress.stage(2))
         if cold_starts:
@@ -280,7 +291,8 @@ def _replayed(scenario: Scenario, trace: Trace, method: Algorithm, every: int) -
     errors = device_errors = np.zeros((2, 0))
     mse = outcome.mse[points]
     if isinstance(scenario.stream, Table):
-        judged = [tally(e, points, scenario.stream.read().scored) for e in np.stack(squared, 1)]
+        scored = scenario.stream.read().scored
+        judged = [tally(e, trace.has_data, points, scored) for e in np.stack(squared, 1)]
         errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
         mse = per_sample(errors[1], trace.has_data, points)
     return RunRecord(

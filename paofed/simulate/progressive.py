@@ -4,6 +4,7 @@ The device's model is the one it has when the sample arrives; the server's is th
 tick, as a newcomer would be given it. All learners are judged on the same samples.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -28,16 +29,22 @@ class Tally(NamedTuple):
     by_device: FloatArray  # (..., K): those that count
 
 
-def tally(values: FloatArray, points: IntArray, scored: int) -> Tally:
-    """Sum values (N, K), NaN where there is no sample, over the ticks up to each point."""
-    known = np.where(np.isnan(values), 0.0, values)
+def tally(values: FloatArray, has_data: BoolArray, points: IntArray, scored: int) -> Tally:
+    """Sum values (N, K) of the samples that are there over the ticks up to each point."""
+    # By who is there, not by what is no number: the error of a model that diverged is none, too.
+    known = np.where(has_data, values, 0.0)
     begins = np.append(0, points[:-1] + 1)
     return Tally(np.add.reduceat(known.sum(axis=1), begins), known[scored:].sum(axis=0))
 
 
+def counted(has_data: BoolArray, points: IntArray, scored: int) -> Tally:
+    """Count the samples, likewise."""
+    return tally(np.ones(has_data.shape), has_data, points, scored)
+
+
 def per_sample(errors: FloatArray, has_data: BoolArray, points: IntArray) -> FloatArray:
     """Divide errors (..., P) by the samples since the last point; NaN where there were none."""
-    return _divided(errors, tally(has_data.astype(np.float64), points, 0).over_time)
+    return _divided(errors, counted(has_data, points, 0).over_time)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,11 +73,17 @@ class Progressive:
         """The same in dB, over runs."""
         return final(self.run_finals(name, whose))
 
-    def curve_db(self, name: str, whose: Whose) -> FloatArray:
-        """The error since the last point in dB, mean over runs, (P,); NaN without samples."""
-        return decibels(
-            _divided(self.errors[:, self._index(name, whose)].mean(axis=0), self.samples)
-        )
+    def curve_db(
+        self, name: str, whose: Whose, begins: IntArray | Sequence[int] | None = None
+    ) -> FloatArray:
+        """The error since the last point in dB, mean over runs, (P,); NaN without samples.
+
+        With `begins`, points are pooled, from each of these (by index) up to the next.
+        """
+        errors, samples = self.errors[:, self._index(name, whose)].mean(axis=0), self.samples
+        if begins is not None:
+            errors, samples = np.add.reduceat(errors, begins), np.add.reduceat(samples, begins)
+        return decibels(_divided(errors, samples))
 
     def by_device_db(self, name: str, whose: Whose) -> FloatArray:
         """The error of every device in dB, mean over runs, (K,); NaN without samples."""

@@ -200,6 +200,8 @@ class Result:
     def diverged(self, name: str) -> tuple[int, int | None]:
         """In how many runs the error stopped being finite, and the earliest tick of it."""
         bad = ~np.isfinite(self.mse[:, self._index(name)])
+        if self.progressive is not None:
+            bad &= self.progressive.samples > 0  # without samples there is no error to be finite
         points = np.flatnonzero(bad.any(axis=0))
         return int(bad.any(axis=1).sum()), int(self.ticks[points[0]]) if points.size else None
 
@@ -258,7 +260,14 @@ class Result:
             "diverged_runs": runs,
             "diverged_at": tick,
             "recovery": [found._asdict() for found in self.recovery(name)],
+            **self._on_device(name),
         }
+
+    def _on_device(self, name: str) -> dict[str, float]:
+        if self.progressive is None:
+            return {}
+        db, error = self.progressive.final(name, "device")
+        return {"device_db": db, "device_standard_error": error}
 
     def _index(self, name: str) -> int:
         if name not in self.algorithms:

@@ -10,7 +10,7 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.simulate.baselines import BASELINES, baselines
-from paofed.simulate.progressive import MODELS, Progressive, Tally, tally
+from paofed.simulate.progressive import MODELS, Progressive, Tally, counted, tally
 from paofed.simulate.result import Result
 from paofed.world.realize import map_of, world_key
 from paofed.world.scenario import Scenario
@@ -26,7 +26,7 @@ def progressive(
 ) -> Progressive:
     """How both models of every algorithm fared; errors are (R, A, 2, P) and (R, A, 2, K)."""
     readings = table.read()
-    samples = tally(readings.has_data.astype(np.float64), points, readings.scored)
+    samples = counted(readings.has_data, points, readings.scored)
     return Progressive(
         learners=np.array([(method.name, whose) for method in methods for whose in MODELS]),
         devices=np.array(readings.devices),
@@ -56,7 +56,10 @@ def with_baselines(
         if world not in known:
             fourier_map = map_of(scenario, world_key(seed, world), readings.x.shape[2])
             squared = baselines(readings, fourier_map, scenario.step_size, refits)
-            found = [tally(errors, result.ticks, readings.scored) for errors in squared.values()]
+            found = [
+                tally(errors, readings.has_data, result.ticks, readings.scored)
+                for errors in squared.values()
+            ]
             known[world] = Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
         report(1.0)
     over_time, by_device = (

@@ -70,7 +70,7 @@ class Scenario(Value):
         try:
             found = _found_in(Table.model_validate(stream))
         except ValidationError:  # told with its place when the stream itself is checked
-            found = {"ticks": 1, "clients": 1, "kernel_width": 1.0}
+            return {"ticks": 1, "clients": 1, "kernel_width": 1.0, "test_samples": 1, **values}
         for key in _FOUND_IN_TABLE:
             if values.get(key, found[key]) != found[key]:
                 _misfit(
@@ -147,8 +147,13 @@ class Scenario(Value):
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise ScenarioError(f"{origin}: not valid TOML: {error}") from None
+        return cls.made(_with_paths(values, folder or Path()), origin, text)
+
+    @classmethod
+    def made(cls, values: Mapping[str, Any], origin: str, text: str = "") -> Self:
+        """Check values; a mistake is told with its place in the text that they came from."""
         try:
-            return cls.model_validate(_with_paths(values, folder or Path()))
+            return cls.model_validate(values)
         except ValidationError as error:
             # A misspelt key is two errors, one missing and one unknown: the latter helps.
             errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
@@ -156,14 +161,18 @@ class Scenario(Value):
 
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
-        values = self.model_dump(exclude_none=True)
-        if isinstance(self.stream, Table):
-            values = {key: v for key, v in values.items() if key not in _FOUND_IN_TABLE}
-        tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-        lines = _assignments({key: v for key, v in values.items() if key not in tables})
-        for key, table in tables.items():
-            lines += ["", f"[{key}]", *_assignments(table)]
-        return "\n".join(lines) + "\n"
+        return to_toml(self.model_dump())
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """Write a scenario's values as a file; what a table says itself is left to it."""
+    tables = {key: value for key, value in values.items() if isinstance(value, dict)}
+    left_out = _FOUND_IN_TABLE if tables["stream"].get("kind") == "table" else ()
+    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out)}
+    lines = _assignments(plain)
+    for key, table in tables.items():
+        lines += ["", f"[{key}]", *_assignments(table)]
+    return "\n".join(lines) + "\n"
 
 
 def _found_in(table: Table) -> dict[str, Any]:
@@ -186,13 +195,13 @@ def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _assignments(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_toml(value)}" for key, value in values.items()]
+    return [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
 
 
-def _toml(value: str | float | tuple[float, ...]) -> str:
+def _toml(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"[{', '.join(_toml(item) for item in value)}]"
     return repr(value)
 
@@ -206,7 +215,8 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     """Say one validation error in one line: its place in the file, what was got and expected."""
     loc, kind = error["loc"], error["type"]
     if kind == "misfit":
-        return f"{_place(error['ctx']['place'].split('.'), text, origin)}: {error['msg']}"
+        place = _place(error["ctx"]["place"].split("."), text, origin)
+        return f"{place}: {error['msg']}" if text else error["msg"]
     # A union of laws puts the chosen kind behind the law's name; people only wrote the key.
     tagged = len(loc) > 1 and loc[0] in ("stream", "availability", "delay") and loc[1] in _LAWS
     path = [str(part) for part in ((loc[0], *loc[2:]) if tagged else loc)]

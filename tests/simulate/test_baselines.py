@@ -1,7 +1,5 @@
 """Every baseline against a literal loop, and none of them sees what is still to come."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 

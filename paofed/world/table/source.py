@@ -93,7 +93,11 @@ class Source:
             is_text = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
             if is_text.any():
                 row = is_text.arg_max() or 0
-                self.refuse(row, f"{name} is {column[row]!r}: expected a number")
+                self.refuse(
+                    row,
+                    f"{name} is {column[row]!r}: expected a number; words can be inputs, as in "
+                    f"{name}:one-hot or {name}:compass",
+                )
         values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         self.refuse_where(
             np.isinf(values),

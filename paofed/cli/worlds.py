@@ -1,0 +1,109 @@
+"""Which world a verb works in: a scenario, with values of one's own, or the fleet of a table."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any, get_args
+
+from paofed.cli.outputs import say
+from paofed.errors import InputError
+from paofed.world.scenario import PRESETS, Scenario
+from paofed.world.table.spec import MISSING, Table
+
+_REQUIRED = ("device", "time", "target", "inputs")
+_LISTS = ("time", "inputs", "missing")
+_OPTIONAL = (
+    "calibration",
+    "score_from",
+    "tick",
+    "time_format",
+    "duplicates",
+    "missing",
+    "separator",
+)
+_VALUES = ("features", "kernel_width", "step_size")
+_LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the scenario, its values, and what makes a fleet of a table."""
+    add = parser.add_argument
+    add("scenario", nargs="?", metavar="SCENARIO",
+        help=f"a TOML file or a preset: {', '.join(PRESETS)}")  # fmt: skip
+    add("--features", type=int, metavar="D", help="instead of the scenario's")
+    add("--kernel-width", type=float, metavar="SIGMA", help="likewise")
+    add("--step-size", type=float, metavar="MU", help="likewise")
+    group = parser.add_argument_group("readings of your own, with the laws of SCENARIO on top")
+    add = group.add_argument
+    add("--table", type=Path, metavar="FILE", help="readings: .csv, .csv.gz or .parquet")
+    add("--device", metavar="COL", help="the column that names the device")
+    add("--time", metavar="COLS", help="one column, or several: year,month,day,hour")
+    add("--target", metavar="COL", help="what to predict, as in O3:log1p")
+    add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,hour:cyclic=24")
+    add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
+    add("--score-from", metavar="TIME", help="errors count from here on, likewise")
+    add("--tick", metavar="LENGTH", help="15min, 1h, ... (default: the usual step)")
+    add(
+        "--time-format", metavar="FORM", help="as in strptime, or unix, unix-ms (default: ISO 8601)"
+    )
+    kept = get_args(Table.model_fields["duplicates"].annotation)
+    add("--duplicates", choices=kept, help="two readings of a device in a tick (refuse)")
+    add("--missing", metavar="WORDS", help=f"what means nothing: {','.join(MISSING[1:])}")
+    add("--separator", metavar="CHAR", help="of a CSV (,)")
+
+
+def world_of(args: Namespace) -> Scenario:
+    """Make the scenario that was asked for, and say what was found in its table."""
+    changes = _given(args, _VALUES)
+    if args.table is not None:
+        scenario = _of_table(args, changes)
+        if args.scenario is None:
+            say("everyone is always there and nothing is late: name a scenario for other laws")
+    elif stray := _given(args, (*_REQUIRED, *_OPTIONAL)):
+        raise InputError(
+            f"{_option(next(iter(stray)))} says something about a table: give --table too"
+        )
+    elif args.scenario is None:
+        raise InputError(
+            "no SCENARIO was given (it stands first: --algorithm takes all the words after it), "
+            "and no --table FILE"
+        )
+    else:
+        scenario = Scenario.load(args.scenario)
+        if changes:
+            scenario = Scenario.made({**scenario.model_dump(), **changes}, "command line")
+    if isinstance(scenario.stream, Table):
+        _tell(scenario, scenario.stream)
+    return scenario
+
+
+def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
+    if missing := [name for name in _REQUIRED if getattr(args, name) is None]:
+        raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
+    base = Scenario.load(args.scenario or _LAWS_WITHOUT).model_dump()
+    laws = {key: base[key] for key in ("features", "step_size", "max_age", "availability", "delay")}
+    stream = _given(args, (*_REQUIRED, *_OPTIONAL))
+    for key in _LISTS:
+        if key in stream:
+            stream[key] = stream[key].split(",")
+    stream |= {"kind": "table", "file": str(args.table.resolve())}
+    name = args.table.name.partition(".")[0] or "table"
+    return Scenario.made({"name": name, "stream": stream, **laws, **changes}, "command line")
+
+
+def _tell(scenario: Scenario, table: Table) -> None:
+    readings = table.read()
+    for fact in readings.facts():
+        say(f"{Path(table.file).name}: {fact}")
+    if scenario.kernel_width == readings.kernel_width:
+        say(
+            f"kernel width {scenario.kernel_width:.3g}: the median distance between two inputs of "
+            f"the calibration period"
+        )
+
+
+def _given(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

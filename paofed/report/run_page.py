@@ -1,0 +1,245 @@
+"""One self-contained page about one run: errors, traffic, figures, and how to run it again."""
+
+import html
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from paofed.files import write_text
+from paofed.report import figures as draw
+from paofed.report.claims import Estimate
+from paofed.report.fleet_figures import by_device, newcomers_over_horizons, over_time
+from paofed.report.gains import gain, horizons, newcomers, over_starts
+from paofed.report.markup import (
+    document,
+    figure,
+    interval,
+    note,
+    number,
+    preformatted,
+    table,
+)
+from paofed.report.run_numbers import write_numbers
+from paofed.simulate.baselines import BASELINES
+from paofed.simulate.progressive import MODELS, ColdStart, Progressive, Whose
+from paofed.simulate.result import Result
+from paofed.world.scenario import to_toml
+
+_JUDGED = (
+    "Every sample is predicted before anything is learned from it (progressive validation), by the "
+    "model on its device and by the server's model of before that tick. 0 dB is an error as large "
+    "as the target's spread in the calibration period; −10 dB is about a third of it, −20 dB a "
+    "tenth."
+)
+_NEWCOMERS = (
+    "Each device in turn is left out until it joins, having learned nothing. It begins with the "
+    "server's whole model, or with zeros and receives the server's model with its contacts, window "
+    "by window. Gains are over a device that begins with zeros and never has a contact; 95 % "
+    "intervals over the starts, since devices that join on the same day share their weather."
+)
+_RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
+
+
+def write(result: Result, folder: Path) -> None:
+    """Write the page, its figures, every number on it and the scenario into a folder."""
+    drawings = draw.save_all(gallery(result), folder)
+    write_numbers(result, folder)
+    write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
+    write_text(folder / "report.html", build(result, drawings))
+
+
+def gallery(result: Result) -> Mapping[str, tuple[str, Figure]]:
+    """The figures by file name, each with its caption."""
+    traffic = draw.error_against_traffic(result, draw.default_title(result), result.algorithms)
+    against = {"traffic": ("Error of the server's model against what was sent by all.", traffic)}
+    judged, cold = result.progressive, result.cold_start
+    if judged is None:
+        curves = draw.learning_curves(result)
+        return {"curves": ("Error of the server's model on the test set.", curves), **against}
+    shown = {
+        "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
+        "by-device": ("Error by device.", by_device(result, judged, best(result, judged))),
+    }
+    if cold is not None:
+        caption = "Devices that join late: mean over starts and devices."
+        shown["newcomers"] = caption, newcomers_over_horizons(result, cold)
+    return shown
+
+
+def best(result: Result, judged: Progressive) -> list[str]:
+    """The algorithm with the best models on devices, and the one with the best at the server."""
+    return list(dict.fromkeys(_best(result, judged, whose) for whose in MODELS))
+
+
+def _best(result: Result, judged: Progressive, whose: Whose) -> str:
+    return min(result.algorithms, key=lambda name: judged.final(name, whose).db)
+
+
+def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
+    """Write the page; drawings come as name -> (caption, SVG)."""
+    about = result.provenance
+    parts = [f"<h1>{html.escape(about['scenario']['name'])}</h1>"]
+    if result.progressive is not None:
+        parts += _over_table(result, result.progressive)
+    else:
+        parts += [note(html.escape(draw.default_title(result))), finals(result)]
+    parts += [f"<h2>Figures</h2>{''.join(figure(*d) for d in drawings.values())}"]
+    if result.drifts:
+        parts += ["<h2>When the target changed</h2>", _recoveries(result)]
+    if result.cold_start is not None:
+        parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), _newcomers(result, result.cold_start)]
+    if about["table"] is not None:
+        recipes = "\n".join(about["table"]["recipes"])
+        parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
+    parts += [
+        "<h2>To run it again</h2>",
+        preformatted(command(result)),
+        preformatted(json.dumps(about["versions"], indent=1)),
+        "<details><summary>scenario.toml</summary>",
+        preformatted(to_toml(about["scenario"])),
+        "</details>",
+    ]
+    return document(about["scenario"]["name"], parts)
+
+
+def command(result: Result) -> str:
+    """What runs the same again, in the folder of the page."""
+    about, gap = result.provenance, int(result.ticks[0]) + 1
+    words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
+    words += ["--every", gap, "--precision", about["precision"]]
+    words += ["--same-world"] if about["same_world"] else []
+    if result.progressive is not None:
+        words += [
+            "--cold-starts",
+            0 if result.cold_start is None else len(result.cold_start.starts),
+        ]
+    return shlex.join([*map(str, words), "--algorithm", *result.algorithms])
+
+
+def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
+    facts = result.provenance["table"]["facts"]
+    scenario = result.provenance["scenario"]
+    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}, each with a Fourier map of its own"
+    conditions = (
+        f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. {runs}; "
+        f"{scenario['features']} features, kernel width {scenario['kernel_width']:g}, step size "
+        f"{scenario['step_size']:g}."
+    )
+    yield note(html.escape(conditions))
+    yield "<h2>In short</h2>"
+    said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in in_short(result, judged))
+    yield f"<ul>{said}</ul>"
+    yield "<h2>Errors and traffic</h2>"
+    yield note(_JUDGED)
+    yield _errors(result, judged)
+
+
+def in_short(result: Result, judged: Progressive) -> Iterator[str]:
+    """What the numbers say in sentences: what learning together adds here, and what not."""
+    if not judged.baselines:  # it was interrupted before they were judged
+        return
+    on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
+    mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
+    beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
+    yield (
+        f"A device that takes part: {number(mine)} dB ({on_device}). One that learns alone: "
+        f"{number(beside['alone'])} dB. {_told(gain(judged, on_device, 'device', 'alone'))}"
+    )
+    yield (
+        f"Repeating the last value: {number(beside['last value'])} dB. Against that, the model on "
+        f"the device is {_told(gain(judged, on_device, 'device', 'last value')).lower()}"
+    )
+    yield (
+        f"The server's model, which has seen no reading: {number(theirs)} dB ({at_server}). The "
+        f"same features fitted to all past readings: {number(beside['batch fourier'])} dB. "
+        f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}"
+    )
+    if result.cold_start is not None:
+        joined = [found for found in newcomers(result.cold_start) if found.way == "whole"]
+        top = max(joined, key=lambda found: found.gains[0].mean)
+        gained = ", ".join(
+            f"{interval(e)} dB over the first {span}"
+            for e, span in zip(top.gains, horizons(result, result.cold_start), strict=True)
+        )
+        yield f"A newcomer that begins with the server's model ({top.name}) gains {gained}."
+
+
+def _told(found: Estimate) -> str:
+    """A gain in words: better, worse, or no different, as far as the runs can tell."""
+    if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
+        return (
+            f"No better and no worse, as far as {found.runs} runs can tell: {interval(found)} dB."
+        )
+    how = f"{number(abs(found.mean))} dB {'better' if found.mean > 0 else 'worse'}"
+    return f"{how}, in one run." if found.runs < 2 else f"{how}: {interval(found)}."
+
+
+def _errors(result: Result, judged: Progressive) -> str:
+    rows = []
+    for line in sorted(result.summary(), key=lambda line: line["device_db"]):
+        sent = [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
+        errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
+                                                "standard_error")]  # fmt: skip
+        rows.append([f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent])
+    for name in judged.baselines:
+        db, error = judged.final(name, "baseline")
+        row = [f"{name}: {BASELINES[name]}", number(db), number(error), "", "", "", ""]
+        rows.append(row if name in ("last value", "alone") else [row[0], "", "", *row[1:3], "", ""])
+    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", "coordinates up", "down"]
+    return table(header, rows, range(1, 7))
+
+
+def finals(result: Result) -> str:
+    """Final errors and traffic, the best first."""
+    rows = [
+        [
+            f"<code>{html.escape(line['algorithm'])}</code>",
+            *(number(line[key]) for key in ("db", "standard_error")),
+            *(f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")),
+        ]
+        for line in sorted(result.summary(), key=lambda line: line["db"])
+    ]
+    header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
+    return table(header, rows, range(1, 5))
+
+
+def _recoveries(result: Result) -> str:
+    rows = [
+        [
+            f"<code>{html.escape(name)}</code>",
+            str(drift.tick),
+            number(drift.before_db),
+            number(drift.worst_db),
+            "not yet" if drift.ticks is None else str(drift.ticks),
+        ]
+        for name in result.algorithms
+        for drift in result.recovery(name)
+    ]
+    header = ["algorithm", "drift at tick", "before (dB)", "worst (dB)", "ticks to recover"]
+    return table(header, rows, range(1, 5))
+
+
+def _newcomers(result: Result, cold: ColdStart) -> str:
+    spans = horizons(result, cold)
+    rows: list[Sequence[str]] = [
+        [
+            name,
+            "",
+            *(number(db) for db in over_starts(cold.by_start_db(errors))),
+            *("" for _ in spans),
+        ]
+        for name, errors in (("last value", cold.last_value), ("alone", cold.alone))
+    ]
+    for found in newcomers(cold):
+        errors, gains = map(number, found.errors), map(interval, found.gains)
+        rows.append([f"<code>{html.escape(found.name)}</code>", found.way, *errors, *gains])
+    header = [
+        "",
+        "begins with",
+        *(f"first {s} (dB)" for s in spans),
+        *(f"gain, {s}" for s in spans),
+    ]
+    return table(header, rows, range(2, 2 + 2 * len(spans)))
