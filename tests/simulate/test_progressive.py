@@ -13,10 +13,18 @@ def test_a_tally_counts_every_sample_once(ticks: int, every: int, data: st.DataO
     scored = data.draw(st.integers(0, ticks - 1))
     values = np.random.default_rng(ticks).normal(size=(ticks, 3)) ** 2
     values[::3, 1] = np.nan
-    found = tally(values, curve_ticks(ticks, every), scored)
+    found = tally(values, ~np.isnan(values), curve_ticks(ticks, every), scored)
     assert found.over_time.sum() == pytest.approx(np.nansum(values))
     assert found.by_device == pytest.approx(np.nansum(values[scored:], axis=0))
     assert found.over_time[0] == pytest.approx(np.nansum(values[:every]))
+
+
+def test_an_error_that_is_no_number_is_not_left_out() -> None:
+    there = np.array([[True, True], [True, False], [True, True]])
+    values = np.array([[1.0, 2.0], [np.inf, np.nan], [np.nan, 4.0]])
+    found = tally(values, there, np.array([0, 1, 2]), 0)
+    np.testing.assert_array_equal(found.over_time, [3, np.inf, np.nan])
+    np.testing.assert_array_equal(found.by_device, [np.nan, 6])
 
 
 def progressive() -> Progressive:

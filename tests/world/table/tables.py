@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 
 HEADER = "device,time,y,a,b"
@@ -24,6 +25,35 @@ def hourly(devices: int = 2, hours: int = 40, seed: int = 0) -> list[str]:
         for n in range(hours)
         for k, (y, a, b) in enumerate(values[n].tolist())
     ]
+
+
+def with_gaps(lines: list[str], share: float = 0.2, seed: int = 1) -> list[str]:
+    """The same without some rows, inputs and targets; the first row and the last stay."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i, line in enumerate(lines):
+        cells = line.split(",")
+        hit = rng.random() < share and 0 < i < len(lines) - 1
+        lost = int(rng.integers(1, len(cells)))  # 1: the whole row
+        if hit and lost > 1:
+            cells[lost] = ""
+        if not hit or lost > 1:
+            found.append(",".join(cells))
+    return found
+
+
+def fleet(stream: Table, **changes: Any) -> Scenario:
+    """A small fleet over a table, often there and often late."""
+    values: dict[str, Any] = {
+        "name": "fleet",
+        "features": 9,
+        "step_size": 0.4,
+        "max_age": 3,
+        "stream": stream,
+        "availability": {"kind": "bernoulli", "probabilities": (0.8, 0.4)},
+        "delay": {"kind": "geometric", "base": 0.5},
+    }
+    return Scenario.model_validate({**values, **changes})
 
 
 def table(path: Path, **changes: Any) -> Table:

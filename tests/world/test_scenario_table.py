@@ -1,0 +1,248 @@
+"""A scenario over a table of readings: what it takes from the table, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed.core.features import median_distance
+from paofed.errors import ScenarioError
+from paofed.theory.fleet import Contacts, Fleet
+from paofed.world.realize import make_world, realize
+from paofed.world.scenario import Scenario
+from tests.world.table.tables import HEADER, fleet, hourly, table, with_gaps, write
+
+TEXT = """\
+name = "greenhouse"
+features = 9
+step_size = 0.4
+max_age = 3
+
+[stream]
+kind = "table"
+file = "readings.csv"
+device = "device"
+time = "time"
+target = "y"
+inputs = ["a", "b"]
+calibration = "10h"
+
+[availability]
+kind = "bernoulli"
+probabilities = [0.8, 0.4]
+
+[delay]
+kind = "none"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three devices, 40 hours, of which 10 calibrate."""
+    write(tmp_path / "readings.csv", with_gaps(hourly(3, 40)))
+    return tmp_path
+
+
+def complaint(text: str, folder: Path) -> tuple[str, str]:
+    """The line of the file that a refusal points at, and what it says: one line."""
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.parse(text, "fleet.toml", folder)
+    place, _, says = str(refusal.value).partition(": ")
+    assert "\n" not in says
+    name, _, number = place.partition(":")
+    assert name == "fleet.toml"
+    return text.split("\n")[int(number) - 1] if number else "", says
+
+
+def changed(old: str, new: str) -> str:
+    assert TEXT.count(old) == 1
+    return TEXT.replace(old, new)
+
+
+def test_the_table_says_how_large_the_fleet_is_and_how_wide_the_kernel(folder: Path) -> None:
+    (folder / "fleet.toml").write_text(TEXT)
+    scenario = Scenario.load(folder / "fleet.toml")
+    readings = scenario.table.read()
+    assert (scenario.ticks, scenario.clients, scenario.test_samples) == (30, 3, 500)
+    assert scenario.kernel_width == median_distance(readings.x_past) == readings.kernel_width
+    between = [
+        np.linalg.norm(one - other)
+        for i, one in enumerate(readings.x_past)
+        for other in readings.x_past[:i]
+    ]
+    assert scenario.kernel_width == pytest.approx(np.median(between))
+
+
+def test_its_file_is_beside_the_scenario_wherever_the_program_was_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "elsewhere").mkdir()
+    (folder / "fleet.toml").write_text(TEXT)
+    monkeypatch.chdir(folder / "elsewhere")
+    for name in (folder / "fleet.toml", "../fleet.toml"):
+        assert Scenario.load(name).table.file == str(folder / "readings.csv")
+
+
+def test_what_the_scenario_says_itself_wins(folder: Path) -> None:
+    text = "kernel_width = 2.5\ntest_samples = 7\nticks = 30\nclients = 3\n" + TEXT
+    scenario = Scenario.parse(text, "fleet.toml", folder)
+    assert (scenario.kernel_width, scenario.test_samples) == (2.5, 7)
+
+
+@pytest.mark.parametrize(("line", "has"), [("ticks = 31", 30), ("clients = 2", 3)])
+def test_what_contradicts_the_table_is_refused(folder: Path, line: str, has: int) -> None:
+    key, _, value = line.split()
+    expected = line, f"{key} is {value}, but the table has {has}: leave it out"
+    assert complaint(f"{line}\n{TEXT}", folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('target = "y"', 'target = "y:compass"', "stream.target is 'y:compass': expected a target"),
+        ('inputs = ["a", "b"]', "inputs = []", "stream.inputs is empty"),
+        ('inputs = ["a", "b"]', 'inputs = ["a", "a"]', "stream.inputs is ['a', 'a']: 'a' is given"),
+        ('inputs = ["a", "b"]', 'inputs = ["a:raw=2"]', "stream.inputs.0 is 'a:raw=2': 'a:raw=2' "),
+        ('time = "time"', "time = 3", "stream.time is 3: input should be a valid tuple"),
+        ('calibration = "10h"', "calibration = 10", "stream.calibration is 10: input should be a "),
+        ('device = "device"', 'devise = "device"',
+         "unknown key 'devise': did you mean 'device'? (known: kind, file, device, time, target, "),
+        ('calibration = "10h"', 'score_form = "20h"',
+         "unknown key 'score_form': did you mean 'score_from'?"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_told_with_its_key_and_line(
+    folder: Path, old: str, new: str, says: str
+) -> None:
+    # What a table would say is not known then, so nothing contradicts it.
+    for text in (changed(old, new), f"ticks = 30\nclients = 3\n{changed(old, new)}"):
+        at, said = complaint(text, folder)
+        assert at == new
+        assert said.startswith(says)
+
+
+@pytest.mark.parametrize("line", ['file = "readings.csv"', 'device = "device"', 'target = "y"'])
+def test_a_missing_key(folder: Path, line: str) -> None:
+    key = line.split()[0]
+    assert complaint(changed(f"{line}\n", ""), folder) == ("[stream]", f"stream.{key} is missing")
+
+
+def unlike(line: int, *cells: str) -> list[str]:
+    """The readings with one line changed; where a cell is empty, the old one stays."""
+    lines = hourly(3, 40)
+    old = lines[line - 2].split(",")
+    lines[line - 2] = ",".join(new or was for new, was in zip(cells, old, strict=True))
+    return lines
+
+
+CONSTANT = [",".join([*line.split(",")[:3], "7", line.split(",")[4]]) for line in hourly(3, 40)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines", "says"),
+    [
+        ('target = "y"', 'target = "z"', hourly(3, 40),
+         "unknown column 'z' (known: device, time, y, a, b)"),
+        ("", "", unlike(50, "", "noon", "", "", ""), ", line 50: 'noon' is no time: expected one "),
+        ("", "", unlike(51, "", "", "high", "", ""), ", line 51: y is 'high': expected a number"),
+        ("", "", [*hourly(3, 40), hourly(3, 40)[-1]], ", line 122: a second reading of d2 in one "),
+        ("", "", CONSTANT, "a is always 7 in the calibration period, so it has no spread"),
+        ("", "", unlike(99, "", "", "", "", "inf"), ", line 99: b is infinite: expected a number"),
+        ('calibration = "10h"', 'calibration = "soon"', hourly(3, 40),
+         "calibration is 'soon': expected a time such as "),
+        ('calibration = "10h"', 'calibration = "10h"\ntick = "often"', hourly(3, 40),
+         "tick is 'often': expected a length such as "),
+        ('file = "readings.csv"', 'file = "nowhere.csv"', hourly(3, 40),
+         "nowhere.csv cannot be read: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_the_table_points_at_the_stream(
+    folder: Path, old: str, new: str, lines: list[str], says: str
+) -> None:
+    write(folder / "readings.csv", lines)
+    at, said = complaint(changed(old, new) if old else TEXT, folder)
+    assert at == "[stream]"
+    assert says in said
+
+
+def test_a_header_of_one_column_asks_for_the_separator(folder: Path) -> None:
+    lines = [line.replace(",", ";") for line in hourly(3, 40)]
+    write(folder / "readings.csv", lines, HEADER.replace(",", ";"))
+    _, said = complaint(TEXT, folder)
+    assert said.endswith("is the separator another one?")
+    text = changed('device = "device"', 'device = "device"\nseparator = ";"')
+    assert Scenario.parse(text, "fleet.toml", folder).clients == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"score_from": "50%", "tick": "1h", "missing": ("?", "é"), "duplicates": "last"},
+        {"inputs": ("a:log1p", "time:cyclic=1d", "b:raw"), "target": "y:raw"},
+    ],
+)
+def test_written_and_read_it_is_itself(tmp_path: Path, changes: dict[str, Any]) -> None:
+    lines = [line.replace(",-", ",") for line in hourly(3, 40)]  # log1p takes no -1
+    scenario = fleet(table(write(tmp_path / 'a "b" ü.csv', lines), **changes), test_samples=5)
+    text = scenario.to_toml()
+    assert "ticks" not in text  # nor anything else that the table says
+    assert "clients" not in text
+    assert Scenario.parse(text, "again", tmp_path / "other") == scenario
+    assert Scenario.model_validate(scenario.model_dump()) == scenario
+
+
+def test_what_needs_laws_refuses_a_table_and_what_needs_a_table_refuses_laws(folder: Path) -> None:
+    scenario = Scenario.parse(TEXT, "fleet.toml", folder)
+    with pytest.raises(ScenarioError, match="greenhouse takes its samples from a table, whose law"):
+        _ = scenario.synthetic
+    with pytest.raises(ScenarioError, match="ideal has no table of readings: expected a stream of"):
+        _ = Scenario.load("ideal").table
+
+
+def test_theory_refuses_a_table(folder: Path) -> None:
+    scenario = Scenario.parse(TEXT, "fleet.toml", folder)
+    for refusing in (Fleet.of, Contacts.of, lambda s: make_world(s, 0, 0)):
+        with pytest.raises(ScenarioError, match="this works with the paper's stream only"):
+            refusing(scenario)
+
+
+def test_theory_takes_a_trace_of_a_table(folder: Path) -> None:
+    trace = realize(Scenario.parse(TEXT, "fleet.toml", folder))
+    np.testing.assert_allclose(Fleet.seen(trace).contacts.data, trace.has_data.mean(axis=0))
+
+
+def test_groups_of_presence_go_round_the_devices_of_a_table(folder: Path) -> None:
+    """Nobody can choose how many devices a table has, so groups need not divide them."""
+    text = changed("[0.8, 0.4]", "[1.0, 0.0]")
+    trace = realize(Scenario.parse(text, "fleet.toml", folder))
+    there = trace.available.sum(axis=0)
+    np.testing.assert_array_equal(there, trace.has_data.sum(axis=0) * [1, 0, 1])
+    more = Scenario.parse(changed("[0.8, 0.4]", "[1.0, 1.0, 1.0, 0.0]"), "fleet.toml", folder)
+    np.testing.assert_array_equal(realize(more).available, trace.has_data)
+
+
+def test_recorded_presence_and_delays_over_a_table(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    there, late = rng.random((30, 3)) < 0.5, rng.integers(0, 9, size=(30, 3))
+    np.save(folder / "there.npy", there)
+    np.savetxt(folder / "late.csv", late, fmt="%d", delimiter=",")
+    recorded = '[availability]\nkind = "recorded"\nfile = "there.npy"\n'
+    recorded += '[delay]\nkind = "recorded"\nfile = "late.csv"\n'
+    text = TEXT.split("[availability]")[0] + recorded
+    trace = realize(Scenario.parse(text, "fleet.toml", folder))
+    np.testing.assert_array_equal(trace.available, trace.has_data & there)
+    np.testing.assert_array_equal(trace.delay, late)
+    np.save(folder / "there.npy", there[:29])
+    at, said = complaint(text, folder)
+    assert at == 'file = "there.npy"'
+    assert said.endswith("expected one row per tick and one column per client, (30, 3)")
+
+
+def test_the_preset_over_a_real_sample() -> None:
+    scenario = Scenario.load("air-quality")
+    assert (scenario.clients, scenario.kernel_width, scenario.test_samples) == (12, 3.0, 500)
+    has_data = scenario.table.read().has_data
+    assert has_data.shape == (scenario.ticks, 12)
+    assert 0.5 < has_data.mean() < 1
