@@ -260,6 +260,7 @@ _inherited: list[_Task] = []  # in a worker process: what it was forked for
 
 def _inherit(task: _Task) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted and ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # like this, whatever the parent does at it
     _inherited.append(task)
 
 

@@ -1,11 +1,14 @@
 import csv
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from paofed.errors import FileError, InputError
+from paofed.files import load_arrays, save_arrays
+from paofed.simulate.progressive import ColdStart, Progressive
 from paofed.simulate.result import Result, curve_ticks
 from tests.natures import small_trace
 
@@ -184,3 +187,79 @@ def test_a_summary_tells_of_recovery(tmp_path: Path) -> None:
     (found,) = back.summary()[0]["recovery"]
     assert list(found) == ["tick", "before_db", "worst_db", "ticks"]
     assert (found["tick"], found["before_db"], found["ticks"]) == (20, 0.0, 1)
+
+
+def judged(samples: list[int]) -> Progressive:
+    """Two devices, both models of one algorithm and a baseline, over two runs and four points."""
+    return Progressive(
+        learners=np.array([("a", "device"), ("a", "server"), ("last value", "baseline")]),
+        devices=np.array(["north", "süd"]),
+        errors=np.arange(24.0).reshape(2, 3, 4),
+        samples=np.array(samples),
+        device_errors=np.arange(12.0).reshape(2, 3, 2),
+        device_samples=np.array([3, 7]),
+    )
+
+
+JOINED = ColdStart(
+    algorithms=np.array(["a"]),
+    starts=np.array([0, 2]),
+    horizons=np.array([1]),
+    errors=np.arange(16.0).reshape(2, 1, 2, 2, 2, 1),
+    alone=np.arange(8.0).reshape(2, 2, 2, 1),
+    last_value=np.ones((2, 2, 1)),
+    samples=np.full((2, 2, 1), 5),
+)
+OVER_A_TABLE = replace(TWO_RUNS, progressive=judged([1, 2, 3, 4]), cold_start=JOINED)
+
+
+@pytest.mark.parametrize("parts", [(), ("progressive",), ("progressive", "cold_start")])
+def test_the_parts_of_a_table_there_and_back(tmp_path: Path, parts: tuple[str, ...]) -> None:
+    left_out: dict[str, Any] = {
+        name: None for name in ("progressive", "cold_start") if name not in parts
+    }
+    replace(OVER_A_TABLE, **left_out).save(tmp_path / "r.npz")
+    back = Result.load(tmp_path / "r.npz")
+    np.testing.assert_array_equal(back.mse, TWO_RUNS.mse)
+    for name in left_out:
+        assert getattr(back, name) is None
+    for name in parts:
+        one, two = getattr(back, name), getattr(OVER_A_TABLE, name)
+        for field in fields(two):
+            got, expected = getattr(one, field.name), getattr(two, field.name)
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected, field.name)
+
+
+@pytest.mark.parametrize(
+    "name", ["progressive/devices", "progressive/errors", "cold_start/samples", "mse", "provenance"]
+)
+def test_a_result_that_lacks_an_array_is_none(tmp_path: Path, name: str) -> None:
+    OVER_A_TABLE.save(tmp_path / "r.npz")
+    arrays = load_arrays(tmp_path / "r.npz")
+    del arrays[name]
+    save_arrays(tmp_path / "less.npz", arrays)
+    with pytest.raises(FileError, match=r"less\.npz is not a result: it holds ticks, ") as refusal:
+        Result.load(tmp_path / "less.npz")
+    assert name not in str(refusal.value).split(": it holds ")[1].split(", ")
+
+
+def test_an_array_that_no_part_knows_is_refused(tmp_path: Path) -> None:
+    OVER_A_TABLE.save(tmp_path / "r.npz")
+    arrays = {**load_arrays(tmp_path / "r.npz"), "progressive/more": np.zeros(1)}
+    save_arrays(tmp_path / "more.npz", arrays)
+    with pytest.raises(FileError, match="is not a result"):
+        Result.load(tmp_path / "more.npz")
+
+
+def test_over_a_table_the_final_error_is_that_of_all_samples_that_count() -> None:
+    server = [(2 + 3) / 10, (8 + 9) / 10]
+    assert OVER_A_TABLE.run_finals("a") == pytest.approx(server)
+    assert OVER_A_TABLE.final("a").db == pytest.approx(10 * np.log10(np.mean(server)))
+
+
+def test_no_samples_are_no_divergence() -> None:
+    gap = np.array([[[1.0, np.nan, 1.0, np.nan]]])
+    assert replace(made(gap.tolist()), progressive=judged([1, 0, 1, 0])).diverged("a") == (0, None)
+    assert replace(made(gap.tolist()), progressive=judged([1, 0, 1, 2])).diverged("a") == (1, 3)
+    assert made(gap.tolist()).diverged("a") == (1, 1)

@@ -246,3 +246,10 @@ def test_the_preset_over_a_real_sample() -> None:
     has_data = scenario.table.read().has_data
     assert has_data.shape == (scenario.ticks, 12)
     assert 0.5 < has_data.mean() < 1
+
+
+def test_values_without_a_text_are_refused_without_a_place(folder: Path) -> None:
+    values = fleet(table(folder / "readings.csv")).model_dump()
+    assert Scenario.made(values, "--table") == fleet(table(folder / "readings.csv"))
+    with pytest.raises(ScenarioError, match=r"^ticks is 31, but the table has 30: leave it out$"):
+        Scenario.made({**values, "ticks": 31}, "--table")
