@@ -7,9 +7,12 @@ from typing import get_args
 from paofed.algorithms.spec import from_text
 from paofed.cli import outputs, worlds
 from paofed.cli.progress import Progress
+from paofed.errors import InputError
+from paofed.simulate.coldstart import horizons_of
 from paofed.simulate.fast import Precision, note_compilation
 from paofed.simulate.montecarlo import Engine
 from paofed.simulate.montecarlo import run as simulate
+from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
@@ -58,11 +61,12 @@ def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
     inputs = [given for given in (args.scenario, args.table) if given is not None]
     outputs.check(args, args.out, inputs=inputs)
+    methods = [from_text(text) for text in args.algorithm]
     scenario = worlds.world_of(args)
     cold_starts = args.cold_starts
     if cold_starts is None:
-        cold_starts = COLD_STARTS if isinstance(scenario.stream, Table) else 0
-    methods = [from_text(text) for text in args.algorithm]
+        on_table = isinstance(scenario.stream, Table) and args.engine == "fast"
+        cold_starts = _usual_cold_starts(scenario) if on_table else 0
     with Progress(f"{scenario.name}, {args.runs} runs") as progress, note_compilation(outputs.say):
         result = simulate(
             scenario,
@@ -89,3 +93,13 @@ def run(args: Namespace) -> int:
         outputs.say(f"interrupted: kept what was finished, without {' and '.join(missing)}")
         return 130
     return 0
+
+
+def _usual_cold_starts(scenario: Scenario) -> int:
+    """How many there are where nobody asked for any: none in a table that is too short."""
+    try:
+        horizons_of(scenario.table.read())
+    except InputError as error:
+        outputs.say(f"no cold starts: {error}")
+        return 0
+    return COLD_STARTS

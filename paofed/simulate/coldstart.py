@@ -24,6 +24,7 @@ from paofed.simulate.baselines import Alone, last_value
 from paofed.simulate.fast import Simulation, settle
 from paofed.simulate.progressive import WAYS, ColdStart
 from paofed.simulate.result import Result
+from paofed.simulate.tables import one_thread_algebra
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -56,7 +57,8 @@ def with_cold_starts(
         done = partial(report, 1 / trace.clients)
         job = partial(_newcomer, trace, settled, begins, horizons, done)
         joined.append(np.stack(_on_threads(job, trace.clients), axis=-2))
-        alone.append(_alone(trace, begins, horizons, scenario.step_size))
+        with one_thread_algebra():
+            alone.append(_alone(trace, begins, horizons, scenario.step_size))
     repeated = np.where(readings.has_data, (readings.y - last_value(readings.y)) ** 2, 0.0)
     found = ColdStart(
         algorithms=np.array([method.name for method in methods]),

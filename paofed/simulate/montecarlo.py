@@ -150,7 +150,7 @@ def run(
     if interrupted:
         return result
     with suppress(KeyboardInterrupt):
-        result = with_baselines(result, judged, scenario, table, progress.stage(2))
+        result = with_baselines(result, judged, scenario, progress.stage(2))
         if cold_starts:
             newcomers = progress.stage(3)
             result = with_cold_starts(result, scenario, inside.methods, cold_starts, newcomers)

@@ -1,7 +1,11 @@
 """What a result over a table has beside the algorithms: baselines, and where it came from."""
 
 import hashlib
+import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,27 +45,22 @@ def with_baselines(
     result: Result,
     judged: Progressive,
     scenario: Scenario,
-    table: Table,
     report: Callable[[float], None],
 ) -> Result:
     """Judge the baselines in the world of every run, and put them beside the algorithms.
 
-    They know nothing of contacts, so those of a world are the same in all its runs. Worlds come one
-    after the other: the linear algebra uses all cores. `report` hears of every run.
+    They know nothing of contacts, so those of a world are the same in all its runs. `report` hears
+    of every run.
     """
-    readings, seed = table.read(), result.provenance["seed"]
-    refits = (result.ticks + 1).tolist()
-    known: dict[int, Tally] = {}
-    for world, _ in result.places:
-        if world not in known:
-            fourier_map = map_of(scenario, world_key(seed, world), readings.x.shape[2])
-            squared = baselines(readings, fourier_map, scenario.step_size, refits)
-            found = [
-                tally(errors, readings.has_data, result.ticks, readings.scored)
-                for errors in squared.values()
-            ]
-            known[world] = Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
-        report(1.0)
+    seed, places = result.provenance["seed"], Counter(world for world, _ in result.places)
+
+    def judge(world: int) -> tuple[int, Tally]:
+        found = baselines_of(scenario, seed, world, result.ticks)
+        report(places[world])
+        return world, found
+
+    with one_thread_algebra(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        known = dict(pool.map(judge, places))
     over_time, by_device = (
         np.stack(parts) for parts in zip(*(known[world] for world, _ in result.places), strict=True)
     )
@@ -72,6 +71,29 @@ def with_baselines(
         device_errors=np.concatenate([judged.device_errors, by_device], axis=1),
     )
     return replace(result, progressive=beside)
+
+
+def one_thread_algebra() -> AbstractContextManager[object]:
+    """Let linear algebra use one thread while inside.
+
+    Its own threads wait for each other by spinning: on a machine with other work to do, a second
+    becomes twenty. Ours share the work by worlds and devices instead.
+    """
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    return limits
+
+
+def baselines_of(scenario: Scenario, seed: int, world: int, points: IntArray) -> Tally:
+    """Judge the baselines in one world; batch fits are renewed at every point of the curve."""
+    readings = scenario.table.read()
+    fourier_map = map_of(scenario, world_key(seed, world), readings.x.shape[2])
+    squared = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist())
+    found = [
+        tally(errors, readings.has_data, points, readings.scored) for errors in squared.values()
+    ]
+    return Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
 
 
 def about(table: Table) -> Mapping[str, object]:

@@ -85,6 +85,11 @@ def read(table: Table) -> Readings:
     return _read(table, stat.st_mtime_ns)
 
 
+def forget() -> None:
+    """Keep no table: the next one is read from its file."""
+    _read.cache_clear()
+
+
 @lru_cache(maxsize=2)
 def _read(table: Table, _changed: int) -> Readings:
     columns = [column(text) for text in (*table.inputs, table.target)]

@@ -186,6 +186,9 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     write(path, hourly(3, 40))
     assert len(table(path).read().devices) == 3
     assert module._read.cache_info().maxsize == 2  # it must not grow
+    kept = table(path).read()
+    module.forget()
+    assert table(path).read() is not kept
 
 
 @pytest.mark.parametrize(

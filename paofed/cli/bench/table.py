@@ -1,0 +1,38 @@
+"""Measure what a run over a table of readings takes: time by stage, and memory."""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from paofed.algorithms.spec import from_text
+from paofed.bench.readings import COLD_STARTS, cost
+from paofed.cli import worlds
+from paofed.cli.run import LINEUP
+from paofed.cli.table import table
+
+EXAMPLE = "paofed bench table air-quality"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    worlds.add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Measure, then print."""
+    scenario = worlds.world_of(args)
+    methods = [from_text(text) for text in LINEUP]
+    found = cost(scenario, methods)
+    if args.json:
+        print(json.dumps(found._asdict()))
+        return 0
+    rows = [
+        ["reading", f"{found.reading:.1f} s"],
+        [f"{len(methods)} algorithms", f"{found.algorithms:.1f} s"],
+        ["baselines", f"{found.baselines:.1f} s"],
+        [f"every device joins late, {COLD_STARTS} times", f"{found.newcomers:.1f} s"],
+        ["everything", f"{found.everything:.1f} s"],
+        ["memory, at most", f"{found.peak_megabytes:.0f} MB"],
+    ]
+    print(table([f"{scenario.clients} devices, {scenario.ticks:,} ticks", ""], rows))
+    return 0
