@@ -25,6 +25,7 @@ from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 U1 = algorithm("pao-fed-u1")
 LINEUP = [
     *(algorithm(n, subset=0.5 if "subset" in options_of(n) else None) for n in ALGORITHMS),
+    replace(algorithm("online-fed", subset=1), name="one of all"),
     replace(algorithm("pao-fed-u1", exchange="single"), name="single"),
     replace(algorithm("pao-fed-c2", exchange="live", shared=5), name="live"),
 ]
