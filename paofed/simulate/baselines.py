@@ -60,16 +60,19 @@ def baselines(
         for predictors, z in ((mapped, fourier_map(x)), (plain, with_constant(x))):
             for name, predictor in predictors.items():
                 errors[name][begin:end] = predictor.follow(z, y, there)
-    errors["last value"] = readings.y - last_value(readings.y)
+    errors["last value"] = readings.y - last_value(readings.y, readings.y_before)
     return {name: np.where(readings.has_data, errors[name] ** 2, np.nan) for name in BASELINES}
 
 
-def last_value(y: FloatArray) -> FloatArray:
-    """What was known last before each tick; 0, the mean of the past, before anything was."""
-    tick = np.arange(len(y))[:, None]
-    known = np.maximum.accumulate(np.where(np.isnan(y), -1, tick), axis=0)
-    before = np.vstack([np.full((1, y.shape[1]), -1), known[:-1]])
-    return np.where(before < 0, 0.0, np.take_along_axis(y, np.maximum(before, 0), axis=0))
+def last_value(y: FloatArray, before: FloatArray) -> FloatArray:
+    """What was known last before each tick of y (N, K); at first that is `before`, (K,).
+
+    0, the mean of the past, where nothing was.
+    """
+    known = np.vstack([np.nan_to_num(before), y[:-1]])
+    tick = np.arange(len(known))[:, None]
+    latest = np.maximum.accumulate(np.where(np.isnan(known), 0, tick), axis=0)
+    return np.take_along_axis(known, latest, axis=0)
 
 
 class Alone:

@@ -6,12 +6,12 @@ its contacts, a window at a time). Beside them, a device that never has a contac
 repeats its last value.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,118 +32,129 @@ from paofed.world.trace import Trace
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-_DAY, _WEEK, _MONTH = 86_400.0, 604_800.0, 2_592_000.0  # seconds
+_SPANS = (86_400.0, 604_800.0, 2_592_000.0)  # a day, a week, thirty days, in seconds
 _OF_HOURS = (24, 168, 720)  # ticks of the same, where it is not known how long they last
+_MOST_NEWCOMERS = 24  # each of them takes as long as a run of the whole fleet
+
+
+class Starts(NamedTuple):
+    """Who joins when, and for how long it is watched."""
+
+    devices: IntArray  # (K,)
+    begins: IntArray  # (S,) ticks
+    horizons: IntArray  # (H,) ticks, rising
+
+
+def starts_of(readings: "Readings", count: int) -> Starts:
+    """Ticks evenly over the time that counts, each with the longest horizon after it.
+
+    Not its very beginning, where the fleet may know nothing yet. Of many devices, some join.
+    """
+    line, ticks = readings.timeline, len(readings.has_data) - readings.scored
+    wanted = [round(span / line.tick) for span in _SPANS] if line.calendar else _OF_HOURS
+    horizons = np.unique([h for h in wanted if 0 < h < ticks])
+    if not horizons.size:
+        shortest = "a day" if line.calendar else f"{_OF_HOURS[0]} ticks"
+        raise InputError(f"the table is too short for cold starts: expected more than {shortest}")
+    evenly = np.linspace(readings.scored, len(readings.has_data) - horizons[-1], count + 1)[1:]
+    there = np.flatnonzero(readings.has_data.any(axis=0))
+    begins = np.unique(np.ceil(evenly).astype(np.int64))
+    return Starts(there[:: -(-there.size // _MOST_NEWCOMERS)], begins, horizons)
 
 
 def with_cold_starts(
     result: Result,
     scenario: Scenario,
     methods: Sequence[Algorithm],
-    starts: int,
+    starts: Starts,
+    workers: int,
     report: Callable[[float], None],
 ) -> Result:
-    """Let every device of a table join at so many starts, in the world of every run of a result.
+    """Let devices of a table join late, each in turn, in the world of every run of a result.
 
     The algorithms must be of the fast engine's family. `report` hears of parts of runs.
     """
     readings = scenario.table.read()
-    horizons = horizons_of(readings)
-    begins = starts_of(readings, horizons, starts)
     settled = [settle(method, scenario.step_size, scenario.max_age) for method in methods]
     joined, alone = [], []
     for world, run in result.places:
         trace = realize(scenario, world, run, seed=result.provenance["seed"])
-        done = partial(report, 1 / trace.clients)
-        job = partial(_newcomer, trace, settled, begins, horizons, done)
-        joined.append(np.stack(_on_threads(job, trace.clients), axis=-2))
+        done = partial(report, 1 / len(starts.devices))
+        job = partial(_newcomer, trace, settled, starts, done)
+        joined.append(np.stack(_on_threads(job, starts.devices, workers), axis=-2))
         with one_thread_algebra():
-            alone.append(_alone(trace, begins, horizons, scenario.step_size))
-    repeated = np.where(readings.has_data, (readings.y - last_value(readings.y)) ** 2, 0.0)
+            alone.append(_alone(trace, starts, scenario.step_size))
+    repeated = readings.y - last_value(readings.y, readings.y_before)
     found = ColdStart(
         algorithms=np.array([method.name for method in methods]),
-        starts=begins,
-        horizons=horizons,
+        devices=starts.devices,
+        starts=starts.begins,
+        horizons=starts.horizons,
         errors=np.stack(joined),
         alone=np.stack(alone),
-        last_value=_summed(repeated, begins, horizons),
-        samples=_summed(readings.has_data.astype(np.int64), begins, horizons),
+        last_value=_summed(np.where(readings.has_data, repeated**2, 0.0), starts),
+        samples=_summed(readings.has_data.astype(np.int64), starts),
     )
     return replace(result, cold_start=found)
 
 
-def _on_threads(job: Callable[[int], FloatArray], devices: int) -> list[FloatArray]:
+def _on_threads(
+    job: Callable[[int], FloatArray], devices: IntArray, workers: int
+) -> list[FloatArray]:
     """One job per device; an interrupt does not wait for those that are not begun."""
-    pool = ThreadPoolExecutor(os.cpu_count())
+    pool = ThreadPoolExecutor(workers)
     try:
-        return list(pool.map(job, range(devices)))
+        return list(pool.map(job, devices.tolist()))
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def horizons_of(readings: "Readings") -> IntArray:
-    """A day, a week and thirty days in ticks; those of hours where a tick has no length."""
-    line, ticks = readings.timeline, len(readings.has_data) - readings.scored
-    wanted = [round(span / line.tick) for span in (_DAY, _WEEK, _MONTH)]
-    fitting = np.unique([h for h in (wanted if line.calendar else _OF_HOURS) if 0 < h <= ticks])
-    if not fitting.size:
-        raise InputError(
-            "the table is too short for a cold start: errors count for less than a day"
-        )
-    return fitting
-
-
-def starts_of(readings: "Readings", horizons: IntArray, starts: int) -> IntArray:
-    """Ticks evenly over the time that counts, each with the longest horizon after it."""
-    last = len(readings.has_data) - int(horizons[-1])
-    return np.unique(np.linspace(readings.scored, last, starts).astype(np.int64))
 
 
 def _newcomer(
     trace: Trace,
     methods: Sequence[Algorithm],
-    begins: IntArray,
-    horizons: IntArray,
+    starts: Starts,
     done: Callable[[], None],
     device: int,
 ) -> FloatArray:
-    """Errors (A, 2, S, H) of one device that joins at each of the ticks `begins`."""
+    """Errors (A, 2, S, H) of one device that joins at each of the starts."""
     joined = layout.traced(trace)
     others = np.arange(trace.clients) != device
+    # Made over the whole trace, for the ages of all messages; then nobody hears of the device.
     fleet = Simulation.over(trace, methods, "float32")
     fleet.nature = joined._replace(
         has_data=trace.has_data & others, available=trace.available & others
     )
-    errors = np.empty((len(methods), len(WAYS), begins.size, horizons.size))
-    now = 0
-    for s, begin in enumerate(begins.tolist()):
-        fleet.advance(now, begin)
-        now = begin
-        for way in range(len(WAYS)):
+    errors = np.empty((len(methods), len(WAYS), starts.begins.size, starts.horizons.size))
+    for s, begin in enumerate(starts.begins.tolist()):
+        fleet.advance(int(starts.begins[s - 1]) if s else 0, begin)
+        for w, way in enumerate(WAYS):
             newcomer = fleet.branch(joined)
-            if WAYS[way] == "whole":
+            if way == "whole":
                 newcomer.download(device)
-            for h, end in enumerate((begin + horizons).tolist()):
-                newcomer.advance(begin if h == 0 else begin + int(horizons[h - 1]), end)
-                errors[:, way, s, h] = newcomer.model.judged[:, 0, device]
+            stops = begin + np.append(0, starts.horizons)
+            for h, (now, end) in enumerate(pairwise(stops.tolist())):
+                newcomer.advance(now, end)
+                errors[:, w, s, h] = newcomer.model.judged[:, 0, device]
     done()
     return errors
 
 
 # A step size that is too large overflows; the errors then say so.
 @np.errstate(over="ignore", invalid="ignore")
-def _alone(trace: Trace, begins: IntArray, horizons: IntArray, step_size: float) -> FloatArray:
+def _alone(trace: Trace, starts: Starts, step_size: float) -> FloatArray:
     """Errors (S, K, H) of devices that begin with nothing and have no contact."""
-    errors = np.empty((begins.size, trace.clients, horizons.size))
-    for s, begin in enumerate(begins.tolist()):
-        span = slice(begin, begin + int(horizons[-1]))
-        newcomers = Alone(trace.clients, trace.features, step_size)
-        e = newcomers.follow(trace.fourier_map(trace.x[span]), trace.y[span], trace.has_data[span])
-        errors[s] = np.cumsum(e**2, axis=0)[horizons - 1].T
-    return errors
+    squared = np.empty((starts.begins.size, starts.devices.size, starts.horizons.size))
+    for s, begin in enumerate(starts.begins.tolist()):
+        span = slice(begin, begin + int(starts.horizons[-1]))
+        who = starts.devices
+        x, y, there = trace.x[span, who], trace.y[span, who], trace.has_data[span, who]
+        errors = Alone(who.size, trace.features, step_size).follow(trace.fourier_map(x), y, there)
+        squared[s] = np.cumsum(errors**2, axis=0)[starts.horizons - 1].T
+    return squared
 
 
-def _summed(values: NDArray[Any], begins: IntArray, horizons: IntArray) -> NDArray[Any]:
-    """Sum values (N, K) over the horizons after each start: (S, K, H)."""
-    spans = [values[begin : begin + int(horizons[-1])] for begin in begins.tolist()]
-    return np.stack([np.cumsum(span, axis=0)[horizons - 1].T for span in spans])
+def _summed(values: NDArray[Any], starts: Starts) -> NDArray[Any]:
+    """Sum values (N, all devices) over the horizons after each start: (S, K, H)."""
+    mine, longest = values[:, starts.devices], int(starts.horizons[-1])
+    spans = [mine[begin : begin + longest] for begin in starts.begins.tolist()]
+    return np.stack([np.cumsum(span, axis=0)[starts.horizons - 1].T for span in spans])

@@ -19,8 +19,8 @@ from paofed.core.arrays import FloatArray
 from paofed.errors import AlgorithmError, InputError, unknown
 from paofed.memory import require_memory
 from paofed.simulate import fast, reference
-from paofed.simulate.coldstart import horizons_of, with_cold_starts
-from paofed.simulate.progressive import per_sample, tally
+from paofed.simulate.coldstart import Starts, starts_of, with_cold_starts
+from paofed.simulate.progressive import Progressive, per_sample, tally
 from paofed.simulate.result import Result, RunRecord, curve_ticks, versions
 from paofed.simulate.tables import about, progressive, with_baselines
 from paofed.world.realize import realize
@@ -33,7 +33,7 @@ Report = Callable[[float], None]  # told the share of all work that is done, fro
 
 _SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
 # How much longer things take than one algorithm on the fast engine, for honest progress.
-_SLOWER, _BESIDE, _JOINING = 200.0, 40.0, 1.0
+_SLOWER, _BESIDE = 200.0, 40.0
 _EVERY, _POINTS = 10, 200  # ticks between points of a curve, but no more points than this
 
 
@@ -93,67 +93,91 @@ def run(
     chosen = [resolve(method) for method in given]
     every = max(_EVERY, scenario.ticks // _POINTS) if every is None else every
     _check(scenario, chosen, runs, every, workers, engine, precision)
-    if cold_starts < 0:
-        raise InputError(f"cold_starts is {cold_starts}: expected a whole number from 0 on")
-    table = scenario.stream if isinstance(scenario.stream, Table) else None
-    if cold_starts:
-        horizons_of(scenario.table.read())  # refused now, not after the long work
     common = (seed, same_world, every, precision, runs, workers or os.cpu_count() or 1)
     quick = [engine == "fast" and fast.in_family(method) for method in chosen]
     inside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
     outside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
-    if cold_starts and not inside.methods:
-        raise InputError(
-            "cold starts are for the fast engine, and it takes none of these algorithms: add one "
-            "of its family, or ask for no cold starts"
-        )
-    joining = _JOINING * len(inside.methods) * scenario.clients if cold_starts else 0.0
-    shares = len(inside.methods), _SLOWER * len(outside.methods), _BESIDE if table else 0.0, joining
-    progress = _Progress(report, shares, runs)
-
-    finished: list[dict[int, RunRecord]] = []
-    interrupted = True
-    with suppress(KeyboardInterrupt):
-        for stage, (task, engine_of) in enumerate(
-            ((inside, _on_threads), (outside, _on_processes))
-        ):
-            if task.methods:
-                finished.append({})
-                finished[-1].update(engine_of(task, progress.stage(stage)))
-        interrupted = False
-    stages = bool(inside.methods) + bool(outside.methods)
-    kept = sorted(set.intersection(*map(set, finished))) if len(finished) == stages else []
+    starts = _starts(scenario, inside.methods, cold_starts) if cold_starts else None
+    table = scenario.stream if isinstance(scenario.stream, Table) else None
+    provenance = {
+        "scenario": scenario.model_dump(),
+        "algorithms": [method.describe() for method in chosen],
+        "seed": seed,
+        "same_world": same_world,
+        "runs_requested": runs,
+        "engines": ["fast" if q else "reference" for q in quick],
+        "precision": precision,
+        "table": about(table) if table else None,
+        "versions": versions(),
+    }
+    progress = _Progress(report, _shares(inside, outside, table, starts), runs)
+    finished, whole = _run_engines(inside, outside, progress)
+    kept = sorted(set.intersection(*map(set, finished)))
     if not kept:
         raise KeyboardInterrupt
     records = _stack([_joined([stage[i] for stage in finished], quick) for i in kept])
     errors = records.pop("errors"), records.pop("device_errors")
-    result = Result(
-        provenance={
-            "scenario": scenario.model_dump(),
-            "algorithms": [method.describe() for method in chosen],
-            "seed": seed,
-            "same_world": same_world,
-            "runs_requested": runs,
-            "runs_finished": kept,
-            "engines": ["fast" if q else "reference" for q in quick],
-            "precision": precision,
-            "table": about(table) if table else None,
-            "versions": versions(),
-        },
-        ticks=curve_ticks(scenario.ticks, every),
-        **records,
-    )
+    ticks = curve_ticks(scenario.ticks, every)
+    result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
     if table is None:
         return result
-    judged = progressive(table, chosen, result.ticks, *errors)
+    judged = progressive(table, chosen, ticks, *errors)
     result = replace(result, progressive=judged)
-    if interrupted:
-        return result
+    return _beside(result, judged, inside, starts, progress) if whole else result
+
+
+def _starts(scenario: Scenario, methods: Sequence[Algorithm], count: int) -> Starts:
+    """When newcomers join; what cannot be is refused before the long work."""
+    if count < 0:
+        raise InputError(f"cold_starts is {count}: expected a whole number from 0 on")
+    starts = starts_of(scenario.table.read(), count)
+    if not methods:
+        raise InputError(
+            "cold starts are for the fast engine, and it takes none of these algorithms: add one "
+            "of its family, or ask for no cold starts"
+        )
+    return starts
+
+
+def _shares(
+    inside: _Task, outside: _Task, table: Table | None, starts: Starts | None
+) -> tuple[float, float, float, float]:
+    """How long the stages of a run take beside each other: engines, baselines, newcomers."""
+    quick, slow = len(inside.methods), len(outside.methods)
+    joining = quick * len(starts.devices) if starts else 0.0
+    return quick, _SLOWER * slow, _BESIDE if table else 0.0, joining
+
+
+def _run_engines(
+    inside: _Task, outside: _Task, progress: "_Progress"
+) -> tuple[list[dict[int, RunRecord]], bool]:
+    """The runs of each engine that has any, and whether all were finished."""
+    finished: list[dict[int, RunRecord]] = [{} for task in (inside, outside) if task.methods]
+    stages = ((inside, _on_threads), (outside, _on_processes))
+    try:
+        begun = iter(finished)
+        for stage, (task, engine_of) in enumerate(stages):
+            if task.methods:
+                next(begun).update(engine_of(task, progress.stage(stage)))
+    except KeyboardInterrupt:
+        return finished, False
+    return finished, True
+
+
+def _beside(
+    result: Result,
+    judged: Progressive,
+    inside: _Task,
+    starts: Starts | None,
+    progress: "_Progress",
+) -> Result:
+    """Add baselines and newcomers, or what an interrupt leaves of them."""
+    scenario, workers = inside.scenario, inside.workers
     with suppress(KeyboardInterrupt):
-        result = with_baselines(result, judged, scenario, progress.stage(2))
-        if cold_starts:
-            newcomers = progress.stage(3)
-            result = with_cold_starts(result, scenario, inside.methods, cold_starts, newcomers)
+        result = with_baselines(result, judged, scenario, workers, progress.stage(2))
+        if starts is not None:
+            joined = inside.methods, starts, workers, progress.stage(3)
+            result = with_cold_starts(result, scenario, *joined)
     return result
 
 

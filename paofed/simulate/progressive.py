@@ -99,12 +99,13 @@ class Progressive:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ColdStart:
-    """Squared errors of newcomers, summed from their start on: R runs, S starts, K devices.
+    """Squared errors of newcomers, summed from their start on: R runs, S starts, K newcomers.
 
     A counts the algorithms, H the horizons. Errors are those of the newcomer's own model.
     """
 
     algorithms: Names  # (A,)
+    devices: IntArray  # (K,): who joined, by index
     starts: IntArray  # (S,) ticks
     horizons: IntArray  # (H,) ticks, rising
     errors: FloatArray  # (R, A, 2, S, K, H), by the ways

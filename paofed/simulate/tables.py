@@ -1,7 +1,6 @@
 """What a result over a table has beside the algorithms: baselines, and where it came from."""
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +44,7 @@ def with_baselines(
     result: Result,
     judged: Progressive,
     scenario: Scenario,
+    workers: int,
     report: Callable[[float], None],
 ) -> Result:
     """Judge the baselines in the world of every run, and put them beside the algorithms.
@@ -59,7 +59,7 @@ def with_baselines(
         report(places[world])
         return world, found
 
-    with one_thread_algebra(), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with one_thread_algebra(), ThreadPoolExecutor(workers) as pool:
         known = dict(pool.map(judge, places))
     over_time, by_device = (
         np.stack(parts) for parts in zip(*(known[world] for world, _ in result.places), strict=True)

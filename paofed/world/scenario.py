@@ -181,6 +181,8 @@ def _found_in(table: Table) -> dict[str, Any]:
     except InputError as error:
         _misfit("stream", str(error))
     ticks, clients = readings.has_data.shape
+    if not readings.kernel_width:
+        _misfit("stream", "all inputs of the calibration period are the same: choose others")
     return {"ticks": ticks, "clients": clients, "kernel_width": readings.kernel_width}
 
 

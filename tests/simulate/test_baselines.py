@@ -42,7 +42,8 @@ def test_all_are_there_and_judged_on_the_same_samples(
 
 def test_the_last_value_may_be_from_a_reading_without_inputs() -> None:
     y = np.array([[np.nan, 1.0], [2.0, np.nan], [np.nan, 3.0], [5.0, 4.0]])
-    np.testing.assert_array_equal(last_value(y), [[0, 0], [0, 1], [2, 1], [2, 3]])
+    before = np.array([np.nan, 7.0])  # nothing is known of the first device
+    np.testing.assert_array_equal(last_value(y, before), [[0, 7], [0, 1], [2, 1], [2, 3]])
 
 
 def test_alone(readings: Readings, fourier_map: FourierMap, errors: dict[str, np.ndarray]) -> None:

@@ -11,7 +11,7 @@ from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError, ScenarioError
 from paofed.simulate import fast, reference
-from paofed.simulate.coldstart import horizons_of, starts_of
+from paofed.simulate.coldstart import starts_of
 from paofed.simulate.montecarlo import run
 from paofed.simulate.progressive import WAYS, ColdStart
 from paofed.simulate.result import Result
@@ -75,7 +75,7 @@ def assert_literal(result: Result, scenario: Scenario, device: int) -> None:
     fourier_map = trace.fourier_map
     for s, start in enumerate(found.starts.tolist()):
         alone, last = np.zeros(trace.ticks), np.zeros(trace.ticks)
-        w, known = np.zeros(trace.features), 0.0
+        w, known = np.zeros(trace.features), float(readings.y_before[device])
         for n in range(trace.ticks):
             x, y = readings.x[n, device], readings.y[n, device]
             if readings.has_data[n, device] and n >= start:
@@ -103,7 +103,7 @@ def test_newcomers_equal_a_literal_one(tmp_path: Path) -> None:
     scenario = over_days(tmp_path, with_gaps(daily(3, 60)))
     result = run(scenario, LINEUP, cold_starts=2)
     found = joined(result)
-    assert (found.starts.tolist(), found.horizons.tolist()) == ([8, 20], [1, 7, 30])
+    assert (found.starts.tolist(), found.horizons.tolist()) == ([14, 20], [1, 7, 30])
     assert found.errors.shape == (1, len(LINEUP), 2, 2, 3, 3)
     for device in range(3):
         assert_literal(result, scenario, device)
@@ -117,7 +117,7 @@ def test_newcomers_across_the_stretches_of_the_kernels(tmp_path: Path) -> None:
     rare = {"kind": "bernoulli", "probabilities": (0.1, 0.3)}
     scenario = fleet(stream, availability=rare)
     result = run(scenario, LINEUP, cold_starts=3)
-    assert joined(result).starts.tolist() == [60, 93, 126]
+    assert joined(result).starts.tolist() == [82, 104, 126]
     assert_literal(result, scenario, 1)
 
 
@@ -140,13 +140,13 @@ def test_a_fleet_of_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(joined(result).errors[:, :, 0], joined(result).errors[:, :, 1])
 
 
-def test_a_device_without_readings_has_no_errors(tmp_path: Path) -> None:
+def test_a_device_without_readings_does_not_join(tmp_path: Path) -> None:
     lines = [line if line[1] != "2" else line[: line.rindex(",") + 1] for line in daily(3, 60)]
     found = joined(run(over_days(tmp_path, lines), [U1], cold_starts=2))
-    assert not found.samples[:, 2].any()
+    assert found.devices.tolist() == [0, 1]
     for errors in (found.errors, found.alone, found.last_value):
-        assert not errors[..., 2, :].any()
-        assert np.isfinite(found.by_start_db(errors)).all()  # of the others
+        assert errors.shape[-2] == 2
+        assert np.isfinite(found.by_start_db(errors)).all()
 
 
 def test_every_run_has_newcomers_of_its_own(tmp_path: Path) -> None:
@@ -184,15 +184,15 @@ def readings_of(path: Path, ticks: int, unit: str, **changes: Any) -> Table:
     ("ticks", "unit", "changes", "horizons"),
     [
         (800, "hours", {}, [24, 168, 720]),
-        (721, "hours", {}, [24, 168, 720]),
-        (720, "hours", {}, [24, 168]),
-        (25, "hours", {}, [24]),
+        (722, "hours", {}, [24, 168, 720]),
+        (721, "hours", {}, [24, 168]),
+        (26, "hours", {}, [24]),
         (99, "days", {}, [1, 7, 30]),
         (20, "days", {}, [1, 7]),
-        (2, "days", {}, [1]),
+        (3, "days", {}, [1]),
         (99, "days", {"tick": "1w", "calibration": "14d", "duplicates": "last"}, [1, 4]),
         (800, "numbers", {}, [24, 168, 720]),
-        (25, "numbers", {}, [24]),
+        (26, "numbers", {}, [24]),
         (800, "hours", {"score_from": "25d"}, [24, 168]),
         (800, "hours", {"tick": "30min"}, [48, 336, 1440]),
     ],
@@ -201,12 +201,12 @@ def test_horizons_are_a_day_a_week_and_thirty_days(
     tmp_path: Path, ticks: int, unit: str, changes: dict[str, Any], horizons: list[int]
 ) -> None:
     readings = readings_of(tmp_path, ticks, unit, **changes).read()
-    assert horizons_of(readings).tolist() == horizons
+    assert starts_of(readings, 12).horizons.tolist() == horizons
 
 
 @pytest.mark.parametrize(
     ("ticks", "unit", "changes"),
-    [(24, "hours", {}), (24, "numbers", {}), (800, "hours", {"score_from": "793h"})],
+    [(25, "hours", {}), (25, "numbers", {}), (800, "hours", {"score_from": "793h"})],
 )
 def test_a_table_that_is_too_short_is_refused_before_any_work(
     tmp_path: Path,
@@ -217,7 +217,7 @@ def test_a_table_that_is_too_short_is_refused_before_any_work(
 ) -> None:
     scenario = fleet(readings_of(tmp_path, ticks, unit, **changes))
     monkeypatch.delattr(fast, "run")
-    with pytest.raises(InputError, match="too short for a cold start: errors count for less than"):
+    with pytest.raises(InputError, match="too short for cold starts: expected more than"):
         run(scenario, [U1], cold_starts=1)
 
 
@@ -226,19 +226,31 @@ def test_starts_are_within_the_time_that_counts_with_all_horizons_after_them(
     tmp_path: Path, starts: int
 ) -> None:
     readings = readings_of(tmp_path, 200, "days", score_from="52d").read()
-    found = starts_of(readings, np.array([1, 7, 30]), starts)
+    found = starts_of(readings, starts).begins
     assert readings.scored == 50
-    assert found[0] == 50
-    assert found[-1] == (50 if starts == 1 else len(readings.has_data) - 30)
-    assert len(found) == min(starts, 199 - 30 - 50 + 1)
+    assert found[0] > 50
+    assert found[-1] == len(readings.has_data) - 30
+    assert len(found) == min(starts, 199 - 30 - 50)
     steps = np.diff(found)
     assert (steps > 0).all()
     assert steps.size == 0 or steps.max() - steps.min() <= 1
 
 
 def test_the_last_start_may_be_the_only_one(tmp_path: Path) -> None:
-    readings = readings_of(tmp_path, 31, "days").read()
-    assert starts_of(readings, horizons_of(readings), 7).tolist() == [0]
+    readings = readings_of(tmp_path, 32, "days").read()
+    assert starts_of(readings, 7).begins.tolist() == [1]
+
+
+def test_of_many_devices_some_join(tmp_path: Path) -> None:
+    readings = table(write(tmp_path / "many.csv", hourly(50, 40))).read()
+    found = starts_of(readings, 2).devices
+    assert found.tolist() == list(range(0, 50, 3))
+
+
+def test_a_silent_device_does_not_join(tmp_path: Path) -> None:
+    lines = [line if line[1] != "1" else line[: line.rindex(",") + 1] for line in hourly(3, 40)]
+    readings = table(write(tmp_path / "silent.csv", lines)).read()
+    assert starts_of(readings, 2).devices.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(

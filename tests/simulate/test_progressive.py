@@ -76,6 +76,7 @@ def test_newcomers_are_pooled_by_start() -> None:
     samples = np.array([[[1, 2], [3, 4]], [[1, 1], [0, 1]]])  # (S, K, H)
     found = ColdStart(
         algorithms=np.array(["a"]),
+        devices=np.array([0, 1]),
         starts=np.array([0, 5]),
         horizons=np.array([1, 2]),
         errors=np.stack([np.stack([samples, 10 * samples])])[None] * 1.0,

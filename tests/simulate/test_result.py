@@ -203,6 +203,7 @@ def judged(samples: list[int]) -> Progressive:
 
 JOINED = ColdStart(
     algorithms=np.array(["a"]),
+    devices=np.array([0, 1]),
     starts=np.array([0, 2]),
     horizons=np.array([1]),
     errors=np.arange(16.0).reshape(2, 1, 2, 2, 2, 1),

@@ -38,6 +38,7 @@ class Readings:
     has_data: BoolArray  # (N, K): there is a complete reading
     x_past: FloatArray  # (C, d): the calibration period's, in order of time
     y_past: FloatArray  # (C,)
+    y_before: FloatArray  # (K,): the last target known before tick 0; NaN where there is none
     scored: int  # the first tick whose errors count
 
     @property
@@ -125,6 +126,7 @@ def _read(table: Table, _changed: int) -> Readings:
         has_data=has_data,
         x_past=values[past, :-1],
         y_past=values[past, -1],
+        y_before=_latest(rows, values[:, -1], len(devices)),
         scored=_scored(source, line, table.score_from, has_data),
     )
 
@@ -205,6 +207,14 @@ def _on_grid(
     grid = np.full((*shape, *values.shape[1:]), empty, dtype=values.dtype)
     grid[rows.tick[where], rows.device[where]] = values[where]
     return grid
+
+
+def _latest(rows: _Rows, y: FloatArray, devices: int) -> FloatArray:
+    """The last known value of every device before tick 0; rows are in order of time."""
+    latest = np.full(devices, math.nan)
+    known = (rows.tick < 0) & np.isfinite(y)
+    latest[rows.device[known]] = y[known]
+    return latest
 
 
 def _scored(source: Source, line: Timeline, since: str | None, has_data: BoolArray) -> int:
