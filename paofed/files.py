@@ -28,6 +28,15 @@ def require_writable(path: Path) -> None:
         raise FileError(f"{folder} may not be written to: write elsewhere")
 
 
+def require_folder(path: Path) -> None:
+    """Refuse a place where no folder can be made, before any long work begins."""
+    nearest = next(place for place in (path, *path.parents) if place.exists())
+    if not nearest.is_dir():
+        raise FileError(f"{path} cannot be made a directory: {nearest} is a file")
+    if not os.access(nearest, os.W_OK):
+        raise FileError(f"{nearest} may not be written to: write elsewhere")
+
+
 def make_folder(path: Path) -> None:
     """Create a folder, and those above it, unless it is there."""
     try:

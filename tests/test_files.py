@@ -18,6 +18,7 @@ from paofed.files import (
     make_folder,
     read_text,
     replacing,
+    require_folder,
     require_writable,
     save_arrays,
     write_secret,
@@ -218,3 +219,19 @@ def test_folders_are_made_with_those_above(tmp_path: Path) -> None:
     for name in ("file", "file/below"):
         with pytest.raises(FileError, match="cannot be made a directory: "):
             make_folder(tmp_path / name)
+
+
+def test_a_folder_that_could_be_made_is_not_made_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_folder(tmp_path)
+    require_folder(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+    monkeypatch.chdir(tmp_path)
+    require_folder(Path("a/b"))
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match=r"cannot be made a directory: .*file is a file"):
+        require_folder(tmp_path / "file" / "b")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FileError, match="may not be written to"):
+        require_folder(tmp_path / "a")

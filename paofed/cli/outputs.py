@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paofed.cli.table import table
 from paofed.errors import InputError
-from paofed.files import make_folder, require_writable
+from paofed.files import make_folder, require_folder, require_writable
 from paofed.simulate.baselines import BASELINES
 from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 FIGURES = (".png", ".svg", ".pdf")
 _ENDINGS = ", ".join(FIGURES)
 _ERRORS = ("before_db", "worst_db")
+_DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
+_WRITTEN = ("curves", "errors", "gains", "recovery", "by-device", "over-time", "newcomers")
+PAGE = (  # what a page's folder may hold in the end
+    "report.html",
+    "scenario.toml",
+    *(f"{name}.csv" for name in _WRITTEN),
+    *(f"{name}.{ending}" for name in _DRAWN for ending in ("svg", "png")),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,8 +50,13 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
     if args.figure is not None:
         require_figure(args.figure)
     taken = {Path(str(given)).resolve() for given in inputs}
+    pages = [] if args.report is None else [args.report / name for name in PAGE]
     if args.report is not None:
-        make_folder(args.report)
+        require_folder(args.report)  # made when there is something to put into it
+    for path in pages:
+        if path.resolve() in taken:
+            raise InputError(f"{path} would be overwritten by the page: write it elsewhere")
+    taken |= {path.resolve() for path in pages}
     for path in (args.csv, args.figure, *more):
         if path is not None:
             if path.resolve() in taken:
@@ -61,6 +74,7 @@ def show(result: Result, args: Namespace) -> None:
     if args.report is not None:
         from paofed.report.run_page import write
 
+        make_folder(args.report)
         write(result, args.report)
         say(f"open {args.report / 'report.html'}")
     summary = result.summary()
@@ -150,7 +164,7 @@ def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str]) -> str
 
 def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any]]) -> list[str]:
     """Both models of every algorithm, the baselines, and newcomers."""
-    from paofed.report.gains import horizons, newcomers, over_starts
+    from paofed.report.gains import by_start, horizons, newcomers, over_starts
 
     parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"})]
     if judged.baselines:
@@ -164,13 +178,14 @@ def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any
     if cold is not None:
         spans = horizons(result, cold)
         rows = [
-            [name, "", *map(_error, over_starts(cold.by_start_db(errors)))]
+            [name, "", *map(_known, over_starts(by_start(cold, errors)))]
             for name, errors in (("last value", cold.last_value), ("alone", cold.alone))
         ]
         rows += [[found.name, found.way, *map(_gained, found.gains)] for found in newcomers(cold)]
+        times = f"{len(cold.starts)} time{'s' if len(cold.starts) > 1 else ''}"
         header = ["newcomer", "begins with", *(f"first {span}" for span in spans)]
         note = (
-            f"devices that join late, {len(cold.starts)} times each: error alone (dB), and by how "
+            f"devices that join late, {times} each: error alone (dB), and by how "
             f"many dB those who take part are better (95 %)"
         )
         parts.append(f"{note}\n\n{table(header, rows, left=(0, 1))}")
@@ -178,8 +193,11 @@ def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any
 
 
 def _gained(gain: "Estimate") -> str:
+    if not math.isfinite(gain.mean):
+        return "-" if math.isnan(gain.mean) else "diverged"
     half = (gain.high - gain.low) / 2
-    return f"{gain.mean:+.2f}" + (f" ± {half:.2f}" if math.isfinite(half) else "")
+    mean = round(gain.mean, 2) + 0.0  # no minus zero
+    return f"{mean:+.2f}" + (f" ± {half:.2f}" if math.isfinite(half) else "")
 
 
 def _number(value: float) -> str:
@@ -193,7 +211,7 @@ def _recoveries(summary: list[dict[str, Any]]) -> str:
         [
             line["algorithm"],
             str(drift["tick"]),
-            *("-" if math.isnan(drift[key]) else _error(drift[key]) for key in _ERRORS),
+            *(_known(drift[key]) for key in _ERRORS),
             "not yet" if drift["ticks"] is None else str(drift["ticks"]),
         ]
         for line in summary
@@ -203,8 +221,13 @@ def _recoveries(summary: list[dict[str, Any]]) -> str:
 
 
 def _error(error: float) -> str:
-    """Write an error for people; one that is no finite number has diverged."""
-    return f"{error:.2f}" if math.isfinite(error) else "diverged"
+    """Write an error for people; one that is no finite number has diverged, but none at all."""
+    return f"{error:.2f}" if math.isfinite(error) or error < 0 else "diverged"
+
+
+def _known(error: float) -> str:
+    """Write an error that may not be known."""
+    return "-" if math.isnan(error) else _error(error)
 
 
 def size(number: float) -> str:

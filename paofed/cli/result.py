@@ -1,4 +1,4 @@
-"""Show a saved result again: as a table, as JSON, as a tidy CSV, as a figure."""
+"""Show a saved result again: as a table, as JSON, as a tidy CSV, as a figure or a page."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -17,6 +17,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Load and show."""
-    outputs.check(args)
+    outputs.check(args, inputs=[args.result])
     outputs.show(Result.load(args.result), args)
     return 0

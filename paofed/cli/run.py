@@ -8,7 +8,7 @@ from paofed.algorithms.spec import from_text
 from paofed.cli import outputs, worlds
 from paofed.cli.progress import Progress
 from paofed.errors import InputError
-from paofed.simulate.coldstart import horizons_of
+from paofed.simulate.coldstart import starts_of
 from paofed.simulate.fast import Precision, note_compilation
 from paofed.simulate.montecarlo import Engine
 from paofed.simulate.montecarlo import run as simulate
@@ -61,6 +61,7 @@ def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
     inputs = [given for given in (args.scenario, args.table) if given is not None]
     outputs.check(args, args.out, inputs=inputs)
+    worlds.check(args)
     methods = [from_text(text) for text in args.algorithm]
     scenario = worlds.world_of(args)
     cold_starts = args.cold_starts
@@ -98,7 +99,7 @@ def run(args: Namespace) -> int:
 def _usual_cold_starts(scenario: Scenario) -> int:
     """How many there are where nobody asked for any: none in a table that is too short."""
     try:
-        horizons_of(scenario.table.read())
+        starts_of(scenario.table.read(), COLD_STARTS)
     except InputError as error:
         outputs.say(f"no cold starts: {error}")
         return 0

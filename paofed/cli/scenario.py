@@ -46,8 +46,10 @@ def run(args: Namespace) -> int:
 def _copy(scenario: Scenario, folder: Path) -> Path:
     """Write a scenario and, beside it, the tables that it names."""
     values = scenario.model_dump()
-    made = folder / f"{scenario.name}.toml"
+    made = folder / f"{scenario.name.replace('/', '-')}.toml"
     tables = {key: Path(law["file"]) for key, law in values.items() if _names_file(law)}
+    if len({table.name for table in tables.values()}) < len(set(tables.values())):
+        raise InputError("two tables have the same name, in different folders: rename one of them")
     for path in (made, *(folder / table.name for table in tables.values())):
         if path.exists():
             raise InputError(f"{path} is there already: copy into another folder, with --to")

@@ -51,13 +51,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--separator", metavar="CHAR", help="of a CSV (,)")
 
 
-def world_of(args: Namespace) -> Scenario:
-    """Make the scenario that was asked for, and say what was found in its table."""
-    changes = _given(args, _VALUES)
+def check(args: Namespace) -> None:
+    """Refuse options that do not go together, before any file is read."""
     if args.table is not None:
-        scenario = _of_table(args, changes)
-        if args.scenario is None:
-            say("everyone is always there and nothing is late: name a scenario for other laws")
+        if missing := [name for name in _REQUIRED if getattr(args, name) is None]:
+            raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
     elif stray := _given(args, (*_REQUIRED, *_OPTIONAL)):
         raise InputError(
             f"{_option(next(iter(stray)))} says something about a table: give --table too"
@@ -67,6 +65,16 @@ def world_of(args: Namespace) -> Scenario:
             "no SCENARIO was given (it stands first: --algorithm takes all the words after it), "
             "and no --table FILE"
         )
+
+
+def world_of(args: Namespace) -> Scenario:
+    """Make the scenario that was asked for, and say what was found in its table."""
+    check(args)
+    changes = _given(args, _VALUES)
+    if args.table is not None:
+        scenario = _of_table(args, changes)
+        if args.scenario is None:
+            say("everyone is always there and nothing is late: name a scenario for other laws")
     else:
         scenario = Scenario.load(args.scenario)
         if changes:
@@ -77,8 +85,6 @@ def world_of(args: Namespace) -> Scenario:
 
 
 def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
-    if missing := [name for name in _REQUIRED if getattr(args, name) is None]:
-        raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
     base = Scenario.load(args.scenario or _LAWS_WITHOUT).model_dump()
     laws = {key: base[key] for key in ("features", "step_size", "max_age", "availability", "delay")}
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))

@@ -1,6 +1,7 @@
 """Figures people can publish: readable in print and in colour blindness."""
 
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -166,6 +167,11 @@ def live_beside(
     return figure
 
 
+def literal(text: str) -> str:
+    """A text of somebody else's as it stands: its dollar signs do not begin a formula."""
+    return text.replace("$", r"\$")
+
+
 def plain_axes(axes: Axes) -> None:
     """A faint grid and no box, as all figures have them."""
     axes.grid(alpha=0.25, lw=0.5)
@@ -206,7 +212,7 @@ def _mark(axes: Axes, drifts: Sequence[int]) -> list[LineCollection]:
 
 def _finish(axes: Axes, title: str, marks: Sequence[Artist] = ()) -> None:
     """Title, grid, and a legend in the order in which the curves end, marks last."""
-    axes.set_title(title, fontsize=10, loc="left")
+    axes.set_title(literal(title), fontsize=10, loc="left")
     axes.set_ylabel("mean squared error (dB)")
     plain_axes(axes)
     lines = sorted(axes.get_lines(), key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
@@ -218,10 +224,8 @@ def default_title(result: Result) -> str:
     """What was run: every figure says which step size and kernel width it used."""
     scenario = result.provenance["scenario"]
     runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
-    return (
-        f"{scenario['name']}: {runs}, step size {scenario['step_size']}, "
-        f"kernel width {scenario['kernel_width']}"
-    )
+    width = float(f"{scenario['kernel_width']:.4g}")  # one of a table has all its digits
+    return f"{scenario['name']}: {runs}, step size {scenario['step_size']}, kernel width {width}"
 
 
 def svg(figure: Figure, name: str) -> str:
@@ -250,5 +254,10 @@ def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[st
 def _write(figure: Figure, file: BinaryIO, kind: str, salt: str) -> None:
     """Text stays text in SVG, and nothing depends on when or where it was drawn."""
     metadata = {"Date": None} if kind == "svg" else None
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
+    with (
+        mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}),
+        warnings.catch_warnings(),
+    ):
+        # Names may be in any script: a browser has the letters, if the font of a PNG has not.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
         figure.savefig(file, format=kind, dpi=150, metadata=metadata)

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.core.arrays import FloatArray
-from paofed.report.figures import default_title, plain_axes, styles
-from paofed.report.gains import horizons, newcomers, over_starts, periods
+from paofed.report.figures import default_title, literal, plain_axes, styles
+from paofed.report.gains import by_start, horizons, newcomers, over_starts, periods
 from paofed.simulate.progressive import ColdStart, Progressive, Whose
 from paofed.simulate.result import Result
 
@@ -37,6 +37,13 @@ _PANELS: Mapping[Whose, str] = {
     "server": "the server's model",
 }
 _MOST_NAMES = 40  # devices that can be told apart on one axis
+_LONGEST_NAME = 32  # letters of it that leave room for the errors
+_FEW = 10  # points that are shown each, for a line through one alone is none
+
+# Of years, months, days, hours, minutes and seconds: every label says by itself where it stands.
+_DATES = ("%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f")
+_FIRSTS = ("", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M")
+_BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
 
 
 def over_time(result: Result, judged: Progressive) -> Figure:
@@ -47,24 +54,31 @@ def over_time(result: Result, judged: Progressive) -> Figure:
         for name, look in _BASELINES.items():
             if name in judged.baselines and look.whose == whose:
                 x, y = periods(result, judged, name, "baseline")
-                axes.plot(x, y, color=look.colour, ls=look.dashes, label=name, **_WIDE)
+                axes.plot(x, y, color=look.colour, ls=look.dashes, marker=_dot(y), label=name,
+                          **_WIDE)  # fmt: skip
         for name, style in styles(result.algorithms).items():
             x, y = periods(result, judged, name, whose)
-            axes.plot(x, y, color=style.colour, ls=style.dashes, lw=1.3, label=name)
+            axes.plot(x, y, color=style.colour, ls=style.dashes, marker=_dot(y), label=name, lw=1.3)
         _finish(axes, title)
         axes.set_ylabel("error (dB)")
     if result.provenance["table"]["calendar"]:
         locator = mdates.AutoDateLocator()  # type: ignore[no-untyped-call]
-        axes.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        dates = mdates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
+            locator, formats=_DATES, zero_formats=_FIRSTS, offset_formats=_BESIDE_DATES
+        )
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(dates)
     else:
         axes.set_xlabel("time")
-    figure.suptitle(default_title(result), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
     return figure
 
 
 def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figure:
     """The error of every device, the one that is predicted best on top."""
-    order = np.argsort(-judged.by_device_db(names[0], "device"), kind="stable")
+    # One without samples has no error to be sorted by: it stands below.
+    order = np.argsort(-np.nan_to_num(judged.by_device_db(names[0], "device"), nan=np.inf),
+                       kind="stable")  # fmt: skip
     figure = Figure(figsize=(9.6, 2.2 + 0.24 * min(len(order), _MOST_NAMES)), layout="constrained")
     axes = figure.add_subplot()
     for name in judged.baselines:
@@ -76,11 +90,13 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
             errors = judged.by_device_db(name, "device" if filled else "server")[order]
             _dots(axes, errors, "o", style.colour, f"{name}, {whose}", filled=filled)
     if len(order) <= _MOST_NAMES:
-        axes.set_yticks(np.arange(len(order)), judged.devices[order].tolist(), fontsize=8)
+        devices = [literal(_short(name)) for name in judged.devices[order].tolist()]
+        axes.set_yticks(np.arange(len(order)), devices, fontsize=8)
     else:
-        axes.set_ylabel("devices")
+        axes.set_yticks([])
+        axes.set_ylabel(f"{len(order)} devices")
     axes.set_xlabel("error (dB)")
-    _finish(axes, default_title(result))
+    _finish(axes, literal(default_title(result)))
     return figure
 
 
@@ -94,8 +110,9 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     for axes, (way, title) in zip(panels, ways.items(), strict=True):
         for name, errors in (("alone", cold.alone), ("last value", cold.last_value)):
             look = _BASELINES[name]
-            y = over_starts(cold.by_start_db(errors))
-            axes.plot(place, y, color=look.colour, ls=look.dashes, label=name, **_WIDE)
+            y = over_starts(by_start(cold, errors))
+            axes.plot(place, y, color=look.colour, ls=look.dashes, marker=look.marker, ms=7, mew=2,
+                      label=name, **_WIDE)  # fmt: skip
         for newcomer in newcomers(cold):
             if newcomer.way == way:
                 style = styles(cold.algorithms.tolist())[newcomer.name]
@@ -106,6 +123,7 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
         axes.set_title(title, fontsize=10, loc="left")
         plain_axes(axes)
     panels[0].set_ylabel("error (dB)")
+    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", fontsize=8, frameon=False)
     return figure
@@ -114,8 +132,17 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
 def _dots(
     axes: Axes, errors: FloatArray, marker: str, colour: str, label: str, *, filled: bool
 ) -> None:
-    axes.plot(errors, np.arange(len(errors)), marker, label=label, ms=6, mew=1.3,
+    size = 13 if marker == "|" else 6  # a bar is seen behind a dot
+    axes.plot(errors, np.arange(len(errors)), marker, label=label, ms=size, mew=1.3,
               markeredgecolor=colour, markerfacecolor=colour if filled else "none")  # fmt: skip
+
+
+def _dot(errors: FloatArray) -> str:
+    return "." if np.isfinite(errors).sum() < _FEW else ""
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _finish(axes: Axes, title: str) -> None:

@@ -28,25 +28,34 @@ class Newcomer(NamedTuple):
 def gain(judged: Progressive, name: str, whose: Whose, baseline: str) -> Estimate:
     """By how many dB a model is better than a baseline, run by run."""
     against = decibels(judged.run_finals(baseline, "baseline"))
-    return estimate(against - decibels(judged.run_finals(name, whose)))
+    with np.errstate(invalid="ignore"):  # where both diverged there is no difference
+        return estimate(against - decibels(judged.run_finals(name, whose)))
 
 
 def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
     """Every algorithm, by the ways in which the server's model can come."""
-    alone = cold.by_start_db(cold.alone)
-    for name in cold.algorithms.tolist():
-        for way in WAYS:
-            joined = cold.joined_db(name, way)
-            yield Newcomer(name, way, over_starts(joined), _estimates(alone - joined))
+    alone = by_start(cold, cold.alone)
+    for a, name in enumerate(cold.algorithms.tolist()):
+        for w, way in enumerate(WAYS):
+            joined = by_start(cold, cold.errors[:, a, w])
+            with np.errstate(invalid="ignore"):  # where both diverged there is no difference
+                gains = alone - joined
+            yield Newcomer(name, way, over_starts(joined), _estimates(gains))
+
+
+def by_start(cold: ColdStart, errors: FloatArray) -> FloatArray:
+    """Errors (..., S, K, H) in dB by start and horizon: NaN without samples, inf if diverged."""
+    db = cold.by_start_db(errors)
+    return np.where(np.isnan(db) & (cold.samples.sum(axis=-2) > 0), np.inf, db)
 
 
 def over_starts(by_start_db: FloatArray) -> tuple[float, ...]:
     """Errors (S, H) in dB as their mean over starts; one without samples does not count."""
-    return tuple(float(np.mean(column[np.isfinite(column)])) for column in by_start_db.T)
+    return tuple(found.mean for found in _estimates(by_start_db))
 
 
 def _estimates(by_start_db: FloatArray) -> tuple[Estimate, ...]:
-    return tuple(estimate(column[np.isfinite(column)]) for column in by_start_db.T)
+    return tuple(estimate(column[~np.isnan(column)]) for column in by_start_db.T)
 
 
 _SPANS = {"1d": "day", "1w": "week", "30d": "30 days"}

@@ -9,7 +9,7 @@ from paofed.report.claims import Estimate
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; margin: 0 auto; padding: 1rem;
-  max-width: 60rem; }
+  max-width: 60rem; overflow-wrap: anywhere; } table, pre { overflow-wrap: normal; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; } h3 { margin-bottom: .3rem; }
 figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
 figcaption, .note { color: #555; font-size: .9rem; }
@@ -68,7 +68,9 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def interval(found: Estimate) -> str:
-    """A mean with its interval."""
+    """A mean with its interval, where it has one."""
+    if not math.isfinite(found.low):
+        return number(found.mean)
     return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
 
 

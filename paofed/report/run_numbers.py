@@ -3,26 +3,58 @@
 from pathlib import Path
 
 from paofed.files import write_table
-from paofed.report.gains import newcomers
-from paofed.simulate.progressive import ColdStart, Progressive
+from paofed.report.gains import by_start, gain, newcomers, over_starts
+from paofed.simulate.progressive import MODELS, ColdStart, Progressive
 from paofed.simulate.result import Result
 
 
 def write_numbers(result: Result, folder: Path) -> None:
-    """Write the curves and, over a table, what was judged on it."""
+    """Write the curves, the errors and, where there are some, what drifts did.
+
+    Over a table: also what was judged on it.
+    """
     result.to_csv(folder / "curves.csv")
+    _write_errors(result, folder)
+    if result.drifts:
+        write_table(
+            folder / "recovery.csv",
+            ["algorithm", "tick", "before_db", "worst_db", "ticks"],
+            [[name, *drift] for name in result.algorithms for drift in result.recovery(name)],
+        )
     if result.progressive is not None:
-        _write_errors(result, result.progressive, folder)
+        _write_judged(result, result.progressive, folder)
     if result.cold_start is not None:
         _write_newcomers(result.cold_start, folder)
 
 
-def _write_errors(result: Result, judged: Progressive, folder: Path) -> None:
-    learners = [(name, whose) for name, whose in judged.learners.tolist()]
+def _write_errors(result: Result, folder: Path) -> None:
+    judged = result.progressive
+    if judged is None:
+        finals = [(name, "server", result.final(name)) for name in result.algorithms]
+    else:
+        finals = [(n, whose, judged.final(n, whose)) for n, whose in judged.learners.tolist()]
+    sent = {name: result.traffic(name) for name in result.algorithms}
     write_table(
         folder / "errors.csv",
-        ["learner", "model", "runs", "db", "db_se"],
-        [[name, whose, result.runs, *judged.final(name, whose)] for name, whose in learners],
+        ["learner", "model", "runs", "db", "db_se", "sent_up", "sent_down"],
+        [
+            [name, whose, result.runs, *final, *(("", "") if whose == "baseline" else sent[name])]
+            for name, whose, final in finals
+        ],
+    )
+
+
+def _write_judged(result: Result, judged: Progressive, folder: Path) -> None:
+    learners = [(name, whose) for name, whose in judged.learners.tolist()]
+    write_table(
+        folder / "gains.csv",
+        ["algorithm", "model", "over", "gain", "low", "high", "runs"],
+        [
+            [name, whose, baseline, *gain(judged, name, whose, baseline)]
+            for name in result.algorithms
+            for whose in MODELS
+            for baseline in judged.baselines
+        ],
     )
     write_table(
         folder / "by-device.csv",
@@ -55,14 +87,19 @@ def _write_errors(result: Result, judged: Progressive, folder: Path) -> None:
 
 
 def _write_newcomers(cold: ColdStart, folder: Path) -> None:
+    ticks_of = cold.horizons.tolist()
+    beside = {"last value": cold.last_value, "alone": cold.alone}
     write_table(
         folder / "newcomers.csv",
         ["algorithm", "begins_with", "horizon_ticks", "db", "gain", "low", "high", "starts"],
         [
+            [name, "", ticks, db, "", "", "", len(cold.starts)]
+            for name, errors in beside.items()
+            for ticks, db in zip(ticks_of, over_starts(by_start(cold, errors)), strict=True)
+        ]
+        + [
             [found.name, found.way, ticks, db, *gained]
             for found in newcomers(cold)
-            for ticks, db, gained in zip(
-                cold.horizons.tolist(), found.errors, found.gains, strict=True
-            )
+            for ticks, db, gained in zip(ticks_of, found.errors, found.gains, strict=True)
         ],
     )

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from paofed.files import write_text
 from paofed.report import figures as draw
 from paofed.report.claims import Estimate
 from paofed.report.fleet_figures import by_device, newcomers_over_horizons, over_time
-from paofed.report.gains import gain, horizons, newcomers, over_starts
+from paofed.report.gains import by_start, gain, horizons, newcomers, over_starts
 from paofed.report.markup import (
     document,
     figure,
@@ -75,7 +76,12 @@ def best(result: Result, judged: Progressive) -> list[str]:
 
 
 def _best(result: Result, judged: Progressive, whose: Whose) -> str:
-    return min(result.algorithms, key=lambda name: judged.final(name, whose).db)
+    return min(result.algorithms, key=lambda name: _rank(judged.final(name, whose).db))
+
+
+def _rank(db: float) -> float:
+    """To sort by: an error that is no number has diverged."""
+    return math.inf if math.isnan(db) else db
 
 
 def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
@@ -91,7 +97,7 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
         parts += ["<h2>When the target changed</h2>", _recoveries(result)]
     if result.cold_start is not None:
         parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), _newcomers(result, result.cold_start)]
-    if about["table"] is not None:
+    if about.get("table") is not None:
         recipes = "\n".join(about["table"]["recipes"])
         parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
     parts += [
@@ -111,6 +117,7 @@ def command(result: Result) -> str:
     words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
     words += ["--every", gap, "--precision", about["precision"]]
     words += ["--same-world"] if about["same_world"] else []
+    words += [] if "fast" in about["engines"] else ["--engine", "reference"]
     if result.progressive is not None:
         words += [
             "--cold-starts",
@@ -129,9 +136,9 @@ def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
         f"{scenario['step_size']:g}."
     )
     yield note(html.escape(conditions))
-    yield "<h2>In short</h2>"
     said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in in_short(result, judged))
-    yield f"<ul>{said}</ul>"
+    if said:
+        yield f"<h2>In short</h2><ul>{said}</ul>"
     yield "<h2>Errors and traffic</h2>"
     yield note(_JUDGED)
     yield _errors(result, judged)
@@ -146,40 +153,44 @@ def in_short(result: Result, judged: Progressive) -> Iterator[str]:
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
     yield (
         f"A device that takes part: {number(mine)} dB ({on_device}). One that learns alone: "
-        f"{number(beside['alone'])} dB. {_told(gain(judged, on_device, 'device', 'alone'))}"
+        f"{number(beside['alone'])} dB. Taking part is "
+        f"{_told(gain(judged, on_device, 'device', 'alone'))}."
     )
     yield (
         f"Repeating the last value: {number(beside['last value'])} dB. Against that, the model on "
-        f"the device is {_told(gain(judged, on_device, 'device', 'last value')).lower()}"
+        f"the device is {_told(gain(judged, on_device, 'device', 'last value'))}."
     )
     yield (
         f"The server's model, which has seen no reading: {number(theirs)} dB ({at_server}). The "
         f"same features fitted to all past readings: {number(beside['batch fourier'])} dB. "
-        f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}"
+        f"Against that, the server's model is "
+        f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}."
     )
     if result.cold_start is not None:
         joined = [found for found in newcomers(result.cold_start) if found.way == "whole"]
-        top = max(joined, key=lambda found: found.gains[0].mean)
+        top = min(joined, key=lambda found: _rank(-found.gains[0].mean))
         gained = ", ".join(
             f"{interval(e)} dB over the first {span}"
             for e, span in zip(top.gains, horizons(result, result.cold_start), strict=True)
+            if math.isfinite(e.mean)
         )
-        yield f"A newcomer that begins with the server's model ({top.name}) gains {gained}."
+        if gained:
+            yield f"A newcomer that begins with the server's model ({top.name}) gains {gained}."
 
 
 def _told(found: Estimate) -> str:
     """A gain in words: better, worse, or no different, as far as the runs can tell."""
+    if not math.isfinite(found.mean):
+        return "not to be compared: one of them diverged"
     if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
-        return (
-            f"No better and no worse, as far as {found.runs} runs can tell: {interval(found)} dB."
-        )
+        return f"no better and no worse, as far as {found.runs} runs can tell: {interval(found)} dB"
     how = f"{number(abs(found.mean))} dB {'better' if found.mean > 0 else 'worse'}"
-    return f"{how}, in one run." if found.runs < 2 else f"{how}: {interval(found)}."
+    return f"{how}, in one run" if found.runs < 2 else f"{how}: {interval(found)}"
 
 
 def _errors(result: Result, judged: Progressive) -> str:
     rows = []
-    for line in sorted(result.summary(), key=lambda line: line["device_db"]):
+    for line in sorted(result.summary(), key=lambda line: _rank(line["device_db"])):
         sent = [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
         errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
                                                 "standard_error")]  # fmt: skip
@@ -200,7 +211,7 @@ def finals(result: Result) -> str:
             *(number(line[key]) for key in ("db", "standard_error")),
             *(f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")),
         ]
-        for line in sorted(result.summary(), key=lambda line: line["db"])
+        for line in sorted(result.summary(), key=lambda line: _rank(line["db"]))
     ]
     header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
     return table(header, rows, range(1, 5))
@@ -228,7 +239,7 @@ def _newcomers(result: Result, cold: ColdStart) -> str:
         [
             name,
             "",
-            *(number(db) for db in over_starts(cold.by_start_db(errors))),
+            *(number(db) for db in over_starts(by_start(cold, errors))),
             *("" for _ in spans),
         ]
         for name, errors in (("last value", cold.last_value), ("alone", cold.alone))

@@ -139,7 +139,10 @@ def test_a_result_of_before_there_were_drifts(
     ("arguments", "text"),
     [
         (["setting-3"], "did you mean 'setting-"),
-        (["--algorithm", "pao-fed-u1", "setting-1"], "SCENARIO (it stands first: --algorithm"),
+        (
+            ["--algorithm", "pao-fed-u1", "setting-1"],
+            "no SCENARIO was given (it stands first: --algorithm",
+        ),
         (["setting-1", "--algorithm", "pao-fed-u1:shard=4"], "unknown option 'shard'"),
         (["setting-1", "--algorithm", "pao-fed-u1:shared"], "'shared' has no value"),
         (["setting-1", "--algorithm", "pao-fed-u1:shared=x"], "shared is 'x'"),

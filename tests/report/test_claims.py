@@ -79,6 +79,18 @@ def test_few_runs_have_the_wide_interval_they_deserve(freedom: int, quantile: fl
     assert student_95(freedom) == pytest.approx(quantile, rel=1e-3)
 
 
+def test_a_single_difference_has_no_interval_and_none_has_no_mean() -> None:
+    found = estimate(np.array([-1.5]))
+    assert (found.mean, found.runs) == (-1.5, 1)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert found.verdict == "inconclusive"
+    assert estimate(np.array([np.inf])).mean == np.inf
+    nothing = estimate(np.array([]))
+    assert math.isnan(nothing.mean)
+    assert nothing.runs == 0
+
+
 def test_an_estimate_by_hand() -> None:
     # 1, 2, 3, 4, 10: mean 4; squares 9 + 4 + 1 + 0 + 36 = 50, so s^2 = 12.5, s / sqrt(5) = 1.58114.
     found = estimate(np.array([1.0, 2.0, 3.0, 4.0, 10.0]))
