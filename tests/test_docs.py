@@ -17,6 +17,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -28,10 +29,14 @@ import paofed
 from paofed import Outcome, Result, Scenario, Trace, realize, run
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
+from paofed.report.run_page import write as write_page
+from paofed.simulate.baselines import BASELINES
+from paofed.simulate.progressive import ColdStart, Progressive
 from paofed.world.availability import Availability
 from paofed.world.delays import Delay
 from paofed.world.scenario import PRESETS
-from paofed.world.streams import Synthetic
+from paofed.world.streams import Stream
+from paofed.world.table.columns import TRANSFORMS
 from paofed.world.value import Value
 
 ROOT = Path(__file__).parents[1]
@@ -235,14 +240,38 @@ def tiny() -> Scenario:
     return Scenario.parse(text, "fleet.toml")
 
 
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """The table of docs/scenarios.md."""
+    folder = tmp_path_factory.mktemp("readings")
+    for block in blocks("docs/scenarios.md"):
+        if block.file in ("readings.csv", "greenhouses.toml"):
+            (folder / block.file).write_text(block.text, encoding="utf-8")
+    return Scenario.load(folder / "greenhouses.toml")
+
+
+def saved(result: Result, path: Path) -> tuple[dict[str, int], dict[str, Any]]:
+    """The dimensions of a result's arrays and what it says of itself, both as a file has them."""
+    result.save(path)
+    with np.load(path) as file:
+        found = {name: file[name].ndim for name in file.files}
+        return found, json.loads(str(file["provenance"]))
+
+
 def test_the_arrays_of_a_result(tiny: Scenario, tmp_path: Path) -> None:
-    result = run(tiny, ["pao-fed-u1"], runs=1)
-    result.save(tmp_path / "result.npz")
+    arrays, about = saved(run(tiny, ["pao-fed-u1"], runs=1), tmp_path / "result.npz")
     documented = rows(section(COMMANDS, "### A result"))
-    with np.load(tmp_path / "result.npz") as file:
-        assert {name: file[name].ndim for name in file.files} == dimensions(documented)
-        about = json.loads(str(file["provenance"]))
+    assert arrays == dimensions(documented)
     assert set(about) == set(re.findall(r"`(\w+)`", documented["provenance"][-1]))
+
+
+def test_the_arrays_of_a_result_over_a_table(readings: Scenario, tmp_path: Path) -> None:
+    arrays, about = saved(run(readings, ["pao-fed-u1"], cold_starts=1), tmp_path / "result.npz")
+    text = section(COMMANDS, "### A result over a table")
+    parts = rows(section(COMMANDS, "### A result")) | rows(text)
+    assert arrays == dimensions(parts)
+    said = re.findall(r"`(\w+)`", text.partition("`provenance` says of the table:")[-1])
+    assert set(about["table"]) == set(said)
 
 
 def test_the_arrays_of_an_outcome(tiny: Scenario, tmp_path: Path) -> None:
@@ -268,6 +297,26 @@ def test_the_columns_of_a_csv(tiny: Scenario, tmp_path: Path) -> None:
     assert header.split(",") == list(rows(section(COMMANDS, "### A CSV of curves")))
 
 
+def test_the_files_of_a_page(readings: Scenario, tiny: Scenario, tmp_path: Path) -> None:
+    stream = {**tiny.stream.model_dump(), "drifts": [200]}
+    drifting = Scenario.model_validate({**tiny.model_dump(), "stream": stream})
+    text = section(COMMANDS, "### The page")
+    documented = dict(re.findall(r"^\| ([\w-]+\.\w+) \| (.*) \|$", text, re.MULTILINE))
+    found = set()
+    for name, scenario, starts in (("table", readings, 1), ("drifting", drifting, 0)):
+        (tmp_path / name).mkdir()
+        write_page(run(scenario, ["pao-fed-u1"], cold_starts=starts), tmp_path / name)
+        found |= set((tmp_path / name).iterdir())
+    assert {path.name for path in found if path.suffix not in (".svg", ".png")} == set(documented)
+    figures = re.findall(r"[\w-]+", rows(text)["*.svg`, `*.png"][-1])
+    assert {path.stem for path in found if path.suffix == ".svg"} <= set(figures)
+    for path in found:
+        if path.suffix == ".csv" and path.name != "curves.csv":
+            header = path.read_text(encoding="utf-8").partition("\n")[0].strip().split(",")
+            words = re.findall(r"\w+", documented[path.name].rpartition(": ")[2])
+            assert [word for word in words if word in header] == header
+
+
 # Scenarios.
 
 
@@ -276,33 +325,49 @@ def test_every_key_of_a_scenario() -> None:
     assert all(f"`{preset}`" in SCENARIOS for preset in PRESETS)
 
 
-def test_every_key_of_a_stream_and_its_default() -> None:
-    documented = rows(section(SCENARIOS, "## The stream of samples"))
-    assert list(documented) == list(Synthetic.model_fields)
-    for name, field in Synthetic.model_fields.items():
-        default = "" if field.is_required() else f"`{json.dumps(field.default)}`"
-        assert documented[name][-1] == default
-
-
 def laws(union: object) -> list[type[Value]]:
-    return list(get_args(get_args(union)[0]))
+    """The members of a union, with or without a tag of their own."""
+    return [(get_args(law) or (law,))[0] for law in get_args(get_args(union)[0])]
 
 
-@pytest.mark.parametrize(
-    ("heading", "law"),
-    [
-        *(("Availability", law) for law in laws(Availability)),
-        *(("Delay", law) for law in laws(Delay)),
-    ],
-)
-def test_every_law_and_its_keys(heading: str, law: type[Value]) -> None:
-    text = section(SCENARIOS, f"## {heading}")
+HEADINGS = {"stream": "The stream of samples", "availability": "Availability", "delay": "Delay"}
+LAWS = [
+    *(("stream", law) for law in laws(Stream)),
+    *(("availability", law) for law in laws(Availability)),
+    *(("delay", law) for law in laws(Delay)),
+]
+
+
+def keys_of(table: str, law: type[Value]) -> dict[str, list[str]]:
+    """The documented keys of a law: those under the one heading of its kind."""
+    text = section(SCENARIOS, f"## {HEADINGS[table]}")
     kind = law.model_fields["kind"].default
     titles = re.findall(rf"^### `{kind}`.*$", text, re.MULTILINE)
     assert len(titles) == 1
-    documented = rows(section(text, titles[0]))
-    assert ["kind", *documented] == list(law.model_fields)
-    assert f'[{heading.lower()}]\nkind = "{kind}"' in SCENARIOS
+    return rows(section(text, titles[0]))
+
+
+@pytest.mark.parametrize(("table", "law"), LAWS)
+def test_every_law_and_its_keys(table: str, law: type[Value]) -> None:
+    assert ["kind", *keys_of(table, law)] == list(law.model_fields)
+    assert f'[{table}]\nkind = "{law.model_fields["kind"].default}"' in SCENARIOS
+
+
+@pytest.mark.parametrize("stream", laws(Stream))
+def test_every_default_of_a_stream(stream: type[Value]) -> None:
+    """Nothing where a key must be given, a dash where leaving it out has a meaning of its own."""
+    for name, cells in keys_of("stream", stream).items():
+        field = stream.model_fields[name]
+        default = "" if field.is_required() else f"`{json.dumps(field.default)}`"
+        assert cells[-1] == ("-" if default == "`null`" else default)
+
+
+def test_every_transform() -> None:
+    assert list(rows(section(SCENARIOS, "### Columns and transforms"))) == list(TRANSFORMS)
+
+
+def test_every_baseline() -> None:
+    assert list(rows(section(COMMANDS, "### Baselines"))) == list(BASELINES)
 
 
 def test_every_toml_block_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +378,8 @@ def test_every_toml_block_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         if block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
         if block.kind == "toml" and block.file != "bad.toml":
-            Scenario.model_validate({**base, **tomllib.loads(block.text)})
+            values = tomllib.loads(block.text)
+            Scenario.model_validate(values if "name" in values else {**base, **values})
 
 
 # Names and links.
@@ -322,6 +388,12 @@ def test_every_toml_block_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_every_public_name() -> None:
     headings = re.findall(r"^## `(\w+)`", PYTHON, re.MULTILINE)
     assert sorted(headings) == sorted(paofed.__all__)
+
+
+def test_every_method_of_a_scenario() -> None:
+    public = [name for name in vars(Scenario) if not name.startswith(("_", "model_"))]
+    named = re.findall(r"\w+", section(PYTHON, "## `Scenario`"))
+    assert [name for name in public if name not in named] == []
 
 
 @pytest.mark.parametrize("name", ["algorithm", "check_algorithm", "realize", "replay", "run"])
@@ -345,10 +417,11 @@ def test_every_check_of_the_contract() -> None:
     assert listed == ["check", *CHECKS]
 
 
-@pytest.mark.parametrize("kind", [Result, Outcome, Trace])
-def test_every_method_of_what_people_hold(kind: type) -> None:
+@pytest.mark.parametrize("kind", [Result, Progressive, ColdStart, Outcome, Trace])
+def test_every_method_of_what_people_hold(kind: Any) -> None:
     text = PYTHON + DOCUMENTS["docs/notation.md"]
-    public = [name for name in vars(kind) if not name.startswith("_")]
+    held = {*vars(kind), *(field.name for field in fields(kind))}
+    public = sorted(name for name in held if not name.startswith("_"))
     assert [name for name in public if not re.search(rf"\b{name}\b", text)] == []
 
 
