@@ -9,7 +9,7 @@ from typing import get_args
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange
-from paofed.cli.outputs import plain
+from paofed.cli.summary import plain
 from paofed.core.metrics import payload_bytes
 from paofed.core.rules import Divisor
 from paofed.files import require_writable

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paofed.cli.outputs import as_table, say
+from paofed.cli.outputs import say
 from paofed.cli.progress import Progress
+from paofed.cli.summary import as_table
 from paofed.cli.table import table
 from paofed.core.random import key_of
 from paofed.errors import InputError

@@ -15,6 +15,7 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.cli import outputs
 from paofed.cli.progress import Progress
+from paofed.cli.summary import plain
 from paofed.cli.table import table
 from paofed.errors import InputError
 from paofed.files import write_table
@@ -136,7 +137,7 @@ def _as_json(
         "guaranteed_below": found.steps.guaranteed,
         "moments_standard_error": max(fleet.moments.R_error, fleet.moments.r_error),
         "warnings": found.warnings(),
-        "algorithms": [outputs.plain(line) for line in lines],
+        "algorithms": [plain(line) for line in lines],
     }
 
 

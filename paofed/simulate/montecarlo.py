@@ -1,71 +1,32 @@
 """Many runs of several algorithms: spread over cores, reported as they go, kept when stopped."""
 
-import multiprocessing
 import os
-import signal
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
-from paofed.core.arrays import FloatArray
 from paofed.errors import AlgorithmError, InputError, unknown
 from paofed.memory import require_memory
-from paofed.simulate import fast, reference
+from paofed.simulate import fast
 from paofed.simulate.coldstart import Starts, starts_of, with_cold_starts
-from paofed.simulate.progressive import Progressive, per_sample, tally
+from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result, RunRecord, curve_ticks, versions
+from paofed.simulate.spread import Report, Task, on_processes, on_threads
 from paofed.simulate.tables import about, progressive, with_baselines
-from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
-from paofed.world.trace import Trace
 
 Engine = Literal["fast", "reference"]
-Report = Callable[[float], None]  # told the share of all work that is done, from 0 to 1
 
-_SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
 # How much longer things take than one algorithm on the fast engine, for honest progress.
 _SLOWER, _BESIDE = 200.0, 40.0
 _EVERY, _POINTS = 10, 200  # ticks between points of a curve, but no more points than this
-
-
-class _Stopped(Exception):  # noqa: N818 (not an error)
-    """Ends a run that nobody waits for any more."""
-
-
-class _Place(TypedDict):
-    """Where one run stands among all."""
-
-    seed: int
-    world: int
-    run: int
-    every: int
-
-
-class _Task(NamedTuple):
-    """What all runs have in common."""
-
-    scenario: Scenario
-    methods: Sequence[Algorithm]
-    seed: int
-    same_world: bool
-    every: int
-    precision: fast.Precision
-    runs: int
-    workers: int
-
-    def place(self, index: int) -> _Place:
-        """Seed, world and run of the index-th run."""
-        world, run = (0, index) if self.same_world else (index, 0)
-        return {"seed": self.seed, "world": world, "run": run, "every": self.every}
 
 
 def run(
@@ -95,8 +56,8 @@ def run(
     _check(scenario, chosen, runs, every, workers, engine, precision)
     common = (seed, same_world, every, precision, runs, workers or os.cpu_count() or 1)
     quick = [engine == "fast" and fast.in_family(method) for method in chosen]
-    inside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
-    outside = _Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
+    inside = Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
+    outside = Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
     starts = _starts(scenario, inside.methods, cold_starts) if cold_starts else None
     table = scenario.stream if isinstance(scenario.stream, Table) else None
     provenance = {
@@ -140,7 +101,7 @@ def _starts(scenario: Scenario, methods: Sequence[Algorithm], count: int) -> Sta
 
 
 def _shares(
-    inside: _Task, outside: _Task, table: Table | None, starts: Starts | None
+    inside: Task, outside: Task, table: Table | None, starts: Starts | None
 ) -> tuple[float, float, float, float]:
     """How long the stages of a run take beside each other: engines, baselines, newcomers."""
     quick, slow = len(inside.methods), len(outside.methods)
@@ -149,11 +110,11 @@ def _shares(
 
 
 def _run_engines(
-    inside: _Task, outside: _Task, progress: "_Progress"
+    inside: Task, outside: Task, progress: "_Progress"
 ) -> tuple[list[dict[int, RunRecord]], bool]:
     """The runs of each engine that has any, and whether all were finished."""
     finished: list[dict[int, RunRecord]] = [{} for task in (inside, outside) if task.methods]
-    stages = ((inside, _on_threads), (outside, _on_processes))
+    stages = ((inside, on_threads), (outside, on_processes))
     try:
         begun = iter(finished)
         for stage, (task, engine_of) in enumerate(stages):
@@ -167,7 +128,7 @@ def _run_engines(
 def _beside(
     result: Result,
     judged: Progressive,
-    inside: _Task,
+    inside: Task,
     starts: Starts | None,
     progress: "_Progress",
 ) -> Result:
@@ -233,102 +194,6 @@ class _Progress:
             self._done = min(1.0, self._done + work * self._unit)
             if self._report is not None:
                 self._report(self._done)
-
-
-def _on_threads(task: _Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
-    """Run the fast engine; its kernels release the interpreter, so threads are enough."""
-    stop = threading.Event()
-
-    def heard(part: float) -> None:
-        if stop.is_set():
-            raise _Stopped
-        report(part)
-
-    def job(index: int, pool: fast.ThreadPool | None = None) -> tuple[int, RunRecord]:
-        place = task.place(index)
-        record = fast.run(
-            task.scenario, task.methods, precision=task.precision, report=heard, pool=pool, **place
-        )
-        return index, record
-
-    if task.scenario.clients >= _SPREAD_FROM:
-        with fast.ThreadPool(task.workers) as pool:
-            yield from (job(index, pool) for index in range(task.runs))
-    else:
-        executor = ThreadPoolExecutor(task.workers)
-        try:
-            futures = [executor.submit(job, index) for index in range(task.runs)]
-            yield from (future.result() for future in as_completed(futures))
-        finally:
-            stop.set()
-            executor.shutdown(cancel_futures=True)
-
-
-def _on_processes(task: _Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
-    """Run the reference engine; it is plain Python, so only processes use several cores."""
-    # Forked, so that anyone's own functions reach the workers without being pickled.
-    context = multiprocessing.get_context("fork")
-    workers = min(task.workers, task.runs)
-    with warnings.catch_warnings():
-        # Python 3.12 warns of forking beside threads; ours have ended, NumPy's own are idle.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pool = context.Pool(workers, initializer=_inherit, initargs=(task,))
-    with pool:
-        for index, record in pool.imap_unordered(_one_run, range(task.runs)):
-            report(1.0)
-            yield index, record
-
-
-_inherited: list[_Task] = []  # in a worker process: what it was forked for
-
-
-def _inherit(task: _Task) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted and ends its workers
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # like this, whatever the parent does at it
-    _inherited.append(task)
-
-
-def _one_run(index: int) -> tuple[int, RunRecord]:
-    task = _inherited[-1]
-    return index, run_reference(task.scenario, task.methods, **task.place(index))
-
-
-def run_reference(
-    scenario: Scenario, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
-) -> RunRecord:
-    """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
-    trace = realize(scenario, world, run, seed=seed)
-    records = [_replayed(scenario, trace, method, every) for method in methods]
-    return RunRecord(*(np.stack(parts) for parts in zip(*records, strict=True)))
-
-
-def _replayed(scenario: Scenario, trace: Trace, method: Algorithm, every: int) -> RunRecord:
-    """One algorithm over a trace, without the axis of the algorithms."""
-    points = curve_ticks(scenario.ticks, every)
-    squared: list[FloatArray] = []
-    outcome = reference.replay(
-        trace,
-        method,
-        step_size=scenario.step_size,
-        max_age=scenario.max_age,
-        watch=lambda info: squared.append(info.squared),
-    )
-    errors = device_errors = np.zeros((2, 0))
-    mse = outcome.mse[points]
-    if isinstance(scenario.stream, Table):
-        scored = scenario.stream.read().scored
-        judged = [tally(e, trace.has_data, points, scored) for e in np.stack(squared, 1)]
-        errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
-        mse = per_sample(errors[1], trace.has_data, points)
-    return RunRecord(
-        mse=mse,
-        sent=outcome.sent[points],
-        sent_up=np.array(outcome.sent_up),
-        sent_down=np.array(outcome.sent_down),
-        models=outcome.server_model,
-        errors=errors,
-        device_errors=device_errors,
-    )
 
 
 def _joined(parts: Sequence[RunRecord], quick: Sequence[bool]) -> RunRecord:

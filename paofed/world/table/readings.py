@@ -50,10 +50,11 @@ class Readings:
         """What was found, for people."""
         line, there = self.timeline, self.has_data
         ticks, devices = there.shape
+        fleet = f"{devices} device{'' if devices == 1 else 's'}"
         length = f"{ticks:,} ticks of {line.length_text()}"
         span = f"from {line.text(line.origin)} to {line.text(line.last)}"
         found = [
-            f"{devices} devices, {length} {span}, {there.mean():.0%} with a complete reading",
+            f"{fleet}, {length} {span}, {there.mean():.0%} with a complete reading",
             f"calibrated on {len(self.y_past):,} complete readings before that",
         ]
         if self.scored:
