@@ -6,12 +6,13 @@
 import json
 import shutil
 from argparse import ArgumentParser, Namespace
+from itertools import takewhile
 from pathlib import Path
 
 from paofed.cli import worlds
 from paofed.errors import InputError
 from paofed.files import make_folder, replacing, write_text
-from paofed.world.scenario import Scenario, to_toml
+from paofed.world.scenario import Scenario, source_of, to_toml
 
 EXAMPLE = "paofed scenario show setting-1"
 
@@ -32,7 +33,8 @@ def run(args: Namespace) -> int:
         raise InputError(f"--to says where to copy to, but the action is {args.action}")
     scenario = worlds.world_of(args)
     if args.action == "copy":
-        print(_copy(scenario, args.to or Path()))
+        head = "" if args.table is not None else _comments(source_of(args.scenario))
+        print(_copy(scenario, args.to or Path(), head))
     elif args.json:
         print(json.dumps(scenario.model_dump()))
     elif args.action == "show":
@@ -43,8 +45,14 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _copy(scenario: Scenario, folder: Path) -> Path:
-    """Write a scenario and, beside it, the tables that it names."""
+def _comments(path: Path) -> str:
+    """What a file says of itself before its first line: where its data come from, say."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(takewhile(lambda line: line.startswith("#"), lines))
+
+
+def _copy(scenario: Scenario, folder: Path, head: str) -> Path:
+    """Write a scenario, with a head of comments, and beside it the tables that it names."""
     values = scenario.model_dump()
     made = folder / f"{scenario.name.replace('/', '-')}.toml"
     tables = {key: Path(law["file"]) for key, law in values.items() if _names_file(law)}
@@ -58,7 +66,7 @@ def _copy(scenario: Scenario, folder: Path) -> Path:
         with table.open("rb") as source, replacing(folder / table.name) as file:
             shutil.copyfileobj(source, file)
         values[key]["file"] = table.name
-    write_text(made, to_toml(values))
+    write_text(made, head + to_toml(values))
     return made
 
 

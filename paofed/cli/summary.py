@@ -144,7 +144,8 @@ def _beside(result: Result) -> dict[str, Any]:
                 "begins_with": newcomer.way,
                 "horizon_ticks": ticks,
                 "db": db,
-                "gain": gain._asdict(),
+                "gain": {"mean": gain.mean, "low": gain.low, "high": gain.high},
+                "starts": gain.runs,
             }
             for newcomer in newcomers(cold)
             for ticks, db, gain in zip(

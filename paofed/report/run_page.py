@@ -31,10 +31,13 @@ from paofed.world.scenario import to_toml
 
 _JUDGED = (
     "Every sample is predicted before anything is learned from it (progressive validation), by the "
-    "model on its device and by the server's model of before that tick. 0 dB is an error as large "
-    "as the target's spread in the calibration period; −10 dB is about a third of it, −20 dB a "
-    "tenth."
+    "model on its device and by the server's model of before that tick. "
 )
+_OF_SPREAD = (
+    "0 dB is an error as large as the target's spread in the calibration period; −10 dB is about a "
+    "third of it, −20 dB a tenth."
+)
+_OF_UNIT = "0 dB is a mean squared error of 1, in the target's own unit."
 _NEWCOMERS = (
     "Each device in turn is left out until it joins, having learned nothing. It begins with the "
     "server's whole model, or with zeros and receives the server's model with its contacts, window "
@@ -140,7 +143,8 @@ def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
     if said:
         yield f"<h2>In short</h2><ul>{said}</ul>"
     yield "<h2>Errors and traffic</h2>"
-    yield note(_JUDGED)
+    raw = scenario["stream"]["target"].endswith(":raw")
+    yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
     yield _errors(result, judged)
 
 

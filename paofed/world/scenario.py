@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self, get_args
 
@@ -123,22 +123,8 @@ class Scenario(Value):
     @classmethod
     def load(cls, name: str | Path) -> Self:
         """Read a preset by name or a TOML file by path; every mistake is told with its place."""
-        if str(name) in PRESETS:
-            with as_file(files("paofed.world") / "presets") as folder:
-                text = (folder / f"{name}.toml").read_text(encoding="utf-8")
-                return cls.parse(text, str(name), folder)
-        path = Path(name)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise ScenarioError(
-                f"{unknown('scenario', str(name), PRESETS)}, and there is no file of that name"
-            ) from None
-        except UnicodeDecodeError as error:
-            raise ScenarioError(f"{path} cannot be read as text: {error}") from None
-        except OSError as error:
-            raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
-        return cls.parse(text, str(name), folder=path.parent)
+        path = source_of(name)
+        return cls.parse(_text(path), str(name), folder=path.parent)
 
     @classmethod
     def parse(cls, text: str, origin: str, folder: Path | None = None) -> Self:
@@ -162,6 +148,26 @@ class Scenario(Value):
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
         return to_toml(self.model_dump())
+
+
+def source_of(name: str | Path) -> Path:
+    """The file of a preset or of a path; it may not be there."""
+    if str(name) in PRESETS:
+        return Path(str(files("paofed.world"))) / "presets" / f"{name}.toml"
+    return Path(name)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(
+            f"{unknown('scenario', str(path), PRESETS)}, and there is no file of that name"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path} cannot be read as text: {error}") from None
+    except OSError as error:
+        raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def to_toml(values: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ class Readings:
             found.append(f"errors count from {since} on")
         silent = [self.devices[k] for k in np.flatnonzero(~there.any(axis=0)).tolist()]
         if silent:
-            found.append(f"no complete reading at all from {', '.join(silent)}")
+            found.append(f"no complete reading after calibration from {', '.join(silent)}")
         return found
 
 
@@ -107,7 +107,8 @@ def _read(table: Table, _changed: int) -> Readings:
     rows = _Rows(device, line.ticks_of(times.values), times.values)
     kept = _one_per_cell(source, rows, devices, line, table.duplicates)
     rows = rows.some(kept)
-    parts = [_expanded(source, col, table, rows, kept) for col in columns]
+    calendar = times.calendar
+    parts = [_expanded(source, col, table, rows, kept, calendar=calendar) for col in columns]
     values = np.concatenate([part.values for part in parts], axis=1)
     shape = int(rows.tick.max()) + 1, len(devices)
     _require_grid(source, shape, values.shape[1], line)
@@ -178,19 +179,24 @@ def _one_per_cell(
     return kept
 
 
-def _expanded(source: Source, col: Column, table: Table, rows: _Rows, kept: IntArray) -> Inputs:
-    """One column as inputs; its values, where it is the time itself, are seconds."""
+def _expanded(
+    source: Source, col: Column, table: Table, rows: _Rows, kept: IntArray, *, calendar: bool
+) -> Inputs:
+    """One column as inputs; its values, where it is the time of a calendar, are seconds."""
     past = rows.tick < 0
-    if col.transform != "cyclic":
-        values = source.texts(col.name) if col.is_text else source.numbers(col.name)
-        return expand(col, values[kept], past)
-    if table.time == (col.name,):
-        period, values, expected = seconds(col.period), rows.time, "a length such as 1d"
+    if col.is_text:
+        return expand(col, source.texts(col.name)[kept], past)
+    if col.transform == "cyclic" and calendar and table.time == (col.name,):
+        period, expected = seconds(col.period), "a length such as 1d"
+        values = rows.time
     else:
-        period, values, expected = positive(col.period), source.numbers(col.name)[kept], "a number"
-    if not period:
+        period, expected = positive(col.period), "a number"
+        is_input = any(column(text) == col for text in table.inputs)
+        words = f"; words can be inputs as {col.name}:one-hot or {col.name}:compass"
+        values = source.numbers(col.name, words if is_input else "")[kept]
+    if col.transform == "cyclic" and not period:
         raise InputError(f"{col.name}:cyclic={col.period}: expected {expected} as its period")
-    return expand(col, values, past, period)
+    return expand(col, values, past, period or math.nan)
 
 
 def _require_grid(source: Source, shape: tuple[int, int], columns: int, line: Timeline) -> None:

@@ -24,7 +24,7 @@ class Source:
     """Some columns of a file."""
 
     def __init__(
-        self, path: Path, names: Sequence[str], *, separator: str, missing: Sequence[str]
+        self, path: Path, names: Sequence[str], *, separator: str | None, missing: Sequence[str]
     ) -> None:
         self.path = path
         self._is_csv = path.name.endswith(_CSV)
@@ -43,14 +43,16 @@ class Source:
         if self._frame.is_empty():
             raise FileError(f"{path} holds no readings")
 
-    def _scan(self, separator: str) -> pl.LazyFrame:
+    def _scan(self, separator: str | None) -> pl.LazyFrame:
         if self._is_csv:
             # As text: what is a number is decided column by column, with a line to point at.
-            return pl.scan_csv(self.path, separator=separator, infer_schema=False)
+            usual = "\t" if ".tsv" in self.path.suffixes else ","
+            return pl.scan_csv(self.path, separator=separator or usual, infer_schema=False)
         if self.path.name.endswith(_PARQUET):
             return pl.scan_parquet(self.path)
         raise FileError(
-            f"{self.path} is no table: expected a name ending in .csv, .csv.gz, .parquet"
+            f"{self.path} is no table: expected a name ending in .csv or .tsv, also with .gz, or "
+            f".parquet"
         )
 
     def _refuse_unknown(self, names: Sequence[str], header: Sequence[str]) -> None:
@@ -83,21 +85,17 @@ class Source:
     def _known(self, name: str) -> pl.Series:
         """A column as text, null where it is missing."""
         column = self._frame[name].cast(pl.String).str.strip_chars()
-        return column.set(column.is_in(self._missing), None)
+        return column.set(column.is_in([*self._missing, ""]), None)
 
-    def numbers(self, name: str) -> FloatArray:
-        """A column as finite numbers, NaN where it is missing."""
+    def numbers(self, name: str, advice: str = "") -> FloatArray:
+        """A column as finite numbers, NaN where it is missing; advice is for who has words."""
         column = self._frame[name]
         if column.dtype == pl.String:
             column = self._known(name)
             is_text = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
             if is_text.any():
                 row = is_text.arg_max() or 0
-                self.refuse(
-                    row,
-                    f"{name} is {column[row]!r}: expected a number; words can be inputs, as in "
-                    f"{name}:one-hot or {name}:compass",
-                )
+                self.refuse(row, f"{name} is {column[row]!r}: expected a number{advice}")
         values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         self.refuse_where(
             np.isinf(values),

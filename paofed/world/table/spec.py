@@ -1,8 +1,8 @@
 """A table of readings as a stream: which column is what, as a small value."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paofed.errors import InputError, needs_extra
 from paofed.world.table.columns import column
@@ -72,7 +72,14 @@ class Table(Value):
     time_format: Name | None = None  # as in strptime; None: ISO 8601
     duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
-    separator: Annotated[str, Field(min_length=1, max_length=1)] = ","  # of a CSV
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None  # of a CSV
+
+    @model_validator(mode="after")
+    def _predicts_something_else(self) -> Self:
+        target = column(self.target).name
+        if target in (column(text).name for text in self.inputs):
+            raise ValueError(f"{target} is the target and an input: it would predict itself")
+        return self
 
     def read(self) -> "Readings":
         """Read the file, or return what was read of it before."""

@@ -72,7 +72,7 @@ def test_a_device_without_a_complete_reading_is_told(tmp_path: Path) -> None:
     lines = [line if line.startswith("d0") else line[: line.rindex(",") + 1] for line in hourly()]
     found = table(write(tmp_path / "t.csv", lines)).read()
     assert not found.has_data[:, 1].any()
-    assert "no complete reading at all from d1" in found.facts()
+    assert "no complete reading after calibration from d1" in found.facts()
 
 
 def test_what_was_found_is_told(tmp_path: Path) -> None:
@@ -122,6 +122,13 @@ def test_the_time_itself_can_be_an_input(tmp_path: Path) -> None:
     assert found.x[2, 0, 1:] == pytest.approx([0, -1], abs=1e-9)  # noon
 
 
+def test_a_time_of_plain_numbers_goes_round_in_its_own_unit(tmp_path: Path) -> None:
+    lines = [line.replace(line.split(",")[1], str(5 * i)) for i, line in enumerate(hourly(1, 40))]
+    path = write(tmp_path / "t.csv", lines)
+    found = table(path, inputs=["time:cyclic=20"], calibration="50").read()
+    assert found.x[:4, 0] == pytest.approx(np.array([[0, -1], [-1, 0], [0, 1], [1, 0]]), abs=1e-9)
+
+
 def test_a_number_can_go_round(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
     found = table(path, inputs=["a:cyclic=2"]).read()
@@ -144,7 +151,8 @@ def test_a_period_has_the_unit_of_its_column(tmp_path: Path, spec: str, expected
         ({"calibration": "2024-06-01"}, "the table goes from 2024-05-01 00:00 to 2024-05-02 15:00"),
         ({"score_from": "2024-06-01"}, "no complete reading from 2024-06-01 00:00 on"),
         ({"device": "sensor"}, "unknown column 'sensor'"),
-        ({"target": "device"}, "line 2: device is 'd0': expected a number"),
+        ({"target": "device"}, "line 2: device is 'd0': expected a number$"),
+        ({"inputs": ["device"]}, "expected a number; words can be inputs as device:one-hot"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, changes: dict[str, str], problem: str) -> None:
@@ -196,6 +204,7 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     [
         ({"target": "wd:one-hot"}, "expected a target of one number"),
         ({"inputs": ["a", "a"]}, "'a' is given twice"),
+        ({"inputs": ["a", "y:raw"]}, "y is the target and an input: it would predict itself"),
         ({"inputs": ["hour:cyclic"]}, "expected a period for cyclic alone"),
         ({"inputs": []}, "at least 1 item"),
         ({"duplicates": "mean"}, "'refuse', 'first' or 'last'"),

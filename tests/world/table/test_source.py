@@ -13,7 +13,7 @@ from tests.world.table.tables import write
 
 
 def source(
-    path: Path, *names: str, separator: str = ",", missing: tuple[str, ...] = MISSING
+    path: Path, *names: str, separator: str | None = None, missing: tuple[str, ...] = MISSING
 ) -> Source:
     return Source(path, names, separator=separator, missing=missing)
 
@@ -45,6 +45,18 @@ def test_another_separator(tmp_path: Path) -> None:
     np.testing.assert_array_equal(source(path, "b", separator=";").numbers("b"), [2])
     with pytest.raises(FileError, match="it has one column, 'a;b': is the separator another one"):
         source(path, "b")
+
+
+def test_a_tsv_has_tabs(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.tsv", ["1\t2"], "a\tb")
+    np.testing.assert_array_equal(source(path, "b").numbers("b"), [2])
+    (tmp_path / "t.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    np.testing.assert_array_equal(source(tmp_path / "t.tsv.gz", "b").numbers("b"), [2])
+
+
+def test_blanks_are_missing_whatever_else_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,2", "  ,3"], "a,b")
+    np.testing.assert_array_equal(source(path, "a", missing=("-1",)).numbers("a"), [1, np.nan])
 
 
 def test_parquet_keeps_its_types(tmp_path: Path) -> None:
