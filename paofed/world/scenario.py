@@ -76,6 +76,12 @@ class Scenario(Value):
                 _misfit(
                     key, f"{key} is {values[key]}, but the table has {found[key]}: leave it out"
                 )
+        if not found["kernel_width"] and "kernel_width" not in values:
+            _misfit(
+                "stream",
+                "most inputs of the calibration period are equal, so the median distance between "
+                "them is no kernel width: give kernel_width",
+            )
         return {"test_samples": 500, **found, **values}
 
     @model_validator(mode="after")
@@ -187,8 +193,6 @@ def _found_in(table: Table) -> dict[str, Any]:
     except InputError as error:
         _misfit("stream", str(error))
     ticks, clients = readings.has_data.shape
-    if not readings.kernel_width:
-        _misfit("stream", "all inputs of the calibration period are the same: choose others")
     return {"ticks": ticks, "clients": clients, "kernel_width": readings.kernel_width}
 
 

@@ -90,6 +90,17 @@ def test_what_the_scenario_says_itself_wins(folder: Path) -> None:
     assert (scenario.kernel_width, scenario.test_samples) == (2.5, 7)
 
 
+def test_inputs_that_are_mostly_equal_need_a_kernel_width(folder: Path) -> None:
+    keys = [line.rsplit(",", 2)[0] for line in hourly(3, 40)]
+    rare = [f"{key},{i % 20 == 0:d},1" for i, key in enumerate(keys)]
+    write(folder / "readings.csv", rare)
+    text = changed('inputs = ["a", "b"]', 'inputs = ["a:raw", "b:raw"]')
+    at, says = complaint(text, folder)
+    assert at == "[stream]"
+    assert says.endswith("is no kernel width: give kernel_width")
+    assert Scenario.parse("kernel_width = 1.5\n" + text, "fleet.toml", folder).kernel_width == 1.5
+
+
 @pytest.mark.parametrize(("line", "has"), [("ticks = 31", 30), ("clients = 2", 3)])
 def test_what_contradicts_the_table_is_refused(folder: Path, line: str, has: int) -> None:
     key, _, value = line.split()
