@@ -135,6 +135,13 @@ def test_a_number_can_go_round(tmp_path: Path) -> None:
     assert (found.x**2).sum(axis=-1) == pytest.approx(1)
 
 
+def test_words_can_be_inputs(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", hourly(2, 40))
+    found = table(path, inputs=["a", "device:one-hot"]).read()
+    assert found.labels == ("a", "device=d0", "device=d1")
+    np.testing.assert_array_equal(found.x[:, :, 1:], np.broadcast_to(np.eye(2), (30, 2, 2)))
+
+
 @pytest.mark.parametrize(
     ("spec", "expected"), [("a:cyclic=1d", "a number"), ("time:cyclic=24", "a length such as 1d")]
 )
