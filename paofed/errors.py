@@ -65,6 +65,7 @@ _EXTRAS = {
     "paho": "device",
     "cryptography": "fleet",
     "polars": "table",
+    "threadpoolctl": "table",
 }  # and `sim`, for all the others
 
 

@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from paofed.algorithms import Algorithm
-from paofed.simulate import fast
+from paofed.simulate.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.simulate.montecarlo import run
-from paofed.simulate.result import curve_ticks
 from paofed.simulate.tables import baselines_of, one_thread_algebra
 from paofed.world.scenario import Scenario
 from paofed.world.table import readings
-
-COLD_STARTS = 12
 
 
 class Cost(NamedTuple):
@@ -27,27 +24,29 @@ class Cost(NamedTuple):
     peak_megabytes: float
 
 
-def cost(scenario: Scenario, methods: Sequence[Algorithm]) -> Cost:
+def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost:
     """Take each stage on its own, once the kernels are compiled, then everything in one call."""
-    every = max(10, scenario.ticks // 200)
+    result = run(scenario, methods, workers=workers)
+    starts = starts_of(scenario.table.read(), USUAL_COUNT)
+    joining = result, scenario, methods, starts, workers, _silently
 
-    def algorithms() -> None:
-        fast.run(scenario, methods, seed=0, world=0, run=0, every=every, precision="float32",
-                 report=lambda _: None)  # fmt: skip
-
-    def everything() -> None:
+    def afresh(cold_starts: int) -> None:
         readings.forget()
-        run(scenario, methods, cold_starts=COLD_STARTS)
+        run(scenario, methods, cold_starts=cold_starts, workers=workers)
 
-    algorithms()
     readings.forget()
     read = _seconds(lambda: scenario.table.read())
-    alone = _seconds(algorithms)
     with one_thread_algebra():
-        beside = _seconds(lambda: baselines_of(scenario, 0, 0, curve_ticks(scenario.ticks, every)))
-    whole = _seconds(everything)
+        beside = _seconds(lambda: baselines_of(scenario, 0, 0, result.ticks))
+    newcomers = _seconds(lambda: with_cold_starts(*joining))
+    algorithms = _seconds(lambda: afresh(0)) - read - beside
+    whole = _seconds(lambda: afresh(USUAL_COUNT))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    return Cost(read, alone, beside, whole - read - alone - beside, whole, peak)
+    return Cost(read, algorithms, beside, newcomers, whole, peak)
+
+
+def _silently(_: float) -> None:
+    """Nobody listens."""
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -9,18 +9,11 @@ from pathlib import Path
 from paofed.cli.summary import as_json, as_table
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder, require_writable
+from paofed.report.run_numbers import PAGE
 from paofed.simulate.result import Result
 
 FIGURES = (".png", ".svg", ".pdf")
 _ENDINGS = ", ".join(FIGURES)
-_DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
-_WRITTEN = ("curves", "errors", "gains", "recovery", "by-device", "over-time", "newcomers")
-PAGE = (  # what a page's folder may hold in the end
-    "report.html",
-    "scenario.toml",
-    *(f"{name}.csv" for name in _WRITTEN),
-    *(f"{name}.{ending}" for name in _DRAWN for ending in ("svg", "png")),
-)
 
 
 def add_arguments(parser: ArgumentParser) -> None:

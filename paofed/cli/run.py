@@ -8,7 +8,7 @@ from paofed.algorithms.spec import from_text
 from paofed.cli import outputs, worlds
 from paofed.cli.progress import Progress
 from paofed.errors import InputError
-from paofed.simulate.coldstart import starts_of
+from paofed.simulate.coldstart import USUAL_COUNT, starts_of
 from paofed.simulate.fast import Precision, note_compilation
 from paofed.simulate.montecarlo import Engine
 from paofed.simulate.montecarlo import run as simulate
@@ -16,8 +16,6 @@ from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
-
-COLD_STARTS = 12  # times at which devices join late, evenly over the time that counts
 
 # Every row of the table; where the server picks, it picks a fifth of the available clients.
 LINEUP = (
@@ -49,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--same-world", action="store_true", help="one map, fleet and test set for all runs")
     add("--every", type=int, metavar="N", help="ticks between points of a curve (10 or more)")
     add("--cold-starts", type=int, metavar="N",
-        help=f"of a table's devices, at so many times ({COLD_STARTS}; 0: none)")  # fmt: skip
+        help=f"of a table's devices, at so many times ({USUAL_COUNT}; 0: none)")  # fmt: skip
     add("--engine", choices=get_args(Engine), default="fast", help="(default %(default)s)")
     add("--precision", choices=get_args(Precision), default="float32", help="of the fast engine")
     add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
@@ -60,11 +58,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
-    inputs = [given for given in (args.scenario, args.table) if given is not None]
-    outputs.check(args, args.out, inputs=inputs)
     worlds.check(args)
     methods = [from_text(text) for text in args.algorithm]
     scenario = worlds.world_of(args)
+    given = [] if args.scenario is None else [args.scenario]
+    outputs.check(args, args.out, inputs=[*given, *scenario.files])
+    worlds.tell(scenario, args)
     cold_starts = args.cold_starts
     if cold_starts is None:
         on_table = isinstance(scenario.stream, Table) and args.engine == "fast"
@@ -100,8 +99,8 @@ def run(args: Namespace) -> int:
 def _usual_cold_starts(scenario: Scenario) -> int:
     """How many there are where nobody asked for any: none in a table that is too short."""
     try:
-        starts_of(scenario.table.read(), COLD_STARTS)
+        starts_of(scenario.table.read(), USUAL_COUNT)
     except InputError as error:
         outputs.say(f"no cold starts: {error}")
         return 0
-    return COLD_STARTS
+    return USUAL_COUNT

@@ -32,6 +32,7 @@ def run(args: Namespace) -> int:
     if args.to is not None and args.action != "copy":
         raise InputError(f"--to says where to copy to, but the action is {args.action}")
     scenario = worlds.world_of(args)
+    worlds.tell(scenario, args)
     if args.action == "copy":
         head = "" if args.table is not None else _comments(source_of(args.scenario))
         print(_copy(scenario, args.to or Path(), head))

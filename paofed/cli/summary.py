@@ -65,7 +65,7 @@ def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any
         spans = horizons(result, cold)
         rows = [
             [name, "", *map(_known, over_starts(by_start(cold, errors)))]
-            for name, errors in (("last value", cold.last_value), ("alone", cold.alone))
+            for name, errors in cold.beside.items()
         ]
         rows += [[found.name, found.way, *map(_gained, found.gains)] for found in newcomers(cold)]
         times = f"{len(cold.starts)} time{'s' if len(cold.starts) > 1 else ''}"

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.world.realize import realize
 from paofed.world.scenario import PRESETS, Scenario
@@ -25,6 +26,8 @@ def run(args: Namespace) -> int:
     """Realise, save, say what is in it."""
     require_writable(args.out)
     scenario = Scenario.load(args.scenario)
+    if args.out.resolve() in {path.resolve() for path in (Path(args.scenario), *scenario.files)}:
+        raise InputError(f"{args.out} is what the trace is made of: write it elsewhere")
     trace = realize(scenario, args.world, args.index, seed=args.seed)
     trace.save(args.out)
     print(

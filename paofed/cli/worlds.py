@@ -68,20 +68,15 @@ def check(args: Namespace) -> None:
 
 
 def world_of(args: Namespace) -> Scenario:
-    """Make the scenario that was asked for, and say what was found in its table."""
+    """Make the scenario that was asked for."""
     check(args)
     changes = _given(args, _VALUES)
     if args.table is not None:
-        scenario = _of_table(args, changes)
-        if args.scenario is None:
-            say("everyone is always there and nothing is late: name a scenario for other laws")
-    else:
-        scenario = Scenario.load(args.scenario)
-        if changes:
-            scenario = Scenario.made({**scenario.model_dump(), **changes}, "command line")
-    if isinstance(scenario.stream, Table):
-        _tell(scenario, scenario.stream)
-    return scenario
+        return _of_table(args, changes)
+    scenario = Scenario.load(args.scenario)
+    return (
+        Scenario.made({**scenario.model_dump(), **changes}, "command line") if changes else scenario
+    )
 
 
 def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
@@ -96,10 +91,15 @@ def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
     return Scenario.made({"name": name, "stream": stream, **laws, **changes}, "command line")
 
 
-def _tell(scenario: Scenario, table: Table) -> None:
-    readings = table.read()
+def tell(scenario: Scenario, args: Namespace) -> None:
+    """Say what nobody asked for in so many words: what was found in a table, and what it chose."""
+    if not isinstance(scenario.stream, Table):
+        return
+    if args.scenario is None:
+        say("everyone is always there and nothing is late: name a scenario for other laws")
+    readings = scenario.stream.read()
     for fact in readings.facts():
-        say(f"{Path(table.file).name}: {fact}")
+        say(f"{Path(scenario.stream.file).name}: {fact}")
     if scenario.kernel_width == readings.kernel_width:
         say(
             f"kernel width {scenario.kernel_width:.3g}: the median distance between two inputs of "

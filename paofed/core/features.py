@@ -38,9 +38,10 @@ def draw_map(key: random.Key, *, inputs: int, features: int, width: float) -> Fo
 def median_distance(x: FloatArray, most: int = 1000) -> float:
     """The median distance between two of the inputs (T, d): a usual choice of kernel width.
 
-    Of many, so many evenly spaced ones are compared.
+    Of many inputs some are compared. Around their mean, for the products to keep their digits.
     """
-    chosen = x[:: -(-len(x) // most)]
+    chosen = x[random.some_of(len(x), most)]
+    chosen = chosen - chosen.mean(axis=0)
     squares = (chosen**2).sum(axis=1)
     between = squares[:, None] + squares - 2.0 * chosen @ chosen.T
     upper = between[np.triu_indices(len(chosen), k=1)]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paofed.core.arrays import FloatArray, WordArray
+from paofed.core.arrays import FloatArray, IntArray, WordArray
 from paofed.errors import InputError
 
 # The published constants: round multipliers and Weyl increments of the key.
@@ -123,3 +123,14 @@ def normals(key: Key, count: int, purpose: int) -> FloatArray:
     """Draw `count` standard normal numbers."""
     blocks = np.arange(-(-count // 4))
     return normal(philox(key, blocks, 0, 0, purpose)).T.ravel()[:count]
+
+
+def some_of(count: int, most: int) -> IntArray:
+    """Choose `most` of so many, or all of fewer: always the same ones, in their order.
+
+    Not at regular distances: one might be a day, or the size of a fleet.
+    """
+    if count <= most:
+        return np.arange(count)
+    lot = philox(key_of(0), np.arange(count), 0, 0, 0)[0]
+    return np.sort(np.argsort(lot, kind="stable")[:most])

@@ -48,15 +48,18 @@ class Count(Estimate):
         return "holds" if self.low >= -1e-9 else "does not hold"
 
 
-def estimate(differences: FloatArray) -> Estimate:
-    """Mean and 95 % interval of independent differences (Student's t); none of a single one."""
+def estimate(differences: FloatArray, independent: int | None = None) -> Estimate:
+    """Mean and 95 % interval of differences (Student's t); no interval of a single one.
+
+    Where they overlap, `independent` says as how many of them they count.
+    """
     runs = differences.size
-    if runs < 2:
-        mean = float(differences.mean()) if runs else np.nan
-        return Estimate(mean, np.nan, np.nan, runs)
     with np.errstate(invalid="ignore"):  # a run that diverged has no finite error
-        mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    half = student_95(runs - 1) * spread / np.sqrt(runs)
+        mean = float(differences.mean()) if runs else np.nan
+        count = runs if independent is None else min(runs, independent)
+        if count < 2:
+            return Estimate(mean, np.nan, np.nan, runs)
+        half = student_95(count - 1) * float(differences.std(ddof=1)) / np.sqrt(count)
     return Estimate(mean, mean - half, mean + half, runs)
 
 

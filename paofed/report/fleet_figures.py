@@ -108,7 +108,7 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     place = np.arange(len(labels))
     ways = {"whole": "begins with the server's model", "windows": "begins with nothing, takes part"}
     for axes, (way, title) in zip(panels, ways.items(), strict=True):
-        for name, errors in (("alone", cold.alone), ("last value", cold.last_value)):
+        for name, errors in cold.beside.items():
             look = _BASELINES[name]
             y = over_starts(by_start(cold, errors))
             axes.plot(place, y, color=look.colour, ls=look.dashes, marker=look.marker, ms=7, mew=2,

@@ -40,7 +40,7 @@ def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
             joined = by_start(cold, cold.errors[:, a, w])
             with np.errstate(invalid="ignore"):  # where both diverged there is no difference
                 gains = alone - joined
-            yield Newcomer(name, way, over_starts(joined), _estimates(gains))
+            yield Newcomer(name, way, over_starts(joined), _estimates(cold, gains))
 
 
 def by_start(cold: ColdStart, errors: FloatArray) -> FloatArray:
@@ -51,11 +51,15 @@ def by_start(cold: ColdStart, errors: FloatArray) -> FloatArray:
 
 def over_starts(by_start_db: FloatArray) -> tuple[float, ...]:
     """Errors (S, H) in dB as their mean over starts; one without samples does not count."""
-    return tuple(found.mean for found in _estimates(by_start_db))
+    return tuple(estimate(column[~np.isnan(column)]).mean for column in by_start_db.T)
 
 
-def _estimates(by_start_db: FloatArray) -> tuple[Estimate, ...]:
-    return tuple(estimate(column[~np.isnan(column)]) for column in by_start_db.T)
+def _estimates(cold: ColdStart, by_start_db: FloatArray) -> tuple[Estimate, ...]:
+    """By horizon; starts that share samples do not count as several."""
+    return tuple(
+        estimate(column[~np.isnan(column)], cold.independent(horizon))
+        for column, horizon in zip(by_start_db.T, cold.horizons.tolist(), strict=True)
+    )
 
 
 _SPANS = {"1d": "day", "1w": "week", "30d": "30 days"}

@@ -7,6 +7,15 @@ from paofed.report.gains import by_start, gain, newcomers, over_starts
 from paofed.simulate.progressive import MODELS, ColdStart, Progressive
 from paofed.simulate.result import Result
 
+_WRITTEN = ("curves", "errors", "gains", "recovery", "by-device", "over-time", "newcomers")
+_DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
+PAGE = (  # all that the folder of a page may hold
+    "report.html",
+    "scenario.toml",
+    *(f"{name}.csv" for name in _WRITTEN),
+    *(f"{name}.{ending}" for name in _DRAWN for ending in ("svg", "png")),
+)
+
 
 def write_numbers(result: Result, folder: Path) -> None:
     """Write the curves, the errors and, where there are some, what drifts did.
@@ -88,13 +97,12 @@ def _write_judged(result: Result, judged: Progressive, folder: Path) -> None:
 
 def _write_newcomers(cold: ColdStart, folder: Path) -> None:
     ticks_of = cold.horizons.tolist()
-    beside = {"last value": cold.last_value, "alone": cold.alone}
     write_table(
         folder / "newcomers.csv",
         ["algorithm", "begins_with", "horizon_ticks", "db", "gain", "low", "high", "starts"],
         [
             [name, "", ticks, db, "", "", "", len(cold.starts)]
-            for name, errors in beside.items()
+            for name, errors in cold.beside.items()
             for ticks, db in zip(ticks_of, over_starts(by_start(cold, errors)), strict=True)
         ]
         + [

@@ -23,11 +23,12 @@ from paofed.report.markup import (
     preformatted,
     table,
 )
-from paofed.report.run_numbers import write_numbers
+from paofed.report.run_numbers import PAGE, write_numbers
 from paofed.simulate.baselines import BASELINES
 from paofed.simulate.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.result import Result
 from paofed.world.scenario import to_toml
+from paofed.world.table.columns import column
 
 _JUDGED = (
     "Every sample is predicted before anything is learned from it (progressive validation), by the "
@@ -41,14 +42,20 @@ _OF_UNIT = "0 dB is a mean squared error of 1, in the target's own unit."
 _NEWCOMERS = (
     "Each device in turn is left out until it joins, having learned nothing. It begins with the "
     "server's whole model, or with zeros and receives the server's model with its contacts, window "
-    "by window. Gains are over a device that begins with zeros and never has a contact; 95 % "
-    "intervals over the starts, since devices that join on the same day share their weather."
+    "by window. Beside it: the same device had it taken part all along (old). Gains are over a "
+    "device that begins with zeros and never has a contact. 95 % intervals over the starts, as far "
+    "as these do not overlap; devices that join on the same day share their weather."
 )
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
 
 def write(result: Result, folder: Path) -> None:
-    """Write the page, its figures, every number on it and the scenario into a folder."""
+    """Write the page, its figures, every number on it and the scenario into a folder.
+
+    What an earlier page has left there and this one does not have goes.
+    """
+    for name in PAGE:
+        (folder / name).unlink(missing_ok=True)
     drawings = draw.save_all(gallery(result), folder)
     write_numbers(result, folder)
     write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
@@ -57,12 +64,14 @@ def write(result: Result, folder: Path) -> None:
 
 def gallery(result: Result) -> Mapping[str, tuple[str, Figure]]:
     """The figures by file name, each with its caption."""
-    traffic = draw.error_against_traffic(result, draw.default_title(result), result.algorithms)
-    against = {"traffic": ("Error of the server's model against what was sent by all.", traffic)}
     judged, cold = result.progressive, result.cold_start
     if judged is None:
-        curves = draw.learning_curves(result)
-        return {"curves": ("Error of the server's model on the test set.", curves), **against}
+        curves, title = draw.learning_curves(result), draw.default_title(result)
+        traffic = draw.error_against_traffic(result, title, result.algorithms)
+        return {
+            "curves": ("Error of the server's model on the test set.", curves),
+            "traffic": ("Error of the server's model against what was sent by all.", traffic),
+        }
     shown = {
         "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
         "by-device": ("Error by device.", by_device(result, judged, best(result, judged))),
@@ -132,7 +141,8 @@ def command(result: Result) -> str:
 def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
     facts = result.provenance["table"]["facts"]
     scenario = result.provenance["scenario"]
-    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}, each with a Fourier map of its own"
+    maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
+    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}, {maps}"
     conditions = (
         f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. {runs}; "
         f"{scenario['features']} features, kernel width {scenario['kernel_width']:g}, step size "
@@ -143,7 +153,7 @@ def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
     if said:
         yield f"<h2>In short</h2><ul>{said}</ul>"
     yield "<h2>Errors and traffic</h2>"
-    raw = scenario["stream"]["target"].endswith(":raw")
+    raw = column(scenario["stream"]["target"]).transform == "raw"
     yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
     yield _errors(result, judged)
 
@@ -155,8 +165,9 @@ def in_short(result: Result, judged: Progressive) -> Iterator[str]:
     on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
     mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
+    of = f", the best of {len(result.algorithms)}" if len(result.algorithms) > 1 else ""
     yield (
-        f"A device that takes part: {number(mine)} dB ({on_device}). One that learns alone: "
+        f"A device that takes part: {number(mine)} dB ({on_device}{of}). One that learns alone: "
         f"{number(beside['alone'])} dB. Taking part is "
         f"{_told(gain(judged, on_device, 'device', 'alone'))}."
     )
@@ -165,8 +176,8 @@ def in_short(result: Result, judged: Progressive) -> Iterator[str]:
         f"the device is {_told(gain(judged, on_device, 'device', 'last value'))}."
     )
     yield (
-        f"The server's model, which has seen no reading: {number(theirs)} dB ({at_server}). The "
-        f"same features fitted to all past readings: {number(beside['batch fourier'])} dB. "
+        f"The server's model, which has seen no reading: {number(theirs)} dB ({at_server}{of}). "
+        f"The same features fitted to all past readings: {number(beside['batch fourier'])} dB. "
         f"Against that, the server's model is "
         f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}."
     )
@@ -246,7 +257,7 @@ def _newcomers(result: Result, cold: ColdStart) -> str:
             *(number(db) for db in over_starts(by_start(cold, errors))),
             *("" for _ in spans),
         ]
-        for name, errors in (("last value", cold.last_value), ("alone", cold.alone))
+        for name, errors in cold.beside.items()
     ]
     for found in newcomers(cold):
         errors, gains = map(number, found.errors), map(interval, found.gains)

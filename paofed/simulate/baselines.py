@@ -22,7 +22,7 @@ BASELINES: Mapping[str, str] = {
     "batch fourier": "the same features, fitted to all the past again and again by least squares",
     "batch linear": "a linear function of the inputs, likewise",
 }
-_RIDGE = 1e-6  # of the mean diagonal: enough to solve, too little to matter
+_RIDGE = 1e-6  # of each column's square: enough to solve, too little to matter
 _TOGETHER = 64  # samples of the central learner that are worked out at once
 _MOST = 1 << 22  # features held at a time
 
@@ -131,8 +131,8 @@ class Batch:
 
     def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
         """Fit anew, predict all of these ticks, then add them to the past."""
-        size = self._moment.size
-        ridge = _RIDGE * np.trace(self._gram) / size * np.eye(size)
+        # By column, so that one of large numbers does not hold the others down.
+        ridge = np.diag(_RIDGE * self._gram.diagonal() + np.finfo(np.float64).tiny)
         errors: FloatArray = y - z @ np.linalg.solve(self._gram + ridge, self._moment)
         self._add(z[there], y[there])
         return errors

@@ -2,8 +2,8 @@
 
 Until it joins, the fleet learns without it. Then it takes part, beginning with the server's whole
 model (`whole`: one download of D numbers) or with zeros (`windows`: the server's model comes with
-its contacts, a window at a time). Beside them, a device that never has a contact, and one that
-repeats its last value.
+its contacts, a window at a time). Beside them, the same device had it learned all along (`old`),
+one that never has a contact, and one that repeats its last value.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.random import some_of
 from paofed.errors import InputError
 from paofed.simulate import layout
 from paofed.simulate.baselines import Alone, last_value
-from paofed.simulate.fast import Simulation, settle
+from paofed.simulate.fast import Precision, Simulation, settle
 from paofed.simulate.progressive import WAYS, ColdStart
 from paofed.simulate.result import Result
 from paofed.simulate.tables import one_thread_algebra
@@ -32,6 +33,7 @@ from paofed.world.trace import Trace
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
+USUAL_COUNT = 12  # times at which devices join, where nobody says
 _SPANS = (86_400.0, 604_800.0, 2_592_000.0)  # a day, a week, thirty days, in seconds
 _OF_HOURS = (24, 168, 720)  # ticks of the same, where it is not known how long they last
 _MOST_NEWCOMERS = 24  # each of them takes as long as a run of the whole fleet
@@ -59,7 +61,7 @@ def starts_of(readings: "Readings", count: int) -> Starts:
     evenly = np.linspace(readings.scored, len(readings.has_data) - horizons[-1], count + 1)[1:]
     there = np.flatnonzero(readings.has_data.any(axis=0))
     begins = np.unique(np.ceil(evenly).astype(np.int64))
-    return Starts(there[:: -(-there.size // _MOST_NEWCOMERS)], begins, horizons)
+    return Starts(there[some_of(there.size, _MOST_NEWCOMERS)], begins, horizons)
 
 
 def with_cold_starts(
@@ -74,14 +76,16 @@ def with_cold_starts(
 
     The algorithms must be of the fast engine's family. `report` hears of parts of runs.
     """
-    readings = scenario.table.read()
+    readings, precision = scenario.table.read(), result.provenance["precision"]
     settled = [settle(method, scenario.step_size, scenario.max_age) for method in methods]
     joined, alone = [], []
     for world, run in result.places:
         trace = realize(scenario, world, run, seed=result.provenance["seed"])
         done = partial(report, 1 / len(starts.devices))
-        job = partial(_newcomer, trace, settled, starts, done)
-        joined.append(np.stack(_on_threads(job, starts.devices, workers), axis=-2))
+        job = partial(_newcomer, trace, settled, precision, starts, done)
+        young = np.stack(_on_threads(job, starts.devices, workers), axis=-2)
+        old = _old(trace, settled, precision, starts)
+        joined.append(np.concatenate([young, old[:, None]], axis=1))
         with one_thread_algebra():
             alone.append(_alone(trace, starts, scenario.step_size))
     repeated = readings.y - last_value(readings.y, readings.y_before)
@@ -101,33 +105,31 @@ def with_cold_starts(
 def _on_threads(
     job: Callable[[int], FloatArray], devices: IntArray, workers: int
 ) -> list[FloatArray]:
-    """One job per device; an interrupt does not wait for those that are not begun."""
-    pool = ThreadPoolExecutor(workers)
-    try:
+    with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(job, devices.tolist()))
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _newcomer(
     trace: Trace,
     methods: Sequence[Algorithm],
+    precision: Precision,
     starts: Starts,
     done: Callable[[], None],
     device: int,
 ) -> FloatArray:
-    """Errors (A, 2, S, H) of one device that joins at each of the starts."""
+    """Errors (A, 2, S, H) of one device that joins at each of the starts, by the first two ways."""
     joined = layout.traced(trace)
     others = np.arange(trace.clients) != device
     # Made over the whole trace, for the ages of all messages; then nobody hears of the device.
-    fleet = Simulation.over(trace, methods, "float32")
+    fleet = Simulation.over(trace, methods, precision)
     fleet.nature = joined._replace(
         has_data=trace.has_data & others, available=trace.available & others
     )
-    errors = np.empty((len(methods), len(WAYS), starts.begins.size, starts.horizons.size))
+    ways = WAYS[:2]
+    errors = np.empty((len(methods), len(ways), starts.begins.size, starts.horizons.size))
     for s, begin in enumerate(starts.begins.tolist()):
         fleet.advance(int(starts.begins[s - 1]) if s else 0, begin)
-        for w, way in enumerate(WAYS):
+        for w, way in enumerate(ways):
             newcomer = fleet.branch(joined)
             if way == "whole":
                 newcomer.download(device)
@@ -137,6 +139,22 @@ def _newcomer(
                 errors[:, w, s, h] = newcomer.model.judged[:, 0, device]
     done()
     return errors
+
+
+@np.errstate(invalid="ignore")  # once infinite, errors of a later time are unknown
+def _old(
+    trace: Trace, methods: Sequence[Algorithm], precision: Precision, starts: Starts
+) -> FloatArray:
+    """Errors (A, S, K, H) over the same times of devices that were there all along."""
+    fleet = Simulation.over(trace, methods, precision, judged=True)
+    spans = starts.begins[:, None] + np.append(0, starts.horizons)
+    stops = np.unique(spans)
+    until = np.empty((stops.size, len(methods), starts.devices.size))
+    for i, (begin, end) in enumerate(pairwise([0, *stops.tolist()])):
+        fleet.advance(begin, end)
+        until[i] = fleet.model.judged[:, 0, starts.devices]
+    at = until[np.searchsorted(stops, spans)]  # (S, 1 + H, A, K)
+    return np.moveaxis(at[:, 1:] - at[:, :1], (2, 0, 3, 1), (0, 1, 2, 3))
 
 
 # A step size that is too large overflows; the errors then say so.

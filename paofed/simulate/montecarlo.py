@@ -16,7 +16,7 @@ from paofed.memory import require_memory
 from paofed.simulate import fast
 from paofed.simulate.coldstart import Starts, starts_of, with_cold_starts
 from paofed.simulate.progressive import Progressive
-from paofed.simulate.result import Result, RunRecord, curve_ticks, versions
+from paofed.simulate.result import Result, RunRecord, curve_ticks, usual_every, versions
 from paofed.simulate.spread import Report, Task, on_processes, on_threads
 from paofed.simulate.tables import about, progressive, with_baselines
 from paofed.world.scenario import Scenario
@@ -26,7 +26,6 @@ Engine = Literal["fast", "reference"]
 
 # How much longer things take than one algorithm on the fast engine, for honest progress.
 _SLOWER, _BESIDE = 200.0, 40.0
-_EVERY, _POINTS = 10, 200  # ticks between points of a curve, but no more points than this
 
 
 def run(
@@ -52,7 +51,7 @@ def run(
     """
     given = [methods] if isinstance(methods, str | Algorithm) else methods
     chosen = [resolve(method) for method in given]
-    every = max(_EVERY, scenario.ticks // _POINTS) if every is None else every
+    every = usual_every(scenario.ticks) if every is None else every
     _check(scenario, chosen, runs, every, workers, engine, precision)
     common = (seed, same_world, every, precision, runs, workers or os.cpu_count() or 1)
     quick = [engine == "fast" and fast.in_family(method) for method in chosen]

@@ -19,7 +19,9 @@ from paofed.simulate.statistics import Final, final
 Names = NDArray[np.str_]
 Whose = Literal["device", "server", "baseline"]
 MODELS: tuple[Whose, ...] = ("device", "server")  # of an algorithm, in the order of the arrays
-WAYS = ("whole", "windows")  # in which the server's model comes to a newcomer, likewise
+# How a newcomer begins, likewise: with the server's whole model, or with zeros and then window by
+# window. The last is no newcomer: the same device over the same time, having learned all along.
+WAYS = ("whole", "windows", "old")
 
 
 class Tally(NamedTuple):
@@ -108,10 +110,19 @@ class ColdStart:
     devices: IntArray  # (K,): who joined, by index
     starts: IntArray  # (S,) ticks
     horizons: IntArray  # (H,) ticks, rising
-    errors: FloatArray  # (R, A, 2, S, K, H), by the ways
+    errors: FloatArray  # (R, A, 3, S, K, H), by the ways
     alone: FloatArray  # (R, S, K, H): without any contact
     last_value: FloatArray  # (S, K, H): repeating what was measured last
     samples: IntArray  # (S, K, H)
+
+    @property
+    def beside(self) -> dict[str, FloatArray]:
+        """What newcomers are held against, (..., S, K, H) each."""
+        return {"last value": self.last_value, "alone": self.alone}
+
+    def independent(self, horizon: int) -> int:
+        """How many of the starts share no sample over a horizon, in ticks."""
+        return 1 + int(self.starts[-1] - self.starts[0]) // horizon
 
     def by_start_db(self, errors: FloatArray) -> FloatArray:
         """Errors (..., S, K, H) in dB by start and horizon, all devices and runs pooled: (S, H)."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -30,6 +29,11 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
+
+
+def usual_every(ticks: int) -> int:
+    """Ticks between two points of a curve, where nobody says: 10, but no more than 200 points."""
+    return max(10, ticks // 200)
 
 
 def curve_ticks(ticks: int, every: int) -> IntArray:
@@ -178,11 +182,12 @@ class Result:
         """How the mean curve took every drift."""
         mean, _ = self.curve(name)
         mean = np.where(np.isfinite(mean), mean, np.inf)
-        stretches = pairwise([*self.drifts, int(self.ticks[-1]) + 1])
-        return [self._recovery(mean, begin, end) for begin, end in stretches]
+        times = [0, *self.drifts, int(self.ticks[-1]) + 1]
+        return [self._recovery(mean, *times[i : i + 3]) for i in range(len(self.drifts))]
 
-    def _recovery(self, mean: FloatArray, begin: int, end: int) -> Recovery:
-        early, first, beyond = np.searchsorted(self.ticks, (begin - self._twentieth, begin, end))
+    def _recovery(self, mean: FloatArray, past: int, begin: int, end: int) -> Recovery:
+        since = max(past, begin - self._twentieth)  # what was before another drift does not count
+        early, first, beyond = np.searchsorted(self.ticks, (since, begin, end))
         # Where the 5 % hold no point of the curve, the last one before them will do.
         before = mean[max(min(early, first - 1), 0) : first]
         after = mean[first:beyond]

@@ -100,8 +100,10 @@ def about(table: Table) -> Mapping[str, object]:
     """What a result must say of a table: what was found in it, and which file it was."""
     readings = table.read()
     line = readings.timeline
+    with Path(table.file).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
     return {
-        "sha256": hashlib.sha256(Path(table.file).read_bytes()).hexdigest(),
+        "sha256": digest.hexdigest(),
         "facts": readings.facts(),
         "inputs": list(readings.labels),
         "recipes": list(readings.recipes),

@@ -14,7 +14,7 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 from paofed.core.features import FourierMap, draw_map
-from paofed.core.random import Key, child, key_of, normal, philox, uniform
+from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
 from paofed.memory import require_memory
 from paofed.world.events import threshold
 from paofed.world.recorded import Recorded
@@ -93,7 +93,7 @@ def realize(
 ) -> Trace:
     """Realise one run, for the whole fleet or for some clients of it alone (by index)."""
     cells = scenario.ticks * (scenario.clients if clients is None else len(clients))
-    require_memory(100 * cells, f"a trace of {cells:,} client ticks")
+    require_memory(_cell_bytes(scenario) * cells, f"a trace of {cells:,} client ticks")
     key = run_key(world_key(seed, world), run)
     k = np.arange(scenario.clients) if clients is None else np.asarray(clients, dtype=np.int64)
     n = np.arange(scenario.ticks)[:, None]
@@ -118,6 +118,13 @@ def realize(
     )
 
 
+def _cell_bytes(scenario: Scenario) -> int:
+    """What one client takes at one tick, at most at a time."""
+    if isinstance(scenario.stream, Table):
+        return 60 + 8 * int(scenario.stream.read().x.shape[2])
+    return 100
+
+
 def map_of(scenario: Scenario, world: Key, inputs: int) -> FourierMap:
     """Draw the one map of a world."""
     return draw_map(
@@ -131,7 +138,7 @@ def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Sam
     Its test set are readings of the calibration period, from which nobody learns.
     """
     readings = table.read()
-    some = slice(None, None, -(-len(readings.y_past) // scenario.test_samples))
+    some = some_of(len(readings.y_past), scenario.test_samples)
     return _Samples(
         fourier_map=map_of(scenario, world, readings.x.shape[2]),
         x=readings.x[:, k],  # copies: a trace is its owner's to change

@@ -19,6 +19,7 @@ from paofed.world.streams import Stream, Synthetic
 from paofed.world.table.spec import Table
 from paofed.world.value import Value
 
+_UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
 _FOUND_IN_TABLE = ("ticks", "clients")  # not written into files: the table has them
@@ -58,6 +59,12 @@ class Scenario(Value):
             )
         return self.stream
 
+    @property
+    def files(self) -> list[Path]:
+        """The tables that it names: readings, presence, delays."""
+        laws = self.stream, self.availability, self.delay
+        return [Path(law.file) for law in laws if isinstance(law, Table | Recorded)]
+
     @model_validator(mode="before")
     @classmethod
     def _take_from_table(cls, values: Any) -> Any:
@@ -68,7 +75,7 @@ class Scenario(Value):
         ):
             return values
         try:
-            found = _found_in(Table.model_validate(stream))
+            found = _found_in(Table.model_validate(stream), width="kernel_width" not in values)
         except ValidationError:  # told with its place when the stream itself is checked
             return {"ticks": 1, "clients": 1, "kernel_width": 1.0, "test_samples": 1, **values}
         for key in _FOUND_IN_TABLE:
@@ -76,7 +83,7 @@ class Scenario(Value):
                 _misfit(
                     key, f"{key} is {values[key]}, but the table has {found[key]}: leave it out"
                 )
-        if not found["kernel_width"] and "kernel_width" not in values:
+        if not found.get("kernel_width", 1.0):
             _misfit(
                 "stream",
                 "most inputs of the calibration period are equal, so the median distance between "
@@ -147,8 +154,8 @@ class Scenario(Value):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            # A misspelt key is two errors, one missing and one unknown: the latter helps.
-            errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+            # A misspelt key or kind is two errors, one missing and one unknown: the latter helps.
+            errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
             raise ScenarioError(_explain(errors[0], text, origin)) from None
 
     def to_toml(self) -> str:
@@ -187,13 +194,14 @@ def to_toml(values: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _found_in(table: Table) -> dict[str, Any]:
+def _found_in(table: Table, *, width: bool) -> dict[str, Any]:
     try:
         readings = table.read()
     except InputError as error:
         _misfit("stream", str(error))
     ticks, clients = readings.has_data.shape
-    return {"ticks": ticks, "clients": clients, "kernel_width": readings.kernel_width}
+    found = {"ticks": ticks, "clients": clients}
+    return {**found, "kernel_width": readings.kernel_width} if width else found
 
 
 def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -15,9 +15,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_every_stage_takes_some_time_and_memory(file: Path) -> None:
-    found = cost(fleet(table(file)), [algorithm("pao-fed-u1")])
-    assert all(part > 0 for part in found)
-    assert found.everything > found.reading + found.algorithms
+    found = cost(fleet(table(file)), [algorithm("pao-fed-u1")], workers=2)
+    assert min(found.reading, found.baselines, found.newcomers, found.everything) > 0
     assert found.peak_megabytes > 50
 
 

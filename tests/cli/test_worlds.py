@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.cli.outputs import PAGE
+from paofed.report.run_numbers import PAGE
 from paofed.simulate import montecarlo
 from paofed.simulate.result import Result
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
-from tests.world.table.tables import hourly, write
+from tests.world.table.tables import fleet, hourly, table, write
 
 COLUMNS = ["--device", "device", "--time", "time", "--target", "y", "--inputs", "a,b"]
 SMALL = ["--features", "9", "--algorithm", "pao-fed-u1", "online-fedsgd"]
@@ -66,7 +66,7 @@ def test_a_table_and_nothing_else(csv: Path, capsys: Capture) -> None:
     assert note.startswith("devices that join late, 12 times each")
     header, *rows = newcomers.rstrip().splitlines()
     assert header.split("  ")[-1].strip() == "first day"
-    assert len(rows) == 2 + 2 * 2
+    assert len(rows) == 2 + 3 * 2
     assert "±" in rows[-1]
 
 
@@ -148,7 +148,7 @@ def test_json_has_what_is_beside(csv: Path, tmp_path: Path, capsys: Capture) -> 
     }  # fmt: skip
     assert printed["baselines"]["alone"]["standard_error"] is None  # of one run
     assert isinstance(printed["algorithms"][0]["device_db"], float)
-    assert len(printed["newcomers"]) == 2 * 2
+    assert len(printed["newcomers"]) == 3 * 2
     first = printed["newcomers"][0]
     assert (first["algorithm"], first["begins_with"], first["horizon_ticks"]) == (
         "pao-fed-u1", "whole", 24,
@@ -491,3 +491,46 @@ def test_an_interrupt_keeps_what_was_finished(
     shown = json.loads(capsys.readouterr().out)
     assert shown["newcomers"] == []
     assert bool(shown["baselines"]) == (stage == "with_cold_starts")
+
+
+# What a scenario names is never written over
+
+
+@pytest.mark.parametrize("option", ["--csv", "--out"])
+def test_the_table_of_a_scenario_is_not_written_over(
+    option: str, tmp_path: Path, capsys: Capture
+) -> None:
+    readings = write(tmp_path / "readings.csv", hourly(3, 60))
+    before = readings.read_bytes()
+    (tmp_path / "mine.toml").write_text(fleet(table(readings)).to_toml())
+    assert main(["run", str(tmp_path / "mine.toml"), option, str(readings)]) == 2
+    assert "is given twice" in capsys.readouterr().err
+    assert main(["trace", str(tmp_path / "mine.toml"), "--out", str(readings)]) == 2
+    assert "is what the trace is made of" in capsys.readouterr().err
+    assert readings.read_bytes() == before
+
+
+def test_a_page_is_not_written_over_the_table_of_a_scenario(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    readings = write(tmp_path / "errors.csv", hourly(3, 60))
+    (tmp_path / "mine.toml").write_text(fleet(table(readings)).to_toml())
+    assert main(["run", str(tmp_path / "mine.toml"), "--report", str(tmp_path)]) == 2
+    assert "errors.csv would be overwritten by the page" in capsys.readouterr().err
+
+
+def test_a_page_keeps_nothing_of_the_one_before(csv: Path, tmp_path: Path) -> None:
+    assert main(over(csv, *SMALL, "--report", str(tmp_path))) == 0
+    assert (tmp_path / "newcomers.csv").exists()
+    mine = tmp_path / "mine.csv"
+    mine.touch()
+    assert main(over(csv, "--cold-starts", "0", *SMALL, "--report", str(tmp_path))) == 0
+    assert not list(tmp_path.glob("newcomers.*"))
+    assert mine.exists()
+
+
+def test_a_kind_of_stream_that_is_misspelt(tmp_path: Path, capsys: Capture) -> None:
+    text = fleet(table(write(tmp_path / "t.csv", hourly(3, 60)))).to_toml()
+    (tmp_path / "mine.toml").write_text(text.replace('kind = "table"', 'kind = "tabel"'))
+    assert main(["scenario", "check", str(tmp_path / "mine.toml")]) == 2
+    assert "unknown stream.kind 'tabel': did you mean 'table'?" in capsys.readouterr().err

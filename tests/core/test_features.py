@@ -69,5 +69,17 @@ def test_many_inputs_are_thinned_out_for_their_median_distance() -> None:
     assert median_distance(x) == pytest.approx(np.sqrt(2 * 8 * (1 - 2 / 72) ** 3), rel=0.02)
 
 
+def test_inputs_far_from_zero_keep_their_distance() -> None:
+    x = np.random.default_rng(0).normal(size=(500, 2))
+    assert median_distance(x + 1e9) == pytest.approx(median_distance(x), rel=1e-6)
+
+
+def test_a_fleet_of_ten_does_not_show_as_one_device() -> None:
+    """Every tenth of many readings would be the same device's."""
+    device = np.arange(10_000) % 10
+    x = device[:, None] + 0.01 * np.random.default_rng(0).normal(size=(10_000, 1))
+    assert median_distance(x) == pytest.approx(3, abs=0.2)
+
+
 def test_one_input_has_no_distance() -> None:
     assert median_distance(np.ones((1, 3))) == 0.0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.random import Key, child, key_of, normal, normals, philox, uniforms
+from paofed.core.random import Key, child, key_of, normal, normals, philox, some_of, uniforms
 from paofed.errors import InputError
 
 # The known answers published with Random123 for philox4x32, 10 rounds: counter, key, output.
@@ -84,3 +84,13 @@ def test_normals_are_the_quantiles_of_their_words() -> None:
     word = np.concatenate([[0, 1, 2**31 - 1, 2**31, 2**32 - 1], spread]).astype(np.uint32)
     exact = [NormalDist().inv_cdf((int(w) + 0.5) / 2**32) for w in word]
     np.testing.assert_allclose(normal(word), exact, rtol=1e-13, atol=1e-15)
+
+
+def test_some_of_many_are_scattered() -> None:
+    found = some_of(960, 240)
+    assert found.size == 240
+    assert (np.diff(found) > 0).all()
+    for groups in (2, 3, 4, 5, 10, 24):
+        assert np.bincount(found % groups).min() > 0
+    np.testing.assert_array_equal(found, some_of(960, 240))
+    np.testing.assert_array_equal(some_of(3, 5), [0, 1, 2])

@@ -195,7 +195,7 @@ def test_newcomers_by_the_way_they_begin(result: Result) -> None:
     assert whole.get_title(loc="left") == "begins with the server's model"
     assert x_labels(figure) == ["first day", "first week"]
     (legend,) = figure.legends
-    names = ["alone", "last value", *ALGORITHMS]
+    names = ["last value", "alone", *ALGORITHMS]
     assert [text.get_text() for text in legend.get_texts()] == names
     for axes, way in ((whole, "whole"), (windows, "windows")):
         lines = lines_of(axes)

@@ -1,5 +1,6 @@
 """What learning together gains, on records made by hand."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -51,9 +52,9 @@ def cold_start(joined: list[float], alone: list[float], samples: list[int]) -> C
     return ColdStart(
         algorithms=np.array(["u1"]),
         devices=np.arange(1),
-        starts=np.arange(len(joined)),
+        starts=24 * np.arange(len(joined)),
         horizons=np.array([24]),
-        errors=np.concatenate([whole, np.ones_like(whole)], axis=2),
+        errors=np.concatenate([whole, np.ones_like(whole), np.ones_like(whole)], axis=2),
         alone=np.array(alone).reshape(1, -1, 1, 1),
         last_value=np.array(alone).reshape(-1, 1, 1),
         samples=np.array(samples).reshape(-1, 1, 1),
@@ -82,11 +83,21 @@ def test_where_both_diverged_there_is_no_gain(wrong: float) -> None:
 
 def test_newcomers_are_compared_start_by_start() -> None:
     cold = cold_start([1.0, 0.1], [10.0, 10.0], [1, 1])
-    whole, windows = newcomers(cold)
-    assert (whole.name, whole.way, windows.way) == ("u1", "whole", "windows")
+    whole, windows, old = newcomers(cold)
+    assert (whole.name, whole.way, windows.way, old.way) == ("u1", "whole", "windows", "old")
     assert whole.errors == pytest.approx((-5.0,))
     assert whole.gains[0] == pytest.approx(estimate(np.array([10.0, 20.0])))
     assert windows.gains[0].mean == pytest.approx(10.0)
+
+
+def test_starts_that_overlap_do_not_count_as_several() -> None:
+    cold = replace(cold_start([1.0, 0.1, 1.0, 0.1], [10.0] * 4, [1] * 4), starts=np.arange(4) * 8)
+    whole = next(newcomers(cold)).gains[0]
+    assert whole == pytest.approx(estimate(np.array([10.0, 20, 10, 20]), 2))
+    together = replace(cold, starts=np.arange(4))
+    whole = next(newcomers(together)).gains[0]
+    assert whole.mean == pytest.approx(15.0)
+    assert np.isnan([whole.low, whole.high]).all()
 
 
 def test_all_devices_and_samples_of_a_start_count_alike() -> None:
@@ -95,7 +106,7 @@ def test_all_devices_and_samples_of_a_start_count_alike() -> None:
         devices=np.arange(2),
         starts=np.array([0]),
         horizons=np.array([2]),
-        errors=np.array([1.0, 3.0]).reshape(1, 1, 1, 1, 2, 1).repeat(2, axis=2),
+        errors=np.array([1.0, 3.0]).reshape(1, 1, 1, 1, 2, 1).repeat(3, axis=2),
         alone=np.zeros((1, 1, 2, 1)),
         last_value=np.zeros((1, 2, 1)),
         samples=np.array([1, 3]).reshape(1, 2, 1),

@@ -58,14 +58,14 @@ def joined(result: Result) -> ColdStart:
 def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int) -> FloatArray:
     """The squared errors of a newcomer's model at every tick from its start on, literally."""
     there = np.ones(trace.has_data.shape, dtype=bool)
-    there[:start, device] = False
+    there[:start, device] = way == "old"
     late = replace(trace, has_data=trace.has_data & there, available=trace.available & there)
     errors = np.zeros(trace.ticks)
     for state, info in reference.ticks(late, method, step_size=0.4, max_age=3):
         errors[info.tick] = info.squared[0, device]
         if info.tick == start - 1 and way == "whole":
             state.local[device] = state.server
-    assert np.isnan(errors[:start]).all()
+    assert way == "old" or np.isnan(errors[:start]).all()
     return np.nan_to_num(errors[start:])
 
 
@@ -104,7 +104,7 @@ def test_newcomers_equal_a_literal_one(tmp_path: Path) -> None:
     result = run(scenario, LINEUP, cold_starts=2)
     found = joined(result)
     assert (found.starts.tolist(), found.horizons.tolist()) == ([14, 20], [1, 7, 30])
-    assert found.errors.shape == (1, len(LINEUP), 2, 2, 3, 3)
+    assert found.errors.shape == (1, len(LINEUP), 3, 2, 3, 3)
     for device in range(3):
         assert_literal(result, scenario, device)
     ways = found.errors[0, :, :, 1, :, 2]
@@ -244,7 +244,19 @@ def test_the_last_start_may_be_the_only_one(tmp_path: Path) -> None:
 def test_of_many_devices_some_join(tmp_path: Path) -> None:
     readings = table(write(tmp_path / "many.csv", hourly(50, 40))).read()
     found = starts_of(readings, 2).devices
-    assert found.tolist() == list(range(0, 50, 3))
+    assert found.size == 24
+    for groups in (2, 3, 4, 5):  # of availability: k mod G
+        assert set((found % groups).tolist()) == set(range(groups))
+
+
+def test_precision_holds_for_newcomers_too(tmp_path: Path) -> None:
+    scenario = over_days(tmp_path, daily(2, 60))
+    single, double = (
+        joined(run(scenario, [U1], precision=p, cold_starts=2)).errors
+        for p in ("float32", "float64")
+    )
+    assert not np.array_equal(single, double)
+    np.testing.assert_allclose(single, double, **CLOSE)
 
 
 def test_a_silent_device_does_not_join(tmp_path: Path) -> None:

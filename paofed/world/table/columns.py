@@ -28,6 +28,8 @@ _SCALED = ("standardise", "log1p", "raw")
 _COMPASS = ("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE",
             "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW")  # fmt: skip
 
+_MOST_CATEGORIES = 100
+
 TextArray = NDArray[np.str_]
 
 
@@ -103,7 +105,9 @@ def expand(
 
 def _standardised(label: str, numbers: FloatArray, past: BoolArray) -> Inputs:
     known = numbers[past & np.isfinite(numbers)]
-    mean, spread = (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
+    if not known.size:
+        raise InputError(f"{label} has no value in the calibration period: calibrate longer")
+    mean, spread = float(known.mean()), float(known.std())
     # Equal values may differ from their mean by rounding alone.
     if spread <= 1e-9 * abs(mean) or spread == 0.0:
         raise InputError(
@@ -124,6 +128,11 @@ def _one_hot(col: Column, names: TextArray, past: BoolArray) -> Inputs:
             f"column {col.name} has {len(known) or 'no'} "
             f"{'category' if len(known) == 1 else 'categories'} in the calibration period: "
             f"expected two or more; leave it out or calibrate longer"
+        )
+    if len(known) > _MOST_CATEGORIES:
+        raise InputError(
+            f"column {col.name} has {len(known)} categories in the calibration period: expected at "
+            f"most {_MOST_CATEGORIES}, since each becomes an input; leave it out"
         )
     values = (names[:, None] == np.array(known)).astype(np.float64)
     values[names == ""] = np.nan

@@ -84,6 +84,8 @@ def read(table: Table) -> Readings:
         stat = Path(table.file).stat()
     except OSError as error:
         raise FileError(f"{table.file} cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a name that no file can have
+        raise FileError(f"{table.file!r} cannot be read: {error}") from None
     return _read(table, stat.st_mtime_ns)
 
 

@@ -6,9 +6,10 @@ from typing import NoReturn
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from paofed.core.arrays import BoolArray, FloatArray
-from paofed.errors import FileError, unknown
+from paofed.errors import FileError, InputError, unknown
 from paofed.memory import require_memory
 from paofed.world.table.columns import TRANSFORMS, TextArray
 
@@ -27,14 +28,19 @@ class Source:
         self, path: Path, names: Sequence[str], *, separator: str | None, missing: Sequence[str]
     ) -> None:
         self.path = path
-        self._is_csv = path.name.endswith(_CSV)
+        self._is_csv = path.name.lower().endswith(_CSV)
+        if separator is not None and not self._is_csv:
+            raise InputError(f"separator is {separator!r}, but {path.name} is no CSV: leave it out")
         self._missing = list(missing)
+        if path.exists() and not path.is_file():
+            raise FileError(f"{path} is no file: expected one with readings")
         try:
             size = path.stat().st_size * (1 if path.suffix in (".csv", ".tsv") else _PACKED)
             require_memory(2 * size, f"reading {path}", TOO_LARGE)
             lazy = self._scan(separator)
             self._refuse_unknown(names, lazy.collect_schema().names())
-            self._frame = lazy.select(list(dict.fromkeys(names))).collect()
+            frame = lazy.select(list(dict.fromkeys(names))).collect()
+            self._frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
         except pl.exceptions.PolarsError as error:
@@ -46,10 +52,11 @@ class Source:
     def _scan(self, separator: str | None) -> pl.LazyFrame:
         if self._is_csv:
             # As text: what is a number is decided column by column, with a line to point at.
-            usual = "\t" if ".tsv" in self.path.suffixes else ","
-            return pl.scan_csv(self.path, separator=separator or usual, infer_schema=False)
-        if self.path.name.endswith(_PARQUET):
-            return pl.scan_parquet(self.path)
+            usual = "\t" if ".tsv" in self.path.name.lower() else ","
+            return pl.scan_csv(self.path, separator=separator or usual, infer_schema=False,
+                               glob=False)  # fmt: skip
+        if self.path.name.lower().endswith(_PARQUET):
+            return pl.scan_parquet(self.path, glob=False)
         raise FileError(
             f"{self.path} is no table: expected a name ending in .csv or .tsv, also with .gz, or "
             f".parquet"
@@ -84,7 +91,10 @@ class Source:
 
     def _known(self, name: str) -> pl.Series:
         """A column as text, null where it is missing."""
-        column = self._frame[name].cast(pl.String).str.strip_chars()
+        column = self._frame[name]
+        if column.dtype.is_nested() or column.dtype.is_temporal() or column.dtype == pl.Binary:
+            raise FileError(f"{self.path}: {name} holds {column.dtype}: expected words or numbers")
+        column = column.cast(pl.String).str.strip_chars()
         return column.set(column.is_in([*self._missing, ""]), None)
 
     def numbers(self, name: str, advice: str = "") -> FloatArray:
@@ -96,6 +106,8 @@ class Source:
             if is_text.any():
                 row = is_text.arg_max() or 0
                 self.refuse(row, f"{name} is {column[row]!r}: expected a number{advice}")
+        elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+            raise FileError(f"{self.path}: {name} holds {column.dtype}: expected numbers")
         values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         self.refuse_where(
             np.isinf(values),

@@ -32,6 +32,12 @@ def _known_target(text: str) -> str:
     return text
 
 
+def _one_byte(text: str) -> str:
+    if len(text.encode()) != 1:
+        raise ValueError("expected one character of ASCII")
+    return text
+
+
 def _different(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
@@ -72,7 +78,7 @@ class Table(Value):
     time_format: Name | None = None  # as in strptime; None: ISO 8601
     duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
-    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None  # of a CSV
+    separator: Annotated[str, AfterValidator(_one_byte)] | None = None  # of a CSV
 
     @model_validator(mode="after")
     def _predicts_something_else(self) -> Self:

@@ -1,5 +1,6 @@
 """How times become ticks: times as numbers, the length of a tick, and moments in words."""
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from paofed.world.table.source import Source
 
 _CALENDAR = ("year", "month", "day", "hour", "minute", "second")
 _UNIX = {"unix": 1.0, "unix-ms": 1e-3}  # numbers that are times all the same
+_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 9999
+_RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
 _ROUNDING = 1e-6  # of a tick: what a moment on a boundary may miss it by
 
 
@@ -34,7 +37,8 @@ class Timeline(NamedTuple):
 
     def ticks_of(self, times: FloatArray) -> IntArray:
         """The tick of each time: the nearest, so that clocks may be a little off."""
-        return np.rint((times - self.origin) / self.tick).astype(np.int64)
+        # Up from the half on, not to the even one: readings half a tick off must not meet in pairs.
+        return np.floor((times - self.origin) / self.tick + (0.5 + _ROUNDING)).astype(np.int64)
 
     def from_on(self, moment: float) -> int:
         """The first tick that is not before a moment."""
@@ -45,10 +49,10 @@ class Timeline(NamedTuple):
         length = seconds(text) if self.calendar else None
         try:
             if text.endswith("%"):
-                return self.first + float(text[:-1]) / 100 * (self.last - self.first)
+                return self.first + _finite(text[:-1]) / 100 * (self.last - self.first)
             if length is not None:
                 return self.first + length
-            return _instant(text) if self.calendar else float(text)
+            return _instant(text) if self.calendar else _finite(text)
         except ValueError:
             time = (
                 "a time such as 2014-03-01, a length such as 30d" if self.calendar else "a number"
@@ -59,8 +63,8 @@ class Timeline(NamedTuple):
 
     def text(self, moment: float) -> str:
         """A moment as people write it."""
-        if not self.calendar:
-            return f"{moment:g}"
+        if not self.calendar or not _FIRST <= moment <= _LAST:
+            return f"{moment:.15g}"
         exact = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
         return exact.isoformat(" ", "auto" if moment % 60 else "minutes")
 
@@ -73,12 +77,24 @@ class Timeline(NamedTuple):
 
 def times_of(source: Source, names: Sequence[str], form: str | None) -> Times:
     """Read the time of every row from one column or several."""
+    times = _times(source, names, form)
+    if times.calendar:
+        beyond = (times.values < _FIRST) | (times.values > _LAST)
+        source.refuse_where(
+            beyond, "its time is beyond the year 9999: are these milliseconds (unix-ms)?"
+        )
+    return times
+
+
+def _times(source: Source, names: Sequence[str], form: str | None) -> Times:
     if len(names) > 1 and {name.lower() for name in names} <= set(_CALENDAR):
+        _refuse_form(form, "columns of a calendar")
         return Times(_from_calendar(source, names), calendar=True)
     if len(names) == 1:
         (name,) = names
         instants = source.instants(name)
         if instants is not None:
+            _refuse_form(form, "a column of times")
             source.refuse_where(np.isnan(instants), "there is no time")
             return Times(instants, calendar=True)
         if form in _UNIX or (form is None and source.is_number(name)):
@@ -105,11 +121,18 @@ def timeline(times: Times, devices: IntArray, tick: str | None) -> Timeline:
 
 
 def positive(text: str) -> float | None:
-    """A number above 0; 0 where it is not above, None where it is no number."""
+    """A finite number above 0; 0 where it is not above, None where it is no number."""
     try:
-        return max(float(text), 0.0)
+        return max(_finite(text), 0.0)
     except ValueError:
         return None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number
 
 
 def _usual_step(times: FloatArray, devices: IntArray) -> float:
@@ -129,11 +152,17 @@ def _from_calendar(source: Source, names: Sequence[str]) -> FloatArray:
         source.refuse_where(np.isnan(parts[name.lower()]), f"there is no {name}")
     if missing := [part for part in _CALENDAR[:3] if not parts[part].size]:
         raise InputError(f"the time lacks {', '.join(missing)}: name these columns too")
-    known = {part: values.astype(np.int64) for part, values in parts.items() if values.size}
+    known = {part: values for part, values in parts.items() if values.size}
+    for part, values in known.items():
+        low, high = _RANGES.get(part, (0, 59))
+        wrong = (values != np.floor(values)) | (values < low) | (values > high)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            source.refuse(row, f"{part} is {values[row]:g}: expected {low} to {high}")
     # Equal times are read once: a fleet's devices share most of them.
-    code = np.zeros(len(known["year"]), dtype=np.int64)
+    code = np.zeros(len(known["year"]))
     for values in known.values():
-        code = code * 10_000 + values if values is known["year"] else code * 100 + values % 100
+        code = 100 * code + values
     _, rows, inverse = np.unique(code, return_index=True, return_inverse=True)
     instants = np.empty(rows.size)
     for i, row in enumerate(rows.tolist()):
@@ -143,6 +172,11 @@ def _from_calendar(source: Source, names: Sequence[str]) -> FloatArray:
         except ValueError as error:
             source.refuse(row, f"{', '.join(f'{k} {v}' for k, v in spelt.items())}: {error}")
     return instants[inverse]
+
+
+def _refuse_form(form: str | None, times: str) -> None:
+    if form is not None:
+        raise InputError(f"time_format is {form!r}, but {times} need none: leave it out")
 
 
 def _from_texts(source: Source, texts: TextArray, form: str | None) -> FloatArray:

@@ -66,8 +66,8 @@ def test_a_constant_has_no_spread(value: float) -> None:
         expand(Column("a"), np.full(6, value), PAST)
 
 
-def test_a_column_that_is_empty_in_the_past_has_no_spread() -> None:
-    with pytest.raises(InputError, match="no spread"):
+def test_a_column_that_is_empty_in_the_past_is_told() -> None:
+    with pytest.raises(InputError, match="has no value in the calibration period"):
         expand(Column("a"), np.where(PAST, np.nan, 1.0), PAST)
 
 
@@ -101,6 +101,12 @@ def test_one_hot_knows_the_categories_of_the_past() -> None:
 def test_one_hot_needs_two_categories(name: str, count: str) -> None:
     with pytest.raises(InputError, match=f"has {count} in the calibration period"):
         expand(Column("kind", "one-hot"), np.full(6, name), PAST)
+
+
+def test_one_hot_of_too_many_categories() -> None:
+    names = np.arange(101).astype(np.str_)
+    with pytest.raises(InputError, match="has 101 categories in the calibration period: expected"):
+        expand(Column("id", "one-hot"), names, np.ones(101, dtype=bool))
 
 
 @given(st.sampled_from(["ms", "s", "min", "h", "d", "w"]), st.integers(1, 10_000))

@@ -183,6 +183,11 @@ def test_a_row_without_a_device(tmp_path: Path) -> None:
         table(path).read()
 
 
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(FileError, match=r"'a\\x00.csv' cannot be read: embedded null byte"):
+        table(Path("a\0.csv")).read()
+
+
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"gone\.csv cannot be read: No such file"):
         table(tmp_path / "gone.csv").read()
@@ -215,7 +220,8 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
         ({"inputs": ["hour:cyclic"]}, "expected a period for cyclic alone"),
         ({"inputs": []}, "at least 1 item"),
         ({"duplicates": "mean"}, "'refuse', 'first' or 'last'"),
-        ({"separator": "::"}, "at most 1 character"),
+        ({"separator": "::"}, "expected one character of ASCII"),
+        ({"separator": "é"}, "expected one character of ASCII"),
     ],
 )
 def test_what_is_refused_before_any_file_is_read(changes: dict[str, Any], problem: str) -> None:

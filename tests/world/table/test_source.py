@@ -135,6 +135,49 @@ def test_something_else(tmp_path: Path) -> None:
         source(path, "a")
 
 
+@pytest.mark.parametrize("name", ["T.CSV", "data[1].csv"])
+def test_names_are_taken_as_they_are(tmp_path: Path, name: str) -> None:
+    np.testing.assert_array_equal(source(write(tmp_path / name, ["1"], "a"), "a").numbers("a"), [1])
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(FileError, match="is no file: expected one with readings"):
+        source(tmp_path / "t.csv", "a")
+
+
+def test_categories_of_numbers_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"c": pl.Series(["10", "20"], dtype=pl.Categorical)}).write_parquet(path)
+    np.testing.assert_array_equal(source(path, "c").numbers("c"), [10, 20])
+    assert source(path, "c").texts("c").tolist() == ["10", "20"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series("a", [[1], [2]]),
+        pl.Series("a", [b"x", b"y"]),
+        pl.Series("a", [1, 2], dtype=pl.Duration("us")),
+        pl.Series("a", [{"b": 1}, {"b": 2}]),
+    ],
+)
+def test_what_is_neither_words_nor_numbers(tmp_path: Path, values: pl.Series) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": values}).write_parquet(path)
+    found = source(path, "a")
+    with pytest.raises(FileError, match=r"a holds .*: expected numbers"):
+        found.numbers("a")
+    with pytest.raises(FileError, match=r"a holds .*: expected words or numbers"):
+        found.texts("a")
+
+
+def test_parquet_has_no_separator(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"separator is ';', but t\.parquet is no CSV"):
+        source(tmp_path / "t.parquet", "a", separator=";")
+
+
 def test_a_damaged_parquet(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes(b"PAR1 and no more")

@@ -17,7 +17,7 @@ ONE = datetime(2024, 5, 1, 13, tzinfo=UTC).timestamp()
 
 
 def times(path: Path, *names: str, form: str | None = None) -> Times:
-    return times_of(Source(path, names, separator=",", missing=MISSING), names, form)
+    return times_of(Source(path, names, separator=None, missing=MISSING), names, form)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,11 @@ def test_a_column_of_times(tmp_path: Path) -> None:
     ("header", "line", "problem"),
     [
         ("t", "yesterday", "line 3: 'yesterday' is no time: expected one like 2014"),
-        ("year,month,day", "2024,13,1", "line 3: year 2024, month 13, day 1: month must be"),
+        ("year,month,day", "2024,13,1", "line 3: month is 13: expected 1 to 12"),
+        ("year,month,day", "2024,101,1", "line 3: month is 101: expected 1 to 12"),
+        ("year,month,day", "2024,1.5,1", "line 3: month is 1.5: expected 1 to 12"),
+        ("year,month,day", "1e300,1,1", "line 3: year is 1e.300: expected 1 to 9999"),
+        ("year,month,day", "2024,2,30", "line 3: year 2024, month 2, day 30: day"),
         ("year,month,day", "2024,,1", "line 3: there is no month"),
         ("year,month,day", "2024,may,1", "line 3: month is 'may': expected a number"),
     ],
@@ -116,7 +120,8 @@ def test_a_tick_can_be_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tick", "calendar"), [("soon", True), ("1h", False), ("0", False), ("-1", False)]
+    ("tick", "calendar"),
+    [("soon", True), ("1h", False), ("0", False), ("-1", False), ("nan", False)],
 )
 def test_what_is_no_tick(tick: str, calendar: bool) -> None:
     with pytest.raises(InputError, match=f"tick is '{tick}': expected a"):
@@ -126,6 +131,34 @@ def test_what_is_no_tick(tick: str, calendar: bool) -> None:
 def test_without_two_times_a_tick_must_be_given() -> None:
     with pytest.raises(FileError, match="no device has readings at two times"):
         timeline(Times(np.array([0.0, 0, 0, 5]), calendar=False), DEVICES, None)
+
+
+def test_readings_half_a_tick_off_keep_their_distance() -> None:
+    line = timeline(Times(np.array([0.0, 100, 200, 0]), calendar=False), DEVICES, None)
+    assert line.ticks_of(np.linspace(50, 550, 6)).tolist() == [1, 2, 3, 4, 5, 6]
+    assert line.ticks_of(np.linspace(-50, 450, 6)).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_milliseconds_taken_for_seconds_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", [str(int(ONE)), str(int(ONE * 1000))], "t")
+    with pytest.raises(FileError, match=r"line 3: its time is beyond the year 9999: are these mil"):
+        times(path, "t", form="unix")
+
+
+def test_a_form_that_nobody_asks_for_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["2024,5,1"], "year,month,day")
+    with pytest.raises(
+        InputError, match="time_format is '%Y', but columns of a calendar need none"
+    ):
+        times(path, "year", "month", "day", form="%Y")
+    pl.DataFrame({"t": [datetime(2024, 5, 1)]}).write_parquet(tmp_path / "t.parquet")  # noqa: DTZ001
+    with pytest.raises(InputError, match="time_format is 'unix', but a column of times"):
+        times(tmp_path / "t.parquet", "t", form="unix")
+
+
+def test_a_moment_beyond_all_years_can_be_told() -> None:
+    line = timeline(Times(ONE + 3600.0 * np.array([0, 1, 2, 0]), calendar=True), DEVICES, None)
+    assert line.text(1e15) == "1e+15"
 
 
 def test_clocks_may_be_a_little_off() -> None:
@@ -155,7 +188,10 @@ def test_moments_of_plain_numbers() -> None:
     assert line.text(7.5) == "7.5"
 
 
-@pytest.mark.parametrize(("text", "calendar"), [("soon", True), ("x%", True), ("1h", False)])
+@pytest.mark.parametrize(
+    ("text", "calendar"),
+    [("soon", True), ("x%", True), ("nan%", True), ("1e400%", True), ("1h", False), ("inf", False)],
+)
 def test_what_is_no_moment(text: str, calendar: bool) -> None:
     line = timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, None)
     with pytest.raises(InputError, match=f"calibration is '{text}': expected a"):
