@@ -8,6 +8,7 @@ from typing import NamedTuple
 from paofed.algorithms import Algorithm
 from paofed.simulate.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.simulate.montecarlo import run
+from paofed.simulate.stopping import ignored
 from paofed.simulate.tables import baselines_of, one_thread_algebra
 from paofed.world.scenario import Scenario
 from paofed.world.table import readings
@@ -28,7 +29,7 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
     """Take each stage on its own, once the kernels are compiled, then everything in one call."""
     result = run(scenario, methods, workers=workers)
     starts = starts_of(scenario.table.read(), USUAL_COUNT)
-    joining = result, scenario, methods, starts, workers, _silently
+    joining = result, scenario, methods, starts, workers, ignored
 
     def afresh(cold_starts: int) -> None:
         readings.forget()
@@ -37,16 +38,12 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
     readings.forget()
     read = _seconds(lambda: scenario.table.read())
     with one_thread_algebra():
-        beside = _seconds(lambda: baselines_of(scenario, 0, 0, result.ticks))
+        beside = _seconds(lambda: baselines_of(scenario, 0, 0, result.ticks, ignored))
     newcomers = _seconds(lambda: with_cold_starts(*joining))
     algorithms = _seconds(lambda: afresh(0)) - read - beside
     whole = _seconds(lambda: afresh(USUAL_COUNT))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return Cost(read, algorithms, beside, newcomers, whole, peak)
-
-
-def _silently(_: float) -> None:
-    """Nobody listens."""
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -85,7 +85,7 @@ def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))
     for key in _LISTS:
         if key in stream:
-            stream[key] = stream[key].split(",")
+            stream[key] = [part.strip() for part in stream[key].split(",")]
     stream |= {"kind": "table", "file": str(args.table.resolve())}
     name = args.table.name.partition(".")[0] or "table"
     return Scenario.made({"name": name, "stream": stream, **laws, **changes}, "command line")

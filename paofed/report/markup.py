@@ -29,7 +29,8 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowra
   .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .3rem 0; }
   .verdicts td, .verdicts th { display: inline-block; border: 0; padding: .1rem .4rem; }
 }
-code, pre { font-size: .85rem; } pre { overflow-x: auto; background: #f5f5f5; padding: .6rem; }
+code, pre { font-size: .85rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; padding: .6rem; }
 """
 
 

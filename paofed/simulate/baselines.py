@@ -11,6 +11,7 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.features import FourierMap
+from paofed.simulate.stopping import Report, ignored
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
@@ -41,7 +42,11 @@ class Predictor(Protocol):
 # A step size that is too large overflows; the errors then say so.
 @np.errstate(over="ignore", invalid="ignore")
 def baselines(
-    readings: "Readings", fourier_map: FourierMap, step_size: float, refits: Sequence[int]
+    readings: "Readings",
+    fourier_map: FourierMap,
+    step_size: float,
+    refits: Sequence[int],
+    report: Report = ignored,
 ) -> dict[str, FloatArray]:
     """The squared errors of all of them; batch fits are renewed at the ticks `refits`."""
     past = readings.x_past, readings.y_past
@@ -60,6 +65,7 @@ def baselines(
         for predictors, z in ((mapped, fourier_map(x)), (plain, with_constant(x))):
             for name, predictor in predictors.items():
                 errors[name][begin:end] = predictor.follow(z, y, there)
+        report((end - begin) / len(readings.y))
     errors["last value"] = readings.y - last_value(readings.y, readings.y_before)
     return {name: np.where(readings.has_data, errors[name] ** 2, np.nan) for name in BASELINES}
 
@@ -85,7 +91,7 @@ class Alone:
     def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
         """One LMS step of every device with a sample, tick by tick."""
         errors = np.zeros(y.shape)
-        for n in range(len(y)):
+        for n in np.flatnonzero(there.any(axis=1)):
             e = np.where(there[n], y[n] - np.einsum("kd,kd->k", self.models, z[n]), 0.0)
             self.models += (self._step_size * e)[:, None] * z[n]
             errors[n] = e
@@ -102,7 +108,7 @@ class Central:
     def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
         """One LMS step for every sample."""
         errors = np.zeros(y.shape)
-        for n in range(len(y)):
+        for n in np.flatnonzero(there.any(axis=1)):
             errors[n] = y[n] - z[n] @ self.model
             seen, targets = z[n, there[n]], y[n, there[n]]
             for begin in range(0, len(seen), _TOGETHER):

@@ -6,7 +6,7 @@ its contacts, a window at a time). Beside them, the same device had it learned a
 one that never has a contact, and one that repeats its last value.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from paofed.simulate.baselines import Alone, last_value
 from paofed.simulate.fast import Precision, Simulation, settle
 from paofed.simulate.progressive import WAYS, ColdStart
 from paofed.simulate.result import Result
+from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.tables import one_thread_algebra
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
@@ -54,10 +55,11 @@ def starts_of(readings: "Readings", count: int) -> Starts:
     """
     line, ticks = readings.timeline, len(readings.has_data) - readings.scored
     wanted = [round(span / line.tick) for span in _SPANS] if line.calendar else _OF_HOURS
-    horizons = np.unique([h for h in wanted if 0 < h < ticks])
+    # Longer ones would leave the starts no room but the beginning.
+    horizons = np.unique([h for h in wanted if 0 < h <= ticks // 2])
     if not horizons.size:
-        shortest = "a day" if line.calendar else f"{_OF_HOURS[0]} ticks"
-        raise InputError(f"the table is too short for cold starts: expected more than {shortest}")
+        shortest = "two days" if line.calendar else f"{2 * _OF_HOURS[0]} ticks"
+        raise InputError(f"the table is too short for cold starts: expected at least {shortest}")
     evenly = np.linspace(readings.scored, len(readings.has_data) - horizons[-1], count + 1)[1:]
     there = np.flatnonzero(readings.has_data.any(axis=0))
     begins = np.unique(np.ceil(evenly).astype(np.int64))
@@ -70,7 +72,7 @@ def with_cold_starts(
     methods: Sequence[Algorithm],
     starts: Starts,
     workers: int,
-    report: Callable[[float], None],
+    report: Report,
 ) -> Result:
     """Let devices of a table join late, each in turn, in the world of every run of a result.
 
@@ -81,9 +83,9 @@ def with_cold_starts(
     joined, alone = [], []
     for world, run in result.places:
         trace = realize(scenario, world, run, seed=result.provenance["seed"])
-        done = partial(report, 1 / len(starts.devices))
-        job = partial(_newcomer, trace, settled, precision, starts, done)
-        young = np.stack(_on_threads(job, starts.devices, workers), axis=-2)
+        with ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
+            job = partial(_newcomer, trace, settled, precision, starts, heard)
+            young = np.stack(list(pool.map(job, starts.devices.tolist())), axis=-2)
         old = _old(trace, settled, precision, starts)
         joined.append(np.concatenate([young, old[:, None]], axis=1))
         with one_thread_algebra():
@@ -102,19 +104,12 @@ def with_cold_starts(
     return replace(result, cold_start=found)
 
 
-def _on_threads(
-    job: Callable[[int], FloatArray], devices: IntArray, workers: int
-) -> list[FloatArray]:
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(job, devices.tolist()))
-
-
 def _newcomer(
     trace: Trace,
     methods: Sequence[Algorithm],
     precision: Precision,
     starts: Starts,
-    done: Callable[[], None],
+    report: Report,
     device: int,
 ) -> FloatArray:
     """Errors (A, 2, S, H) of one device that joins at each of the starts, by the first two ways."""
@@ -137,7 +132,7 @@ def _newcomer(
             for h, (now, end) in enumerate(pairwise(stops.tolist())):
                 newcomer.advance(now, end)
                 errors[:, w, s, h] = newcomer.model.judged[:, 0, device]
-    done()
+        report(1 / (starts.devices.size * starts.begins.size))
     return errors
 
 

@@ -17,7 +17,8 @@ from paofed.simulate import fast
 from paofed.simulate.coldstart import Starts, starts_of, with_cold_starts
 from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result, RunRecord, curve_ticks, usual_every, versions
-from paofed.simulate.spread import Report, Task, on_processes, on_threads
+from paofed.simulate.spread import Task, on_processes, on_threads
+from paofed.simulate.stopping import Report
 from paofed.simulate.tables import about, progressive, with_baselines
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table

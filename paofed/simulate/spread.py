@@ -2,9 +2,8 @@
 
 import multiprocessing
 import signal
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import NamedTuple, TypedDict
 
@@ -15,18 +14,13 @@ from paofed.core.arrays import FloatArray
 from paofed.simulate import fast, reference
 from paofed.simulate.progressive import per_sample, tally
 from paofed.simulate.result import RunRecord, curve_ticks
+from paofed.simulate.stopping import Report, stoppable
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
 
-Report = Callable[[float], None]  # told a share of the work that is done
-
 _SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
-
-
-class _Stopped(Exception):  # noqa: N818 (not an error)
-    """Ends a run that nobody waits for any more."""
 
 
 class Place(TypedDict):
@@ -58,14 +52,8 @@ class Task(NamedTuple):
 
 def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     """Run the fast engine; its kernels release the interpreter, so threads are enough."""
-    stop = threading.Event()
 
-    def heard(part: float) -> None:
-        if stop.is_set():
-            raise _Stopped
-        report(part)
-
-    def job(index: int, pool: fast.ThreadPool | None = None) -> tuple[int, RunRecord]:
+    def job(heard: Report, index: int, pool: fast.ThreadPool | None) -> tuple[int, RunRecord]:
         place = task.place(index)
         record = fast.run(
             task.scenario, task.methods, precision=task.precision, report=heard, pool=pool, **place
@@ -73,16 +61,16 @@ def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
         return index, record
 
     if task.scenario.clients >= _SPREAD_FROM:
-        with fast.ThreadPool(task.workers) as pool:
-            yield from (job(index, pool) for index in range(task.runs))
-    else:
-        executor = ThreadPoolExecutor(task.workers)
-        try:
-            futures = [executor.submit(job, index) for index in range(task.runs)]
+        with fast.ThreadPool(task.workers) as shared:
+            yield from (job(report, index, shared) for index in range(task.runs))
+        return
+    executor = ThreadPoolExecutor(task.workers)
+    try:
+        with stoppable(report) as heard:
+            futures = [executor.submit(job, heard, index, None) for index in range(task.runs)]
             yield from (future.result() for future in as_completed(futures))
-        finally:
-            stop.set()
-            executor.shutdown(cancel_futures=True)
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -15,6 +15,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.simulate.baselines import BASELINES, baselines
 from paofed.simulate.progressive import MODELS, Progressive, Tally, counted, tally
 from paofed.simulate.result import Result
+from paofed.simulate.stopping import Report, stoppable
 from paofed.world.realize import map_of, world_key
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
@@ -45,21 +46,22 @@ def with_baselines(
     judged: Progressive,
     scenario: Scenario,
     workers: int,
-    report: Callable[[float], None],
+    report: Report,
 ) -> Result:
     """Judge the baselines in the world of every run, and put them beside the algorithms.
 
     They know nothing of contacts, so those of a world are the same in all its runs. `report` hears
-    of every run.
+    of parts of runs.
     """
     seed, places = result.provenance["seed"], Counter(world for world, _ in result.places)
 
     def judge(world: int) -> tuple[int, Tally]:
-        found = baselines_of(scenario, seed, world, result.ticks)
-        report(places[world])
-        return world, found
+        def part(share: float) -> None:
+            heard(places[world] * share)
 
-    with one_thread_algebra(), ThreadPoolExecutor(workers) as pool:
+        return world, baselines_of(scenario, seed, world, result.ticks, part)
+
+    with one_thread_algebra(), ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
         known = dict(pool.map(judge, places))
     over_time, by_device = (
         np.stack(parts) for parts in zip(*(known[world] for world, _ in result.places), strict=True)
@@ -85,11 +87,13 @@ def one_thread_algebra() -> AbstractContextManager[object]:
     return limits
 
 
-def baselines_of(scenario: Scenario, seed: int, world: int, points: IntArray) -> Tally:
+def baselines_of(
+    scenario: Scenario, seed: int, world: int, points: IntArray, report: Report
+) -> Tally:
     """Judge the baselines in one world; batch fits are renewed at every point of the curve."""
     readings = scenario.table.read()
     fourier_map = map_of(scenario, world_key(seed, world), readings.x.shape[2])
-    squared = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist())
+    squared = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist(), report)
     found = [
         tally(errors, readings.has_data, points, readings.scored) for errors in squared.values()
     ]
@@ -107,6 +111,7 @@ def about(table: Table) -> Mapping[str, object]:
         "facts": readings.facts(),
         "inputs": list(readings.labels),
         "recipes": list(readings.recipes),
+        "scale": readings.scale,
         "calendar": line.calendar,
         "begin": line.origin,
         "tick": line.tick,

@@ -255,6 +255,8 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     if kind == "too_short":
         return f"{place}: {key} is empty: expected at least one entry"
     message = error["msg"].removeprefix("Value error, ")
+    if isinstance(error["input"], dict):
+        return f"{place}: {message}"
     return f"{place}: {key} is {error['input']!r}: {message[0].lower()}{message[1:]}"
 
 

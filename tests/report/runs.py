@@ -26,7 +26,7 @@ def over_table(
     folder: Path,
     *,
     names: Sequence[str] = ("d0", "d1", "d2"),
-    hours: int = 200,
+    hours: int = 360,
     scenario: dict[str, Any] | None = None,
     **options: Any,
 ) -> Result:

@@ -179,7 +179,7 @@ def test_the_error_jumps_where_the_target_changes_and_comes_back() -> None:
 
 @pytest.fixture
 def over_a_table(tmp_path: Path) -> Scenario:
-    return fleet(table(write(tmp_path / "t.csv", with_gaps(hourly(3, 50)))))
+    return fleet(table(write(tmp_path / "t.csv", with_gaps(hourly(3, 60)))))
 
 
 def interrupts(monkeypatch: pytest.MonkeyPatch, module: object, name: str, after: int = 0) -> None:

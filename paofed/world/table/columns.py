@@ -57,6 +57,7 @@ class Inputs(NamedTuple):
     labels: tuple[str, ...]
     values: FloatArray  # (M, len(labels)); NaN where the reading is missing
     recipe: str  # what a device must compute
+    scale: float = 1.0  # what it was divided by
 
 
 def column(text: str) -> Column:
@@ -118,6 +119,7 @@ def _standardised(label: str, numbers: FloatArray, past: BoolArray) -> Inputs:
         (label,),
         ((numbers - mean) / spread)[:, None],
         f"({label} {'-+'[mean < 0]} {abs(mean):.6g}) / {spread:.6g}",
+        spread,
     )
 
 

@@ -6,7 +6,7 @@ fitted on the calibration period, which ends before tick 0: what comes later cha
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from paofed.memory import require_memory
 from paofed.world.table.columns import Column, Inputs, column, expand, seconds
 from paofed.world.table.source import TOO_LARGE, Source
 from paofed.world.table.spec import Table
-from paofed.world.table.timeline import Timeline, positive, timeline, times_of
+from paofed.world.table.timeline import Timeline, Times, positive, timeline, times_of, usual_step
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +40,8 @@ class Readings:
     y_past: FloatArray  # (C,)
     y_before: FloatArray  # (K,): the last target known before tick 0; NaN where there is none
     scored: int  # the first tick whose errors count
+    scale: str  # what 1 of the target stands for
+    doubts: tuple[str, ...]  # what looks wrong, though it is none of our business
 
     @property
     def kernel_width(self) -> float:
@@ -56,6 +58,7 @@ class Readings:
         found = [
             f"{fleet}, {length} {span}, {there.mean():.0%} with a complete reading",
             f"calibrated on {len(self.y_past):,} complete readings before that",
+            f"0 dB is an error of {self.scale}",
         ]
         if self.scored:
             since = line.text(line.origin + self.scored * line.tick)
@@ -63,7 +66,7 @@ class Readings:
         silent = [self.devices[k] for k in np.flatnonzero(~there.any(axis=0)).tolist()]
         if silent:
             found.append(f"no complete reading after calibration from {', '.join(silent)}")
-        return found
+        return [*found, *self.doubts]
 
 
 class _Rows(NamedTuple):
@@ -132,6 +135,8 @@ def _read(table: Table, _changed: int) -> Readings:
         y_past=values[past, -1],
         y_before=_latest(rows, values[:, -1], len(devices)),
         scored=_scored(source, line, table.score_from, has_data),
+        scale=f"{parts[-1].scale:.3g} of {parts[-1].labels[0]}",
+        doubts=(*source.doubts, *_doubts(times, device, line, kept)),
     )
 
 
@@ -147,6 +152,18 @@ def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
 
     order = sorted(range(found.size), key=natural)
     return tuple(str(found[i]) for i in order), np.argsort(order)[device]
+
+
+def _doubts(times: Times, device: IntArray, line: Timeline, kept: IntArray) -> Iterator[str]:
+    """What the rows as a whole make one wonder about."""
+    if dropped := device.size - kept.size:
+        yield f"{dropped:,} of {device.size:,} readings dropped: not the only one in their tick"
+    steps = round(usual_step(times.values, device) / line.tick)
+    if steps > 1:
+        yield (
+            f"readings usually come every {steps} ticks: windows go by ticks, and such devices may "
+            f"never share some parameters; take ticks of {line.length_text(steps)}"
+        )
 
 
 def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:
@@ -174,7 +191,7 @@ def _one_per_cell(
             two,
             f"a second reading of {devices[rows.device[two]]} in one tick, at "
             f"{line.text(rows.time[two])} after {line.text(rows.time[one])}, with ticks of "
-            f"{line.length_text()}: take shorter ticks, or the first or last of duplicates",
+            f"{line.length_text()}: take the first or last of them (duplicates), or other ticks",
         )
     ends = np.append(~again, True) if choice == "last" else np.append(True, ~again)
     kept: IntArray = order[ends]
@@ -194,7 +211,7 @@ def _expanded(
     else:
         period, expected = positive(col.period), "a number"
         is_input = any(column(text) == col for text in table.inputs)
-        words = f"; words can be inputs as {col.name}:one-hot or {col.name}:compass"
+        words = f" (missing? words? see `missing`, {col.name}:one-hot, {col.name}:compass)"
         values = source.numbers(col.name, words if is_input else "")[kept]
     if col.transform == "cyclic" and not period:
         raise InputError(f"{col.name}:cyclic={col.period}: expected {expected} as its period")

@@ -15,6 +15,7 @@ from paofed.world.table.columns import TRANSFORMS, TextArray
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
 _PACKED = 8  # how many times larger a compressed file is in memory, roughly
+_SENTINELS = (-99, -999, -9999, -99999, 9999, 99999)
 TOO_LARGE = (
     "keep fewer columns, save it as Parquet, or cut it into periods (the order of its rows does "
     "not matter)"
@@ -28,6 +29,7 @@ class Source:
         self, path: Path, names: Sequence[str], *, separator: str | None, missing: Sequence[str]
     ) -> None:
         self.path = path
+        self.doubts: list[str] = []
         self._is_csv = path.name.lower().endswith(_CSV)
         if separator is not None and not self._is_csv:
             raise InputError(f"separator is {separator!r}, but {path.name} is no CSV: leave it out")
@@ -37,7 +39,7 @@ class Source:
         try:
             size = path.stat().st_size * (1 if path.suffix in (".csv", ".tsv") else _PACKED)
             require_memory(2 * size, f"reading {path}", TOO_LARGE)
-            lazy = self._scan(separator)
+            lazy = self._scan(separator).rename(str.strip)
             self._refuse_unknown(names, lazy.collect_schema().names())
             frame = lazy.select(list(dict.fromkeys(names))).collect()
             self._frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
@@ -70,7 +72,7 @@ class Source:
             if stem in header:
                 problem = unknown(f"transform of {stem}", transform, TRANSFORMS)
             elif len(header) == 1:
-                problem = f"it has one column, {header[0]!r}: is the separator another one?"
+                problem = f"it has one column, {header[0]!r}: give its separator, such as ;"
             else:
                 problem = unknown("column", name, header)
             raise FileError(f"{self.path}: {problem}")
@@ -115,7 +117,17 @@ class Source:
         )
         marks = pl.Series(self._missing, dtype=pl.String).cast(pl.Float64, strict=False)
         values[np.isin(values, marks.drop_nulls().to_numpy())] = np.nan
+        self._doubt(name, values)
         return values
+
+    def _doubt(self, name: str, values: FloatArray) -> None:
+        """Wonder about the numbers that programs write where there is none."""
+        for mark in _SENTINELS:
+            count = int((values == mark).sum())
+            if count > 1 and mark in (np.nanmin(values), np.nanmax(values)):
+                self.doubts.append(
+                    f"{name} is {mark} {count:,} times: if that means missing, say so"
+                )
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers alone."""

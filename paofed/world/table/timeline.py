@@ -16,6 +16,7 @@ _CALENDAR = ("year", "month", "day", "hour", "minute", "second")
 _UNIX = {"unix": 1.0, "unix-ms": 1e-3}  # numbers that are times all the same
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 9999
 _RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
+_LENGTH = "a length such as 15min or 30d (ms, s, min, h, d, w)"
 _ROUNDING = 1e-6  # of a tick: what a moment on a boundary may miss it by
 
 
@@ -55,7 +56,9 @@ class Timeline(NamedTuple):
             return _instant(text) if self.calendar else _finite(text)
         except ValueError:
             time = (
-                "a time such as 2014-03-01, a length such as 30d" if self.calendar else "a number"
+                "a time such as 2014-03-01, a length such as 30d (min, h, d, w)"
+                if self.calendar
+                else "a number"
             )
             raise InputError(
                 f"{what} is {text!r}: expected {time}, or a share such as 10%"
@@ -110,11 +113,15 @@ def _times(source: Source, names: Sequence[str], form: str | None) -> Times:
 def timeline(times: Times, devices: IntArray, tick: str | None) -> Timeline:
     """Lay ticks over the times, from the first one on."""
     if tick is None:
-        length = _usual_step(times.values, devices)
+        length = usual_step(times.values, devices)
     else:
         length = (seconds(tick) if times.calendar else positive(tick)) or 0.0
         if not length:
-            expected = "a length such as 15min, 1h or 1d" if times.calendar else "a number above 0"
+            expected = (
+                "a length such as 15min, 1h or 1d (ms, s, min, h, d, w)"
+                if times.calendar
+                else "a number above 0"
+            )
             raise InputError(f"tick is {tick!r}: expected {expected}")
     first, last = float(times.values.min()), float(times.values.max())
     return Timeline(times.calendar, first, length, first, last)
@@ -135,7 +142,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _usual_step(times: FloatArray, devices: IntArray) -> float:
+def usual_step(times: FloatArray, devices: IntArray) -> float:
     """The median time between two readings of the same device."""
     order = np.lexsort((times, devices))
     steps = np.diff(times[order])[np.diff(devices[order]) == 0]

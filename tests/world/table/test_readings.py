@@ -82,8 +82,23 @@ def test_what_was_found_is_told(tmp_path: Path) -> None:
     assert found.facts() == [
         f"2 devices, 30 ticks of 1h {span}, 100% with a complete reading",
         "calibrated on 20 complete readings before that",
+        "0 dB is an error of 1.13 of y",
         "errors count from 2024-05-02 00:00 on",
     ]
+
+
+def test_what_looks_wrong_is_told(tmp_path: Path) -> None:
+    lines = hourly(2, 40)
+    for i in (50, 60):
+        lines[i] = ",".join([*lines[i].split(",")[:3], "-999", "1"])
+    path = write(tmp_path / "t.csv", [*lines, lines[70]])
+    facts = table(path, tick="30min", duplicates="last").read().facts()
+    assert "a is -999 2 times: if that means missing, say so" in facts
+    assert "1 of 81 readings dropped: not the only one in their tick" in facts
+    assert any(fact.startswith("readings usually come every 2 ticks") for fact in facts)
+    assert "take ticks of 1h" in " ".join(facts)
+    plain = table(path, duplicates="last", missing=["-999"]).read().facts()
+    assert not any("-999" in fact or "usually" in fact for fact in plain)
 
 
 def test_devices_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -159,7 +174,10 @@ def test_a_period_has_the_unit_of_its_column(tmp_path: Path, spec: str, expected
         ({"score_from": "2024-06-01"}, "no complete reading from 2024-06-01 00:00 on"),
         ({"device": "sensor"}, "unknown column 'sensor'"),
         ({"target": "device"}, "line 2: device is 'd0': expected a number$"),
-        ({"inputs": ["device"]}, "expected a number; words can be inputs as device:one-hot"),
+        (
+            {"inputs": ["device"]},
+            r"expected a number \(missing\? words\? see `missing`, device:one-hot",
+        ),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, changes: dict[str, str], problem: str) -> None:

@@ -43,8 +43,13 @@ def test_a_compressed_file(tmp_path: Path) -> None:
 def test_another_separator(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1;2"], "a;b")
     np.testing.assert_array_equal(source(path, "b", separator=";").numbers("b"), [2])
-    with pytest.raises(FileError, match="it has one column, 'a;b': is the separator another one"):
+    with pytest.raises(FileError, match="it has one column, 'a;b': give its separator, such as ;"):
         source(path, "b")
+
+
+def test_blanks_around_a_name_are_not_part_of_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1, 2"], "a, b")
+    np.testing.assert_array_equal(source(path, "b").numbers("b"), [2])
 
 
 def test_a_tsv_has_tabs(tmp_path: Path) -> None:
