@@ -241,13 +241,8 @@ def tiny() -> Scenario:
 
 
 @pytest.fixture(scope="module")
-def readings(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
-    """The table of docs/scenarios.md."""
-    folder = tmp_path_factory.mktemp("readings")
-    for block in blocks("docs/scenarios.md"):
-        if block.file in ("readings.csv", "greenhouses.toml"):
-            (folder / block.file).write_text(block.text, encoding="utf-8")
-    return Scenario.load(folder / "greenhouses.toml")
+def readings() -> Scenario:
+    return Scenario.load("air-quality")
 
 
 def saved(result: Result, path: Path) -> tuple[dict[str, int], dict[str, Any]]:

@@ -223,7 +223,7 @@ def test_files_by_device_and_over_time(of_table: Made) -> None:
 
 def test_it_says_under_which_conditions(of_table: Made) -> None:
     said = next(of_table.page.all("p")).text()
-    for part in ("readings.csv: 3 devices, 190 ticks of 1h", "2 runs", "9 features", "size 0.4"):
+    for part in ("readings.csv: 3 devices, 350 ticks of 1h", "2 runs", "9 features", "size 0.4"):
         assert part in said
     (recipes, *_) = (pre for node in section(of_table.page, "On the device")
                      for pre in [node] if pre.tag == "pre")  # fmt: skip

@@ -193,9 +193,7 @@ def _from_texts(source: Source, texts: TextArray, form: str | None) -> FloatArra
         try:
             instants[i] = _instant(text, form)
         except ValueError:
-            expected = (
-                f"{form!r}" if form else "2014-03-01 13:00; say what it looks like (strptime)"
-            )
+            expected = f"{form!r}" if form else "2014-03-01 13:00; for others give time_format"
             source.refuse(row, f"{text!r} is no time: expected one like {expected}")
     return instants[inverse]
 
