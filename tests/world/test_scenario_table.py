@@ -90,6 +90,12 @@ def test_what_the_scenario_says_itself_wins(folder: Path) -> None:
     assert (scenario.kernel_width, scenario.test_samples) == (2.5, 7)
 
 
+def test_a_target_does_not_predict_itself(folder: Path) -> None:
+    at, says = complaint(changed('inputs = ["a", "b"]', 'inputs = ["a", "y:raw"]'), folder)
+    assert at == "[stream]"
+    assert says == "y is the target and an input: it would predict itself"
+
+
 def test_inputs_that_are_mostly_equal_need_a_kernel_width(folder: Path) -> None:
     keys = [line.rsplit(",", 2)[0] for line in hourly(3, 40)]
     rare = [f"{key},{i % 20 == 0:d},1" for i, key in enumerate(keys)]
