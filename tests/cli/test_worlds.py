@@ -3,7 +3,6 @@
 import gzip
 import json
 import shutil
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -475,7 +474,10 @@ def test_an_interrupt_keeps_what_was_finished(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capture,
 ) -> None:
-    monkeypatch.setattr(montecarlo, stage, lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    def interrupt(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(montecarlo, stage, interrupt)
     out = tmp_path / "kept.npz"
     assert main(over(csv, *SMALL, "--out", str(out))) == 130
     printed, err = capsys.readouterr()
