@@ -6,6 +6,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests.effort import in_ci
+
 _PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))  # where daemons live
 
 
@@ -19,6 +21,6 @@ def needs(package: str) -> str:
 
 def lacks(reason: str) -> NoReturn:
     """Skip a test for what this machine does not have, or fail it in CI, which must have it."""
-    if os.environ.get("PAOFED_CI"):
+    if in_ci():
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

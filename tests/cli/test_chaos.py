@@ -22,7 +22,8 @@ def test_a_few_seeds_keep_every_promise(capsys: pytest.CaptureFixture[str]) -> N
     for point, line in zip(POINTS, lines[1:], strict=False):
         assert line.startswith(f"{point} ")
         assert int(line.split()[-1].replace(",", "")) > 0
-    assert err == ""
+    # Nothing but the progress of work that takes long, as it does on a busy machine.
+    assert all(line.startswith("12 federations: ") for line in err.splitlines())
 
 
 def test_one_seed_as_json_is_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:

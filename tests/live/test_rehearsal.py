@@ -25,9 +25,10 @@ from paofed.live.manifest import Manifest
 from paofed.live.rehearsal import POINTS, rehearse
 from paofed.live.state import load_state
 from paofed.live.store import Store
+from tests.effort import effort
 from tests.live.fleets import broken
 
-SEEDS = 300
+SEEDS = effort(everyday=40, thorough=300)
 FEW = 40  # seeds within which a broken federation must be caught
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
