@@ -16,6 +16,7 @@ from paofed.cli.table import table
 from paofed.errors import InputError
 from paofed.live.auditor import BrokenPromiseError
 from paofed.live.rehearsal import POINTS, rehearse
+from paofed.words import counted
 
 EXAMPLE = "paofed chaos --seeds 300"
 
@@ -52,7 +53,7 @@ def run(args: Namespace) -> int:
     else:
         rows = [[point, f"{count:,}"] for point, count in tried.items()]
         print(table(["fault or power cut", "times"], rows))
-        print(f"\n{args.seeds} federation{'s' if args.seeds > 1 else ''} kept every promise")
+        print(f"\n{counted(args.seeds, 'federation')} kept every promise")
     missing = [point for point, count in tried.items() if not count]
     if missing and args.seeds > 1:
         say(f"never tried: {', '.join(missing)}; run more seeds")

@@ -11,6 +11,7 @@ from paofed.errors import InputError
 from paofed.files import make_folder, require_folder, require_writable
 from paofed.report.run_numbers import PAGE
 from paofed.simulate.result import Result
+from paofed.words import counted
 
 FIGURES = (".png", ".svg", ".pdf")
 _ENDINGS = ", ".join(FIGURES)
@@ -70,8 +71,9 @@ def show(result: Result, args: Namespace) -> None:
     for line in result.summary():
         if line["diverged_runs"]:
             say(
-                f"{line['algorithm']} diverged in {line['diverged_runs']} of {result.runs} runs, "
-                f"first at tick {line['diverged_at']}: its step size is too large"
+                f"{line['algorithm']} diverged in {line['diverged_runs']} of "
+                f"{counted(result.runs, 'run')}, first at tick {line['diverged_at']}: its step "
+                f"size is too large"
             )
     if args.json:
         print(json.dumps(as_json(result)))

@@ -12,6 +12,7 @@ from paofed.simulate.coldstart import USUAL_COUNT, starts_of
 from paofed.simulate.fast import Precision, note_compilation
 from paofed.simulate.montecarlo import Engine
 from paofed.simulate.montecarlo import run as simulate
+from paofed.words import counted
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 
@@ -68,7 +69,8 @@ def run(args: Namespace) -> int:
     if cold_starts is None:
         on_table = isinstance(scenario.stream, Table) and args.engine == "fast"
         cold_starts = _usual_cold_starts(scenario) if on_table else 0
-    with Progress(f"{scenario.name}, {args.runs} runs") as progress, note_compilation(outputs.say):
+    what = f"{scenario.name}, {counted(args.runs, 'run')}"
+    with Progress(what) as progress, note_compilation(outputs.say):
         result = simulate(
             scenario,
             methods,
@@ -85,7 +87,11 @@ def run(args: Namespace) -> int:
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args)
-    missing = [] if result.runs == args.runs else [f"{args.runs - result.runs} of {args.runs} runs"]
+    missing = (
+        []
+        if result.runs == args.runs
+        else [f"{args.runs - result.runs} of {counted(args.runs, 'run')}"]
+    )
     if result.progressive is not None and not result.progressive.baselines:
         missing.append("the baselines")
     if cold_starts and result.cold_start is None:

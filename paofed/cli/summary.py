@@ -10,6 +10,7 @@ from paofed.report.gains import by_start, horizons, newcomers, over_starts
 from paofed.simulate.baselines import BASELINES
 from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result
+from paofed.words import counted
 
 _ERRORS = ("before_db", "worst_db")
 
@@ -23,7 +24,6 @@ def as_table(result: Result) -> str:
     """Tables for people: errors with their standard errors, traffic of a run; what is beside."""
     summary = result.summary()
     scenario = result.provenance["scenario"]["name"]
-    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
     traffic = "traffic in coordinates and payload, mean of a run"
     if result.progressive is not None:
         note = f"error on samples to come, {traffic}"
@@ -32,7 +32,7 @@ def as_table(result: Result) -> str:
         note = f"error over the last 5 % of ticks, {traffic}"
         parts = [_algorithms(summary, {"error (dB)": "db"})]
         parts += [_recoveries(summary)] if result.drifts else []
-    return "\n\n".join([f"{scenario}, {runs} ({note})", *parts])
+    return "\n\n".join([f"{scenario}, {counted(result.runs, 'run')} ({note})", *parts])
 
 
 def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str]) -> str:
@@ -68,11 +68,10 @@ def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any
             for name, errors in cold.beside.items()
         ]
         rows += [[found.name, found.way, *map(_gained, found.gains)] for found in newcomers(cold)]
-        times = f"{len(cold.starts)} time{'s' if len(cold.starts) > 1 else ''}"
         header = ["newcomer", "begins with", *(f"first {span}" for span in spans)]
         note = (
-            f"devices that join late, {times} each: error alone (dB), and by how "
-            f"many dB those who take part are better (95 %)"
+            f"devices that join late, {counted(len(cold.starts), 'time')} each: error alone (dB), "
+            f"and by how many dB those who take part are better (95 %)"
         )
         parts.append(f"{note}\n\n{table(header, rows, left=(0, 1))}")
     return parts

@@ -26,6 +26,7 @@ from paofed.simulate.result import curve_ticks, versions
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import Fleet
 from paofed.theory.outlook import Outlook, outlook
+from paofed.words import counted
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.trace import Trace
 
@@ -73,7 +74,7 @@ def run(args: Namespace) -> int:
     simulated = None
     if scenario is not None and args.runs:
         with (
-            Progress(f"{args.scenario}, {args.runs} runs") as progress,
+            Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
             note_compilation(outputs.say),
         ):
             simulated = average(

@@ -16,6 +16,7 @@ from paofed.simulate.result import Result
 from paofed.theory.bounds import step_sizes
 from paofed.theory.fleet import Fleet
 from paofed.theory.mean import predict
+from paofed.words import counted
 from paofed.world.scenario import Scenario
 
 VERSIONS = tuple(f"pao-fed-{version}" for version in ("c0", "u0", "c1", "u1", "c2", "u2"))
@@ -99,7 +100,7 @@ class _Stages:
     def run(self, scenario: Scenario, names: Sequence[str], runs: int, *, every: int) -> Result:
         """Run one scenario; a study with fewer runs than asked for would be another study."""
         methods = [from_text(name) for name in names]
-        with self._next(f"{scenario.name}, {runs} runs") as report:
+        with self._next(f"{scenario.name}, {counted(runs, 'run')}") as report:
             result = simulate(
                 scenario, methods, runs=runs, seed=self._seed, every=every, report=report
             )

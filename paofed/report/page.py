@@ -11,6 +11,7 @@ from paofed.report.markup import document, figure, interval, note, number, prefo
 from paofed.report.run_page import finals
 from paofed.report.study import Cell, Study
 from paofed.theory.bounds import NEVER_EXPANDS
+from paofed.words import counted
 
 # Why each statement might be true or not: mechanisms, not results.
 REASONS: Mapping[str, str] = {
@@ -113,7 +114,7 @@ def _conditions(about: Mapping[str, object], runs: Mapping[str, int]) -> str:
     scenario = about["scenario"]
     if not isinstance(scenario, dict):
         raise TypeError("a result's provenance holds its scenario")
-    counted = ", ".join(f"{count} runs of {setting}" for setting, count in runs.items())
+    counted = ", ".join(f"{counted(count, 'run')} of {setting}" for setting, count in runs.items())
     return (
         f"{counted}; {scenario['clients']} clients, {scenario['ticks']} ticks, "
         f"{scenario['features']} features, step size {scenario['step_size']}, kernel width "

@@ -69,7 +69,7 @@ def test_divergence_is_a_word_and_not_the_end(
     arguments = ["run", small, "--algorithm", "pao-fed-u1", "online-fedsgd:step_size=90"]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
-    assert "online-fedsgd:step_size=90 diverged in 1 of 1 runs, first at tick" in err
+    assert "online-fedsgd:step_size=90 diverged in 1 of 1 run, first at tick" in err
     assert "diverged" in out
     assert "pao-fed-u1 " in out
 

@@ -19,6 +19,7 @@ from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.features import median_distance
 from paofed.errors import FileError, InputError
 from paofed.memory import require_memory
+from paofed.words import counted, listed
 from paofed.world.table.columns import Column, Inputs, column, expand, seconds
 from paofed.world.table.source import TOO_LARGE, Source
 from paofed.world.table.spec import Table
@@ -52,8 +53,8 @@ class Readings:
         """What was found, for people."""
         line, there = self.timeline, self.has_data
         ticks, devices = there.shape
-        fleet = f"{devices} device{'' if devices == 1 else 's'}"
-        length = f"{ticks:,} ticks of {line.length_text()}"
+        fleet = counted(devices, "device")
+        length = f"{counted(ticks, 'tick')} of {line.length_text()}"
         span = f"from {line.text(line.origin)} to {line.text(line.last)}"
         found = [
             f"{fleet}, {length} {span}, {there.mean():.0%} with a complete reading",
@@ -65,7 +66,7 @@ class Readings:
             found.append(f"errors count from {since} on")
         silent = [self.devices[k] for k in np.flatnonzero(~there.any(axis=0)).tolist()]
         if silent:
-            found.append(f"no complete reading after calibration from {', '.join(silent)}")
+            found.append(f"no complete reading after calibration from {listed(silent)}")
         return [*found, *self.doubts]
 
 

@@ -75,6 +75,14 @@ def test_a_device_without_a_complete_reading_is_told(tmp_path: Path) -> None:
     assert "no complete reading after calibration from d1" in found.facts()
 
 
+def test_of_hundreds_without_a_complete_reading_some_are_named(tmp_path: Path) -> None:
+    lines = [line if line.startswith("d0,") else line[: line.rindex(",") + 1]
+             for line in hourly(301, 12)]  # fmt: skip
+    (told,) = (fact for fact in table(write(tmp_path / "t.csv", lines)).read().facts()
+               if fact.startswith("no complete reading"))  # fmt: skip
+    assert told == "no complete reading after calibration from d1, d2, d3, d4, d5 and 295 more"
+
+
 def test_what_was_found_is_told(tmp_path: Path) -> None:
     found = table(write(tmp_path / "t.csv", hourly(2, 40)), score_from="2024-05-02").read()
     assert found.scored == 14
