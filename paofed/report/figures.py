@@ -1,10 +1,11 @@
 """Figures people can publish: readable in print and in colour blindness."""
 
 import io
+import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import matplotlib as mpl
 import numpy as np
@@ -12,82 +13,51 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels, payload_bytes
 from paofed.files import replacing, write_text
 from paofed.report.beside import Beside
+from paofed.report.captions import bands, cast, default_title, entries, rank
+from paofed.report.claims import student_95
+from paofed.report.looks import DOTTED, UNNAMED, Style, styles
 from paofed.simulate.result import Result
 from paofed.world.trace import Trace
 
-
-class Style(NamedTuple):
-    """How an algorithm looks, everywhere."""
-
-    colour: str
-    dashes: str | tuple[int, tuple[float, ...]]
-
-
-# Okabe and Ito's colours, told apart by all; coordinated versions are dashed.
-_DASHED, _DOTTED = (0, (5, 2)), (0, (1.5, 1.5))
-STYLES: Mapping[str, Style] = {
-    "online-fedsgd": Style("#000000", "-"),
-    "online-fed": Style("#000000", _DOTTED),
-    "pso-fed": Style("#009E73", "-"),
-    "pao-fed-c0": Style("#999999", _DASHED),
-    "pao-fed-u0": Style("#999999", "-"),
-    "pao-fed-c1": Style("#E69F00", _DASHED),
-    "pao-fed-u1": Style("#D55E00", "-"),
-    "pao-fed-c2": Style("#56B4E9", _DASHED),
-    "pao-fed-u2": Style("#0072B2", "-"),
-    "pao-fed-u1:shared=1": Style("#CC79A7", _DOTTED),
-    "pao-fed-u1:shared=32": Style("#CC79A7", "-"),
-    "online-fed:subset=0.02": Style("#000000", _DOTTED),
-    "online-fed:subset=0.1": Style("#000000", _DASHED),
-    "online-fed:subset=0.5": Style("#000000", (0, (8, 2, 1, 2))),
-}
-_OTHERS = ("#7B3F00", "#4B0082", "#5F9E00", "#B22222")  # for variants and one's own algorithms
-Z_95 = 1.959964  # half the width of a 95 % interval, in standard errors
-
-
-def styles(names: Sequence[str]) -> dict[str, Style]:
-    """One style per algorithm: its own for a row of the table, the others in turn."""
-    chosen: dict[str, Style] = {}
-    for name in names:
-        row = name.partition(":")[0]
-        known = STYLES.get(name, STYLES.get(row))
-        if known is None or known in chosen.values():
-            spare = sum(style.colour in _OTHERS for style in chosen.values())
-            dashes = ("-", _DASHED, _DOTTED)[spare // len(_OTHERS) % 3]
-            known = Style(_OTHERS[spare % len(_OTHERS)], dashes)
-        chosen[name] = known
-    return chosen
+_LETTERS = 40  # of a name in one line of a legend
 
 
 def learning_curves(
     result: Result, title: str | None = None, names: Sequence[str] | None = None
 ) -> Figure:
-    """The error of the server's model over time, with 95 % bands where there are several runs."""
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    for name, style in styles(names or result.algorithms).items():
-        _draw(axes, (result.ticks + 1).astype(np.float64), result, name, style)
+    """The error of the server's model over time, with 95 % bands where there are several runs.
+
+    Without a `title` it says what was run; an empty one is none.
+    """
+    ticks = (result.ticks + 1).astype(np.float64)
+    figure = _curves(result, title, names, lambda _: ticks, result.drifts)
+    (axes,) = figure.axes
     axes.set_xlabel("tick")
     axes.set_xlim(0, result.provenance["scenario"]["ticks"])
-    _finish(axes, title or default_title(result), _mark(axes, result.drifts))
     return figure
 
 
-def error_against_traffic(result: Result, title: str, names: Sequence[str]) -> Figure:
-    """The error over the payload sent until then by the whole fleet and its server."""
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    for name, style in styles(names).items():
-        megabytes = payload_bytes(1) * result.run_traffic(name).mean(axis=0) / 1e6
-        _draw(axes, megabytes, result, name, style)
+def error_against_traffic(
+    result: Result, title: str | None = None, names: Sequence[str] | None = None
+) -> Figure:
+    """The same over the payload sent until then by the whole fleet and its server."""
+
+    def megabytes(name: str) -> FloatArray:
+        sent: FloatArray = payload_bytes(1) * result.run_traffic(name).mean(axis=0) / 1e6
+        return sent
+
+    figure = _curves(result, title, names, megabytes)
+    (axes,) = figure.axes
     axes.set_xscale("log")
     axes.set_xlabel("payload sent, up and down (MB)")
-    _finish(axes, title)
     return figure
 
 
@@ -152,7 +122,7 @@ def live_beside(
     error.plot(ticks, decibels(live), color="#D55E00", lw=1.4, label="live")
     for number, tick in enumerate(marks):
         label = "_" if number else "server or broker killed"
-        error.axvline(tick, color="#0072B2", lw=0.8, ls=_DOTTED, label=label)
+        error.axvline(tick, color="#0072B2", lw=0.8, ls=DOTTED, label=label)
     error.set_title("mean squared error (dB)", fontsize=10, loc="left")
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     for (name, (x, y)), colour in zip(traffic.items(), ("#D55E00", "#000000"), strict=False):
@@ -190,14 +160,59 @@ def _panel(axes: Axes, beside: Beside, name: str, style: Style) -> None:
     plain_axes(axes)
 
 
-def _draw(axes: Axes, x: FloatArray, result: Result, name: str, style: Style) -> None:
-    db, error = result.curve_db(name)
-    finite = np.isfinite(db)
-    x, db, error = x[finite], db[finite], error[finite]
-    axes.plot(x, db, color=style.colour, linestyle=style.dashes, label=name, lw=1.4)
+def _curves(
+    result: Result,
+    title: str | None,
+    names: Sequence[str] | None,
+    x_of: Callable[[str], FloatArray],
+    drifts: Sequence[int] = (),
+) -> Figure:
+    """The error over something: in colour and with a band where there is a name, else in grey."""
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    errors = {name: result.final(name).db for name in names or result.algorithms}
+    who, texts = cast(errors), entries(result, list(errors))
+    others = [_line(axes, x_of(n), result, n, UNNAMED, who.others_label, 0.7) for n in who.others]
+    looks = styles(who.named)
+    lines = {n: _line(axes, x_of(n), result, n, looks[n], texts[n], 1.4) for n in looks}
+    # In the order in which the curves end.
+    handles: list[Artist] = [lines[n] for n in sorted(lines, key=lambda n: -rank(errors[n]))]
+    handles += [*others[:1], *_mark(axes, drifts)]
     if result.runs > 1:
-        low, high = (db + sign * Z_95 * error for sign in (-1, 1))
-        axes.fill_between(x, low, high, color=style.colour, alpha=0.15, lw=0)
+        handles.append(_bands(axes, x_of, result, looks))
+    axes.set_title(literal(default_title(result, errors) if title is None else title),
+                   fontsize=10, loc="left")  # fmt: skip
+    axes.set_ylabel("mean squared error (dB)")
+    plain_axes(axes)
+    _make_room(figure, legend_beside(axes, handles))
+    return figure
+
+
+def _line(
+    axes: Axes, x: FloatArray, result: Result, name: str, style: Style, label: str, width: float
+) -> Line2D:
+    db, _ = result.curve_db(name)
+    finite = np.isfinite(db)
+    (line,) = axes.plot(x[finite], db[finite], color=style.colour, linestyle=style.dashes,
+                        label=label, lw=width)  # fmt: skip
+    return line
+
+
+def _bands(
+    axes: Axes, x_of: Callable[[str], FloatArray], result: Result, looks: Mapping[str, Style]
+) -> Patch:
+    """Draw the 95 % interval of every curve; what to put into the legend."""
+    low, high = axes.get_ylim()
+    for name, style in looks.items():
+        db, error = result.curve_db(name)
+        half = student_95(result.runs - 1) * error
+        where = np.isfinite(db)
+        axes.fill_between(x_of(name), db - half, db + half, where, color=style.colour, lw=0,
+                          alpha=min(0.15, 0.9 / len(looks)))  # fmt: skip
+    # A band of two or three runs is so wide that the curves would be flat beside it.
+    room, (lowest, highest) = (high - low) / 2, axes.get_ylim()
+    axes.set_ylim(max(lowest, low - room), min(highest, high + room))
+    return Patch(color="#777777", alpha=0.3, lw=0, label=bands(result.runs))
 
 
 def _mark(axes: Axes, drifts: Sequence[int]) -> list[LineCollection]:
@@ -206,26 +221,27 @@ def _mark(axes: Axes, drifts: Sequence[int]) -> list[LineCollection]:
         return []
     upright = axes.get_xaxis_transform()  # x in ticks, y from the bottom to the top of the axes
     lines = axes.vlines(drifts, 0, 1, colors="#777777", transform=upright, label="target changes")
-    lines.set(linestyle=_DOTTED, linewidth=0.8)
+    lines.set(linestyle=DOTTED, linewidth=0.8)
     return [lines]
 
 
-def _finish(axes: Axes, title: str, marks: Sequence[Artist] = ()) -> None:
-    """Title, grid, and a legend in the order in which the curves end, marks last."""
-    axes.set_title(literal(title), fontsize=10, loc="left")
-    axes.set_ylabel("mean squared error (dB)")
-    plain_axes(axes)
-    lines = sorted(axes.get_lines(), key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
-    handles = [*lines, *marks]
-    axes.legend(handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+def legend_beside(axes: Axes, handles: Sequence[Artist]) -> Legend:
+    """A legend to the right of the axes; long names take several lines."""
+    texts = [
+        "\n".join(textwrap.fill(line, _LETTERS, break_on_hyphens=False)
+                  for line in literal(str(handle.get_label())).splitlines())
+        for handle in handles
+    ]  # fmt: skip
+    return axes.legend(handles, texts, fontsize=8, frameon=False, loc="upper left",
+                       bbox_to_anchor=(1, 1))  # fmt: skip
 
 
-def default_title(result: Result) -> str:
-    """What was run: every figure says which step size and kernel width it used."""
-    scenario = result.provenance["scenario"]
-    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
-    width = float(f"{scenario['kernel_width']:.4g}")  # one of a table has all its digits
-    return f"{scenario['name']}: {runs}, step size {scenario['step_size']}, kernel width {width}"
+def _make_room(figure: Figure, legend: Legend) -> None:
+    """Let a figure grow with its legend, so that the axes do not shrink."""
+    lines = [line for text in legend.get_texts() for line in text.get_text().splitlines()]
+    width, height = figure.get_size_inches()
+    across, down = 0.07 * max(map(len, lines)), 0.17 * len(lines)  # inches, in such small letters
+    figure.set_size_inches(max(width, 5.6 + across), max(height, 0.8 + down))
 
 
 def svg(figure: Figure, name: str) -> str:
@@ -251,13 +267,16 @@ def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[st
     return drawings
 
 
+# Nothing depends on when a figure was drawn.
+_UNDATED = {"svg": "Date", "pdf": "CreationDate"}
+# Text stays text, in letters that a journal takes: in PDF and PostScript it refuses Type 3.
+_TEXT: Mapping[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
+
+
 def _write(figure: Figure, file: BinaryIO, kind: str, salt: str) -> None:
-    """Text stays text in SVG, and nothing depends on when or where it was drawn."""
-    metadata = {"Date": None} if kind == "svg" else None
-    with (
-        mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}),
-        warnings.catch_warnings(),
-    ):
+    """Draw a figure; the same one is always the same file, wherever it is drawn."""
+    metadata = {_UNDATED[kind]: None} if kind in _UNDATED else None
+    with mpl.rc_context({**_TEXT, "svg.hashsalt": salt}), warnings.catch_warnings():
         # Names may be in any script: a browser has the letters, if the font of a PNG has not.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
         figure.savefig(file, format=kind, dpi=150, metadata=metadata)

@@ -33,11 +33,11 @@ def gallery(study: Study, seed: int) -> Mapping[str, tuple[str, Figure]]:
         ),
         "traffic-setting-1": (
             "Error against what was sent by all, Setting I: where the 98 % shows.",
-            draw.error_against_traffic(one, draw.default_title(one), (*sizes, SUBSETS[0])),
+            draw.error_against_traffic(one, names=(*sizes, SUBSETS[0])),
         ),
         "traffic-setting-2": (
             "Error against what was sent by all, Setting II.",
-            draw.error_against_traffic(two, draw.default_title(two), (*sizes, SUBSETS[0])),
+            draw.error_against_traffic(two, names=(*sizes, SUBSETS[0])),
         ),
         "theory": (
             "Theory beside simulation in one world of Setting I; grey is variance.",

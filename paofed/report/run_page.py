@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from paofed.files import write_text
 from paofed.report import figures as draw
+from paofed.report.captions import default_title, rank, step_size
 from paofed.report.claims import Estimate
 from paofed.report.fleet_figures import by_device, newcomers_over_horizons, over_time
 from paofed.report.gains import by_start, gain, horizons, newcomers, over_starts
@@ -27,6 +28,7 @@ from paofed.report.run_numbers import PAGE, write_numbers
 from paofed.simulate.baselines import BASELINES
 from paofed.simulate.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.result import Result
+from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column
 
@@ -46,6 +48,7 @@ _NEWCOMERS = (
     "device that begins with zeros and never has a contact. 95 % intervals over the starts, as far "
     "as these do not overlap; devices that join on the same day share their weather."
 )
+_BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
 
@@ -66,15 +69,14 @@ def gallery(result: Result) -> Mapping[str, tuple[str, Figure]]:
     """The figures by file name, each with its caption."""
     judged, cold = result.progressive, result.cold_start
     if judged is None:
-        curves, title = draw.learning_curves(result), draw.default_title(result)
-        traffic = draw.error_against_traffic(result, title, result.algorithms)
+        curves, traffic = draw.learning_curves(result), draw.error_against_traffic(result)
         return {
             "curves": ("Error of the server's model on the test set.", curves),
             "traffic": ("Error of the server's model against what was sent by all.", traffic),
         }
     shown = {
         "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
-        "by-device": ("Error by device.", by_device(result, judged, best(result, judged))),
+        "by-device": (_BY_DEVICE, by_device(result, judged, best(result, judged))),
     }
     if cold is not None:
         caption = "Devices that join late: mean over starts and devices."
@@ -88,12 +90,7 @@ def best(result: Result, judged: Progressive) -> list[str]:
 
 
 def _best(result: Result, judged: Progressive, whose: Whose) -> str:
-    return min(result.algorithms, key=lambda name: _rank(judged.final(name, whose).db))
-
-
-def _rank(db: float) -> float:
-    """To sort by: an error that is no number has diverged."""
-    return math.inf if math.isnan(db) else db
+    return min(result.algorithms, key=lambda name: rank(judged.final(name, whose).db))
 
 
 def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
@@ -103,7 +100,7 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
     if result.progressive is not None:
         parts += _over_table(result, result.progressive)
     else:
-        parts += [note(html.escape(draw.default_title(result))), finals(result)]
+        parts += [note(html.escape(default_title(result))), finals(result)]
     parts += [f"<h2>Figures</h2>{''.join(figure(*d) for d in drawings.values())}"]
     if result.drifts:
         parts += ["<h2>When the target changed</h2>", _recoveries(result)]
@@ -142,11 +139,10 @@ def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
     facts = result.provenance["table"]["facts"]
     scenario = result.provenance["scenario"]
     maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
-    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}, {maps}"
     conditions = (
-        f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. {runs}; "
-        f"{scenario['features']} features, kernel width {scenario['kernel_width']:g}, step size "
-        f"{scenario['step_size']:g}."
+        f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. "
+        f"{counted(result.runs, 'run')}, {maps}; {counted(scenario['features'], 'feature')}, "
+        f"kernel width {scenario['kernel_width']:g}, {step_size(result)}."
     )
     yield note(html.escape(conditions))
     said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in in_short(result, judged))
@@ -183,7 +179,7 @@ def in_short(result: Result, judged: Progressive) -> Iterator[str]:
     )
     if result.cold_start is not None:
         joined = [found for found in newcomers(result.cold_start) if found.way == "whole"]
-        top = min(joined, key=lambda found: _rank(-found.gains[0].mean))
+        top = min(joined, key=lambda found: rank(-found.gains[0].mean))
         gained = ", ".join(
             f"{interval(e)} dB over the first {span}"
             for e, span in zip(top.gains, horizons(result, result.cold_start), strict=True)
@@ -198,14 +194,15 @@ def _told(found: Estimate) -> str:
     if not math.isfinite(found.mean):
         return "not to be compared: one of them diverged"
     if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
-        return f"no better and no worse, as far as {found.runs} runs can tell: {interval(found)} dB"
+        runs = counted(found.runs, "run")
+        return f"no better and no worse, as far as {runs} can tell: {interval(found)} dB"
     how = f"{number(abs(found.mean))} dB {'better' if found.mean > 0 else 'worse'}"
     return f"{how}, in one run" if found.runs < 2 else f"{how}: {interval(found)}"
 
 
 def _errors(result: Result, judged: Progressive) -> str:
     rows = []
-    for line in sorted(result.summary(), key=lambda line: _rank(line["device_db"])):
+    for line in sorted(result.summary(), key=lambda line: rank(line["device_db"])):
         sent = [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
         errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
                                                 "standard_error")]  # fmt: skip
@@ -226,7 +223,7 @@ def finals(result: Result) -> str:
             *(number(line[key]) for key in ("db", "standard_error")),
             *(f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")),
         ]
-        for line in sorted(result.summary(), key=lambda line: _rank(line["db"]))
+        for line in sorted(result.summary(), key=lambda line: rank(line["db"]))
     ]
     header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
     return table(header, rows, range(1, 5))

@@ -162,15 +162,103 @@ def with_devices(judged: Progressive, names: Iterable[str]) -> Progressive:
     )
 
 
-def test_many_devices_have_no_names(result: Result) -> None:
-    few, many = (
-        by_device(result, with_devices(judged_of(result), map(str, range(n))), ["pao-fed-u1"])
-        for n in (40, 60)
-    )
-    assert len(y_labels(few.axes[0])) == 40
-    assert y_labels(many.axes[0]) == []
-    assert many.axes[0].get_ylabel() == "60 devices"
-    assert many.get_size_inches().tolist() == few.get_size_inches().tolist()
+def spread(judged: Progressive, count: int) -> Progressive:
+    """As many devices, each a little worse than the one before; in no order."""
+    many = with_devices(judged, map(str, range(count)))
+    worse = 1.0 + (7919 * np.arange(count)) % count
+    errors = np.broadcast_to(worse * many.device_samples, many.device_errors.shape)
+    return replace(many, device_errors=errors.copy())
+
+
+def test_forty_devices_have_a_row_each(result: Result) -> None:
+    judged = spread(judged_of(result), 40)
+    (axes,) = by_device(result, judged, ["pao-fed-u1"]).axes
+    assert set(y_labels(axes)) == set(map(str, range(40)))
+
+
+@pytest.mark.parametrize("count", [41, 655])
+def test_of_many_devices_the_best_and_the_worst_have_a_row(result: Result, count: int) -> None:
+    judged = spread(judged_of(result), count)
+    figure = by_device(result, judged, ["pao-fed-u1"])
+    _, axes = figure.axes
+    upwards = judged.devices[np.argsort(-judged.by_device_db("pao-fed-u1", "device"))].tolist()
+    assert y_labels(axes) == [*upwards[:10], *upwards[-10:]]
+    assert [text.get_text() for text in axes.texts] == [f"{count - 20} others"]
+    assert axes.get_title(loc="left") == "the 10 best and the 10 worst by pao-fed-u1 on the device"
+    for line in axes.get_lines():
+        assert len(ys(line)) == 20
+    assert max(figure.get_size_inches()) < 10
+
+
+def test_of_many_devices_all_are_in_the_distribution(result: Result) -> None:
+    judged = spread(judged_of(result), 655)
+    axes, _ = by_device(result, judged, ["pao-fed-u1"]).axes
+    assert axes.get_title(loc="left") == "how many of 655 devices have at most this error (%)"
+    models = ["pao-fed-u1, device", "pao-fed-u1, server"]
+    assert legend_of(axes) == [*ON_DEVICE, *AT_SERVER, *models]
+    error, share = np.asarray(lines_of(axes)["pao-fed-u1, device"].get_xydata()).T
+    all_of_them = judged.by_device_db("pao-fed-u1", "device")
+    assert len(error) <= 101  # however many devices there are
+    for most, percent in zip(error, share, strict=True):
+        assert 100 * (all_of_them <= most).mean() == pytest.approx(percent)
+    assert share[-1] == 100
+
+
+def test_a_model_that_diverged_on_some_devices_ends_below_all(result: Result) -> None:
+    judged = spread(judged_of(result), 100)
+    errors = judged.device_errors.copy()
+    errors[:, :, 40:60] = np.nan
+    axes, extremes = by_device(result, replace(judged, device_errors=errors), ["pao-fed-u1"]).axes
+    error, share = np.asarray(lines_of(axes)["pao-fed-u1, device"].get_xydata()).T
+    assert share[np.isfinite(error)].max() == 80
+    assert {int(name) for name in y_labels(extremes)[:10]} <= set(range(40, 60))
+
+
+@pytest.mark.parametrize(("silent", "rows"), [(20, 40), (19, 20)])
+def test_of_many_devices_those_without_samples_do_not_count(
+    result: Result, silent: int, rows: int
+) -> None:
+    judged = spread(judged_of(result), 60)
+    samples = judged.device_samples.copy()
+    samples[:silent] = 0
+    (*above, axes) = by_device(result, replace(judged, device_samples=samples), ["pao-fed-u1"]).axes
+    assert len(y_labels(axes)) == rows
+    assert all(int(name) >= silent for name in y_labels(axes))
+    titles = [axes.get_title(loc="left") for axes in above]
+    assert titles == ([] if rows == 40 else ["how many of 41 devices have at most this error (%)"])
+
+
+def test_a_legend_of_many_algorithms_names_the_extremes(tmp_path: Path) -> None:
+    steps = [f"pao-fed-u1:step_size={0.02 * k:.2f}" for k in range(1, 16)]
+    many = over_table(tmp_path, methods=steps, hours=60, runs=1, cold_starts=1)
+    judged, cold = judged_of(many), many.cold_start
+    assert cold is not None
+    models: tuple[Whose, ...] = ("device", "server")
+    for axes, whose in zip(over_time(many, judged).axes, models, strict=True):
+        order = sorted(steps, key=lambda name: judged.final(name, whose).db)
+        *_, others = legend_of(axes)
+        assert set(legend_of(axes)) >= {*order[:5], *order[-5:]}
+        assert others == "5 others, between these"
+        assert not set(legend_of(axes)) & set(order[5:-5])
+    figure = newcomers_over_horizons(many, cold)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()][-1] == "5 others, between these"
+    assert all(len(axes.get_lines()) == 2 + 15 for axes in figure.axes)
+
+
+def test_algorithms_with_steps_of_their_own_say_so(result: Result) -> None:
+    described = [{**d, "step_size": 0.1} for d in result.provenance["algorithms"]]
+    own = replace(result, provenance={**result.provenance, "algorithms": described})
+    judged, cold = judged_of(result), result.cold_start
+    assert cold is not None
+    said = [f"{name}, step size 0.1" for name in ALGORITHMS]
+    # The baselines have the scenario's.
+    for figure in (over_time(own, judged), newcomers_over_horizons(own, cold)):
+        assert "step size 0.4 where none is named" in figure.get_suptitle()
+    (axes, _) = over_time(own, judged).axes
+    assert legend_of(axes)[-2:] == said
+    (axes,) = by_device(own, judged, ["pao-fed-u1"]).axes
+    assert legend_of(axes)[-2:] == [f"{said[1]}, device", f"{said[1]}, server"]
 
 
 def test_names_of_any_kind(result: Result, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from paofed.report import run_page
 from paofed.report.claims import Estimate
 from paofed.report.markup import interval
 from paofed.report.run_numbers import PAGE
-from paofed.report.run_page import best, command, gallery, in_short, write
+from paofed.report.run_page import best, build, command, gallery, in_short, write
 from paofed.simulate.baselines import BASELINES
 from paofed.simulate.montecarlo import run
 from paofed.simulate.result import Result
@@ -100,7 +100,7 @@ def headings(page: Node) -> list[str]:
 
 def test_nothing_is_loaded_and_nothing_is_broken(made: Made) -> None:
     assert_stands_alone(made.page)
-    assert references(made.page) > 10
+    assert references(made.page) > 5
 
 
 def test_names_are_text(made: Made) -> None:
@@ -295,8 +295,18 @@ def test_many_devices(tmp_path: Path) -> None:
     names = [f"d{k}" for k in range(45)]
     result = over_table(tmp_path, names=names, hours=30, runs=1, cold_starts=0)
     made = made_of(result, tmp_path / "page")
-    assert "45 devices" in made.page.text(but=())
-    assert len({row["device"] for row in made.tables["by-device"]}) == 45
+    assert "how many of 45 devices have at most this error" in made.page.text(but=())
+    assert {row["device"] for row in made.tables["by-device"]} == set(names)
+    assert "every one of them is in by-device.csv" in made.page.text()
+
+
+def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_table: Made) -> None:
+    for made in (drifting, of_table):
+        described = [{**d, "step_size": 0.1} for d in made.result.provenance["algorithms"]]
+        about = {**made.result.provenance, "algorithms": described}
+        (said, *_) = parse(build(replace(made.result, provenance=about), {})).all("p")
+        step = "step size 0.1" if made is drifting else "step size 0.4 where none is named"
+        assert f"{step}," in f"{said.text()},".replace(".,", ",")
 
 
 def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
