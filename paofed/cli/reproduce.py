@@ -2,9 +2,10 @@
 
 Runs the paper's two settings and an ideal one, then a grid over step size and kernel width, then
 theory beside simulation. Writes report.html (self-contained), the figures as SVG and PNG, every
-number as CSV, and the results.
+number as CSV, the results, and which command and versions made them.
 """
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from paofed.report.gallery import gallery
 from paofed.report.page import build
 from paofed.report.study import Study
 from paofed.simulate.fast import note_compilation
+from paofed.simulate.result import versions
+from paofed.words import counted
 
 EXAMPLE = "paofed reproduce --quick --out out"
 
@@ -34,7 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--out", type=Path, default=Path("out"), metavar="DIR", help="(default %(default)s)")
-    add("--quick", action="store_true", help=f"a first look: {QUICK.runs} runs, a smaller grid")
+    add(
+        "--quick",
+        action="store_true",
+        help=f"a first look: {counted(QUICK.runs, 'run')}, a smaller grid",
+    )
 
 
 def run(args: Namespace) -> int:
@@ -54,8 +61,10 @@ def run(args: Namespace) -> int:
     study.save(args.out)
     drawings = save_all(gallery(study, args.seed), args.out)
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
-    page = build(study, drawings, command + (" --quick" if args.quick else ""))
-    write_text(args.out / "report.html", page)
+    command += " --quick" if args.quick else ""
+    about = {"command": command, "versions": versions()}
+    write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
+    write_text(args.out / "report.html", build(study, drawings, command))
     _print(study, args.out)
     return 0
 

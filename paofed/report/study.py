@@ -21,6 +21,9 @@ EXCHANGES = tuple(
 )
 
 
+_ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
+
+
 class Cell(NamedTuple):
     """One point of the sensitivity grid."""
 
@@ -45,6 +48,13 @@ class Study:
     def map_of(self, claim: Claim) -> dict[Cell, Estimate]:
         """Judge one claim in every cell of the grid."""
         return {cell: claim.judge(results) for cell, results in self.grid.items()}
+
+    def _on_grid(self, claim: Claim) -> tuple[int | str, ...]:
+        """In how many cells of the grid a claim holds and does not, and how many there are."""
+        if not claim.on_grid:
+            return ("",) * len(_ON_GRID)
+        verdicts = [found.verdict for found in self.map_of(claim).values()]
+        return verdicts.count("holds"), verdicts.count("does not hold"), len(verdicts)
 
     def exchanges(self) -> Iterator[tuple[str, str, str, Estimate]]:
         """How much worse one exchange per contact is, by setting: (setting, paper's, other, dB)."""
@@ -81,8 +91,11 @@ class Study:
         )
         write_table(
             folder / "claims.csv",
-            ["claim", "unit", "level", "mean", "low", "high", "runs", "verdict"],
-            [[c.key, c.unit, c.level, *e.above(c.level), e.verdict] for c, e in self.verdicts()],
+            ["claim", "unit", "level", "mean", "low", "high", "runs", "verdict", *_ON_GRID],
+            [
+                [c.key, c.unit, c.level, *e.above(c.level), e.verdict, *self._on_grid(c)]
+                for c, e in self.verdicts()
+            ],
         )
         write_table(
             folder / "grid.csv",

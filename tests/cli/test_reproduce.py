@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import shlex
 from contextlib import redirect_stdout
@@ -84,6 +85,7 @@ def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
     for path in left.folder.iterdir():
         kinds.setdefault(path.suffix, set()).add(path.stem)
     assert kinds.pop(".html") == {"report"}
+    assert kinds.pop(".json") == {"about"}
     assert kinds.pop(".npz") == set(SETTINGS)
     assert kinds.pop(".svg") == kinds.pop(".png")
     tables = {"finals", "claims", "grid", "exchanges", "best-steps", "theory", "step-sizes"}
@@ -126,8 +128,14 @@ def test_the_command_on_the_page_gives_the_same_files_again(
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # on a machine of another size
     assert reproduce(tmp_path, *shlex.split(command)[2:]) == 0
     for path in left.folder.iterdir():
-        if path.suffix in (".csv", ".svg", ".html"):
+        if path.suffix in (".csv", ".svg", ".html", ".json"):
             assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_it_says_what_made_the_files(left: Left) -> None:
+    about = json.loads((left.folder / "about.json").read_text())
+    assert about["command"] == "paofed reproduce --runs 2 --seed 3 --quick"
+    assert about["versions"] == Result.load(left.folder / "ideal.npz").provenance["versions"]
 
 
 def test_another_seed_gives_other_numbers(tmp_path: Path, left: Left) -> None:

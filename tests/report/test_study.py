@@ -15,6 +15,7 @@ from paofed.report.study import EXCHANGES, Cell, Study
 from paofed.simulate.result import Result
 from tests.report.test_claims import from_db, made_up
 
+DATA = Path(__file__).parents[2] / "docs" / "data"
 LINEUP = (*ROWS, *(other for _, other in EXCHANGES))
 ON_GRID = tuple(name for name in ROWS if not name.startswith("pso-fed"))
 CELLS = tuple(Cell(width, step) for width in (0.7, 1.0) for step in (0.1, 0.2, 0.4))
@@ -79,6 +80,30 @@ def test_every_claim_with_what_was_judged(study: Study, folder: Path) -> None:
         row, found = rows[(claim.key,)], claim.judge(study.results)
         assert floats(row, *INTERVAL) == list(found.above(claim.level))
         assert (row["verdict"], row["unit"]) == (found.verdict, claim.unit)
+
+
+def test_every_claim_with_its_count_over_the_grid(folder: Path) -> None:
+    cells = read(folder / "grid.csv", "claim", "kernel_width", "step_size")
+    for (key,), row in read(folder / "claims.csv", "claim").items():
+        verdicts = [cell["verdict"] for (claim, *_), cell in cells.items() if claim == key]
+        counts = [verdicts.count(v) for v in ("holds", "does not hold")]
+        expected = [str(count) for count in (*counts, len(verdicts))] if verdicts else [""] * 3
+        assert [row[f"grid_{what}"] for what in ("holds", "fails", "cells")] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [("claims.csv", ("claim", "unit", "level")), ("exchanges.csv", ("setting", "paper", "other"))],
+)
+def test_the_documents_have_what_a_study_writes_today(
+    name: str, same: tuple[str, ...], folder: Path
+) -> None:
+    """Their numbers are of a study that takes minutes; if this fails, run it again."""
+    kept, today = (read(place / name, *same) for place in (DATA, folder))
+    assert list(kept) == list(today)
+    for key, row in today.items():
+        assert list(kept[key]) == list(row)
+        assert [cell == "" for cell in kept[key].values()] == [cell == "" for cell in row.values()]
 
 
 def test_every_claim_in_every_cell_of_the_grid(study: Study, folder: Path) -> None:
