@@ -114,9 +114,9 @@ def _conditions(about: Mapping[str, object], runs: Mapping[str, int]) -> str:
     scenario = about["scenario"]
     if not isinstance(scenario, dict):
         raise TypeError("a result's provenance holds its scenario")
-    counted = ", ".join(f"{counted(count, 'run')} of {setting}" for setting, count in runs.items())
+    done = ", ".join(f"{counted(count, 'run')} of {setting}" for setting, count in runs.items())
     return (
-        f"{counted}; {scenario['clients']} clients, {scenario['ticks']} ticks, "
+        f"{done}; {scenario['clients']} clients, {scenario['ticks']} ticks, "
         f"{scenario['features']} features, step size {scenario['step_size']}, kernel width "
         f"{scenario['kernel_width']}, seed {about['seed']}."
     )
