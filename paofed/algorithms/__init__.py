@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from paofed.algorithms.base import Algorithm, Exchange
+from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import VERSIONS, pao_fed
 from paofed.algorithms.pso_fed import pso_fed
@@ -27,6 +27,14 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
 }
 
 
+# Of the options that a factory may have no default for.
+_MEANING = {
+    "shared": "how many coordinates a message holds, such as 4",
+    "subset": "a fraction of the available clients such as 0.2, or a count such as 4",
+    "coordinated": "true for the same window for all clients, false for each its own",
+}
+
+
 def algorithm(
     name: str | Algorithm,
     *,
@@ -41,20 +49,43 @@ def algorithm(
 ) -> Algorithm:
     """Make an algorithm from its name, or from one's own record, with options; None: its own value.
 
-    >>> algorithm("pao-fed-u1", shared=32).uplink
-    Windows(width=32, coordinated=False, ahead=1)
+    Options become part of its name, so that variants differ.
+
+    >>> algorithm("pao-fed-u1", shared=32, step_size=0.2).name
+    'pao-fed-u1:shared=32,step_size=0.2'
     """
-    shape = {"shared": shared, "subset": subset, "coordinated": coordinated}
-    given = {key: value for key, value in shape.items() if value is not None}
-    row = _build(name, given) if isinstance(name, str) else _unshaped(name, given)
+    shape = _given({"shared": shared, "subset": subset, "coordinated": coordinated})
+    others: dict[str, object] = {
+        "step_size": step_size,
+        "max_age": max_age,
+        "staleness": staleness,
+        "divisor": divisor,
+        "exchange": exchange,
+    }
+    row = _build(name, shape) if isinstance(name, str) else _unshaped(name, shape)
     return replace(
         row,
+        name=_named(row.name, shape | _given(others)),
         step_size=_first(step_size, row.step_size),
         max_age=_first(max_age, row.max_age),
         staleness=row.staleness if staleness is None else Geometric(staleness),
         divisor=_first(divisor, row.divisor),
         exchange=_first(exchange, row.exchange),
     )
+
+
+def _given(options: Mapping[str, object]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _named(name: str, options: Mapping[str, object]) -> str:
+    """Say options in a name, as `from_text` reads them; a new value takes the old one's place."""
+    if not options:
+        return name
+    base, _, said = name.partition(":")
+    kept = [pair for pair in said.split(",") if pair and pair.partition("=")[0] not in options]
+    new = [f"{key}={str(value).lower()}" for key, value in options.items()]  # true, not True
+    return f"{base}:{','.join(kept + new)}"
 
 
 def _first(given: T | None, own: T) -> T:
@@ -77,14 +108,12 @@ def _build(name: str, given: Mapping[str, float]) -> Algorithm:
             raise AlgorithmError(f"{name} has no option {key!r}; it takes {takes}")
     for key, parameter in options.items():
         if parameter.default is parameter.empty and key not in given:
-            raise AlgorithmError(
-                f"{name} needs {key!r}: a fraction of the available clients such as 0.2, "
-                f"or a count such as 4"
-            )
+            raise AlgorithmError(f"{name} needs {key!r}: {_MEANING[key]}")
     return ALGORITHMS[name](**given)
 
 
-def _unshaped(own: Algorithm, given: Mapping[str, float]) -> Algorithm:
+def _unshaped(record: Algorithm, given: Mapping[str, float]) -> Algorithm:
+    own = require_record(record)
     if given:
         raise AlgorithmError(
             f"{', '.join(given)} cannot be set on the finished algorithm {own.name!r}: "

@@ -1,7 +1,8 @@
 """The Algorithm record: what a federated method is made of."""
 
 import math
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 from paofed.core.rules import Aggregate, Divisor, Learn, aggregate, lms_step
@@ -80,12 +81,30 @@ class Algorithm:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"kind": type(value).__name__, **asdict(value)}
-    if callable(value):
-        return getattr(value, "__qualname__", repr(value))
+def require_record(value: object) -> Algorithm:
+    """Take an Algorithm and refuse everything else."""
+    if not isinstance(value, Algorithm):
+        raise AlgorithmError(
+            f"{value!r} is no algorithm: expected a name such as 'pao-fed-u1', or an Algorithm"
+        )
     return value
+
+
+def _plain(value: object) -> object:
+    """Say a part so that it can be written as JSON and is the same text in every process."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"kind": type(value).__name__} | {key: _plain(part) for key, part in parts.items()}
+    if isinstance(value, partial):
+        given = {"function": value.func, "arguments": value.args} | value.keywords
+        return {"kind": "partial"} | {key: _plain(part) for key, part in given.items()}
+    named = value if hasattr(value, "__qualname__") else type(value)  # a function, or an object
+    text = repr(value)
+    return f"{named.__module__}.{named.__qualname__}" if " at 0x" in text else text
 
 
 def check_step_size(value: float) -> None:

@@ -5,7 +5,7 @@ from inspect import signature
 from typing import Any
 
 from paofed.algorithms import ALGORITHMS, algorithm
-from paofed.algorithms.base import Algorithm
+from paofed.algorithms.base import Algorithm, require_record
 from paofed.errors import AlgorithmError, unknown
 
 _OPTIONS = [name for name in signature(algorithm).parameters if name != "name"]
@@ -16,6 +16,16 @@ def from_text(text: str) -> Algorithm:
 
     >>> from_text("online-fed:subset=4").subset
     4
+    """
+    name, options = parted(text)
+    return replace(algorithm(name, **options), name=text)
+
+
+def parted(text: str) -> tuple[str, dict[str, Any]]:
+    """Take such a word apart: the name of a row, and its options with their values.
+
+    >>> parted("pao-fed-u1:shared=32,exchange=live")
+    ('pao-fed-u1', {'shared': 32, 'exchange': 'live'})
     """
     name, colon, rest = text.partition(":")
     options: dict[str, Any] = {}
@@ -30,7 +40,7 @@ def from_text(text: str) -> Algorithm:
         options[key] = _value(value)
     if name not in ALGORITHMS:
         raise AlgorithmError(unknown("algorithm", name, ALGORITHMS))
-    return replace(algorithm(name, **options), name=text)
+    return name, options
 
 
 def _value(text: str) -> bool | int | float | str:
@@ -47,4 +57,4 @@ def _value(text: str) -> bool | int | float | str:
 
 def resolve(method: str | Algorithm) -> Algorithm:
     """Take an algorithm as people give it: by name, with options, or as a record."""
-    return from_text(method) if isinstance(method, str) else method
+    return from_text(method) if isinstance(method, str) else require_record(method)

@@ -1,12 +1,17 @@
+import json
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
-from paofed.core.arrays import IntArray
+from paofed.algorithms.spec import from_text, resolve
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.rules import lms_step
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
@@ -35,7 +40,7 @@ def test_the_registry_is_the_table() -> None:
 def test_a_row_of_the_table(name: str) -> None:
     shared, coordinated, ahead, weight, learns, subset = TABLE[name]
     row = algorithm(name, subset=subset)
-    assert row.name == name
+    assert row.name == (name if subset is None else f"{name}:subset={subset}")
     assert row.downlink == Windows(shared, coordinated)
     assert row.uplink == Windows(shared, coordinated, ahead)
     assert row.staleness(0) == 1.0
@@ -96,7 +101,73 @@ def test_a_record_describes_itself_in_plain_words() -> None:
     described = algorithm("pao-fed-c2", shared=2).describe()
     assert described["uplink"] == {"kind": "Windows", "width": 2, "coordinated": True, "ahead": 1}
     assert described["staleness"] == {"kind": "Geometric", "base": 0.2}
-    assert described["learn"] == "lms_step"
+    assert described["learn"] == "paofed.core.rules.lms_step"
+
+
+class Every:
+    """A schedule as an object, whose repr is where it is in memory."""
+
+    def __call__(self, client: int, tick: int, features: int) -> IntArray:
+        return np.arange((client + tick) % 2, features, 2)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Weights as numbers beside a function."""
+
+    weights: tuple[float, ...]
+    beyond: Callable[[int], float]
+
+    def __call__(self, age: int) -> float:
+        return self.weights[age] if age < len(self.weights) else self.beyond(age)
+
+
+class Drawn:
+    """A learning rule that says what it is."""
+
+    def __call__(self, w: FloatArray, z: FloatArray, y: float, mu: float) -> FloatArray:
+        return lms_step(w, z, y, mu)
+
+    def __repr__(self) -> str:
+        return "Drawn()"
+
+
+def test_one_s_own_parts_are_described_without_addresses() -> None:
+    """The same text in every process, and JSON can hold it."""
+    own = replace(
+        algorithm("pao-fed-u1"),
+        downlink=Every(),
+        uplink=partial(Every().__call__, features=7),
+        staleness=Steps((1.0, 0.5), Geometric(0.1)),
+        learn=Drawn(),
+        aggregate=lambda w, *_: w,
+    )
+    here = "tests.algorithms.test_registry"
+    described = json.loads(json.dumps(own.describe()))
+    assert described["downlink"] == f"{here}.Every"
+    bound = {"function": f"{here}.Every.__call__", "arguments": [], "features": 7}
+    assert described["uplink"] == {"kind": "partial", **bound}
+    beyond = {"kind": "Geometric", "base": 0.1}
+    assert described["staleness"] == {"kind": "Steps", "weights": [1.0, 0.5], "beyond": beyond}
+    assert described["learn"] == "Drawn()"
+    assert described["aggregate"].startswith(f"{here}.test_one_s_own_parts")
+    assert "0x" not in str(described)
+
+
+def test_options_are_part_of_the_name_as_the_command_line_takes_them() -> None:
+    every = {"subset": 0.2, "shared": 8, "coordinated": False, "step_size": 0.3, "max_age": 5}
+    made = algorithm("pso-fed", **every, staleness=0.5, divisor="coverage", exchange="live")  # type: ignore[arg-type]
+    assert made.name == (
+        "pso-fed:shared=8,subset=0.2,coordinated=false,step_size=0.3,max_age=5,staleness=0.5,"
+        "divisor=coverage,exchange=live"
+    )
+    assert from_text(made.name) == made
+    assert algorithm(made, step_size=np.float64(0.4)).name.endswith("exchange=live,step_size=0.4")
+    own = replace(made, name="mine: second")
+    assert algorithm(own).name == "mine: second"
+    assert algorithm(own, max_age=2).name == "mine: second,max_age=2"
+    names = [algorithm("pao-fed-u1", step_size=mu).name for mu in (0.1, 0.2)]
+    assert names == ["pao-fed-u1:step_size=0.1", "pao-fed-u1:step_size=0.2"]
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
@@ -131,6 +202,32 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 def test_bad_options_are_refused_in_words(name: str, options: dict[str, Any], text: str) -> None:
     with pytest.raises(AlgorithmError, match=text):
         algorithm(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("option", "meaning"),
+    [
+        ("shared", "needs 'shared': how many coordinates a message holds"),
+        ("coordinated", "needs 'coordinated': true for the same window"),
+    ],
+)
+def test_the_option_that_is_missing_is_explained(
+    option: str, meaning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: dict[str, Callable[..., Algorithm]] = {
+        "shared": lambda *, shared: algorithm("pao-fed-u1", shared=shared),
+        "coordinated": lambda *, coordinated: algorithm("pao-fed-u1" if coordinated else ""),
+    }
+    monkeypatch.setattr("paofed.algorithms.ALGORITHMS", {**ALGORITHMS, "new": rows[option]})
+    with pytest.raises(AlgorithmError, match=meaning):
+        algorithm("new")
+
+
+@pytest.mark.parametrize("given", [3, None, ALGORITHMS["pao-fed-u1"]])
+def test_what_is_neither_a_name_nor_a_record_is_refused(given: Any) -> None:
+    for take in (algorithm, resolve):
+        with pytest.raises(AlgorithmError, match="is no algorithm: expected a name such as"):
+            take(given)
 
 
 def test_one_is_a_count() -> None:
