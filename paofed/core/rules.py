@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.staleness import Staleness
+from paofed.core.staleness import Staleness, weight_of
 
 # What a coordinate's sum is divided by: the messages of its age, or those of them that hold it.
 Divisor = Literal["class", "coverage"]
@@ -51,12 +51,14 @@ def aggregate(
     """Apply all messages arriving at this tick (eq. 9): only the newest that hold a coordinate.
 
     Without "newest only", classes of weight 1 add up to a gain above 1 and full sharing diverges.
-    Messages beyond the age limit must have been dropped before: here they would count.
+    Messages beyond the age limit must have been dropped before: here they would count. A message
+    that holds no coordinate says nothing and does not count.
     """
     by_age: defaultdict[int, list[Message]] = defaultdict(list)
     # One canonical order of summation, so that the order of arrival cannot change a single bit.
     for message in sorted(messages, key=lambda m: (tick - m.sent, m.client)):
-        by_age[tick - message.sent].append(message)
+        if message.coordinates.size:
+            by_age[tick - message.sent].append(message)
 
     w_next = w.copy()
     settled = np.zeros(w.size, dtype=bool)
@@ -64,7 +66,7 @@ def aggregate(
         innovation, holders = _sum(w, group)
         newest = (holders > 0) & ~settled
         count = len(group) if divisor == "class" else holders[newest]
-        w_next[newest] += staleness(age) / count * innovation[newest]
+        w_next[newest] += weight_of(staleness, age) / count * innovation[newest]
         settled |= newest
     return w_next
 

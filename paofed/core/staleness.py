@@ -28,3 +28,14 @@ class Geometric:
     def __call__(self, age: int) -> float:
         """Return the weight of an update of this age."""
         return float(self.base) ** age
+
+
+def weight_of(staleness: Staleness, age: int) -> float:
+    """Return the weight of an update of this age; one's own function may give what is none."""
+    weight = staleness(age)
+    if not 0.0 <= weight <= 1.0:
+        raise AlgorithmError(
+            f"staleness weighs an update of age {age} by {weight}: expected a weight from 0 "
+            f"(it does not count) to 1 (it counts in full)"
+        )
+    return weight

@@ -11,6 +11,7 @@ from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.selection import Schedule, Windows
+from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.simulate import kernels
 from paofed.simulate.records import Family, Model, Moment, Nature
@@ -146,8 +147,14 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
         max_age=column((m.max_age or 0 for m in methods), np.int64),
         by_coverage=column((m.divisor == "coverage" for m in methods), np.uint8),
         exchange=column((_EXCHANGES[m.exchange] for m in methods), np.int64),
-        weight=np.array([[m.staleness(age) for age in ages.tolist()] for m in methods]),
+        weight=np.array([_weights(method, ages) for method in methods], dtype=np.float64),
     )
+
+
+def _weights(method: Algorithm, ages: IntArray) -> list[float]:
+    """Weights by age; an age that the method drops weighs nothing, whatever its function says."""
+    limit = method.max_age or 0
+    return [weight_of(method.staleness, age) if age <= limit else 0.0 for age in ages.tolist()]
 
 
 def _windows(schedule: Schedule, features: int) -> tuple[int, int, int]:

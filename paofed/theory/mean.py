@@ -21,6 +21,7 @@ from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.core.rules import aggregate, lms_step
 from paofed.core.selection import Windows
+from paofed.core.staleness import weight_of
 from paofed.errors import AlgorithmError, InputError
 from paofed.theory.cost import picked_share, windows_of
 from paofed.theory.fleet import Fleet
@@ -158,7 +159,7 @@ class _Row:
         ages = contacts.ages[counts]
         self._weights = Weights(
             ages,
-            np.array([method.staleness(age) for age in ages.tolist()]),
+            np.array([weight_of(method.staleness, age) for age in ages.tolist()]),
             self._contact.T * contacts.late[:, counts].T,
             self._up,
             by_coverage=method.divisor == "coverage" and not up.coordinated,

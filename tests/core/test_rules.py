@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from paofed.core.rules import Divisor, Message, aggregate, lms_step, merge
 from paofed.core.staleness import Geometric
+from paofed.errors import AlgorithmError
 
 FEATURES, TICK = 6, 20
 
@@ -80,6 +81,21 @@ def test_equal_models_are_a_fixed_point(
 def test_a_fresh_unanimous_class_replaces_the_value() -> None:
     both = [Message(k, TICK, np.array([2]), np.array([8.0])) for k in (0, 1)]
     assert aggregate(W, both, TICK, Geometric(1.0))[2] == 8.0
+
+
+@pytest.mark.parametrize("divisor", ["class", "coverage"])
+def test_a_message_that_holds_nothing_does_not_count(divisor: Divisor) -> None:
+    nothing = Message(1, TICK, np.zeros(0, dtype=np.int64), np.zeros(0))
+    said = Message(0, TICK, np.array([2]), np.array([8.0]))
+    assert aggregate(W, [said, nothing], TICK, Geometric(1.0), divisor)[2] == 8.0
+    assert aggregate(W, [nothing], TICK, Geometric(1.0), divisor).tobytes() == W.tobytes()
+
+
+@pytest.mark.parametrize("weight", [5.0, -0.1, np.nan])
+def test_a_weight_that_is_none_is_refused(weight: float) -> None:
+    late = Message(0, TICK - 3, np.array([2]), np.array([8.0]))
+    with pytest.raises(AlgorithmError, match=f"an update of age 3 by {weight}: expected a weight"):
+        aggregate(W, [late], TICK, lambda _: weight)
 
 
 def test_rules_leave_their_arguments_alone() -> None:
