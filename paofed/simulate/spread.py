@@ -1,24 +1,23 @@
 """Runs spread over cores: threads for the fast engine, processes for the reference."""
 
 import multiprocessing
-import signal
-import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import partial
+from itertools import islice
+from queue import SimpleQueue
 from typing import NamedTuple, TypedDict
 
-import numpy as np
+import cloudpickle
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import FloatArray
-from paofed.simulate import fast, reference
-from paofed.simulate.progressive import per_sample, tally
-from paofed.simulate.result import RunRecord, curve_ticks
+from paofed.errors import AlgorithmError
+from paofed.simulate import fast
+from paofed.simulate.reference_run import run_reference
+from paofed.simulate.result import RunRecord
 from paofed.simulate.stopping import Report, stoppable
-from paofed.world.realize import realize
+from paofed.simulate.workers import Worker
 from paofed.world.scenario import Scenario
-from paofed.world.table.spec import Table
-from paofed.world.trace import Trace
 
 _SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
 
@@ -67,74 +66,69 @@ def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     executor = ThreadPoolExecutor(task.workers)
     try:
         with stoppable(report) as heard:
-            futures = [executor.submit(job, heard, index, None) for index in range(task.runs)]
-            yield from (future.result() for future in as_completed(futures))
+            yield from _each(executor, lambda index: job(heard, index, None), task)
     finally:
         executor.shutdown(cancel_futures=True)
 
 
+def _each(
+    executor: ThreadPoolExecutor, job: Callable[[int], tuple[int, RunRecord]], task: Task
+) -> Iterator[tuple[int, RunRecord]]:
+    """Yield runs as they are finished; a few wait for a thread, so that the first come at once."""
+    left = iter(range(task.runs))
+    waiting = {executor.submit(job, index) for index in islice(left, 2 * task.workers)}
+    while waiting:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        waiting |= {executor.submit(job, index) for index in islice(left, len(done))}
+        yield from (future.result() for future in done)
+
+
 def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     """Run the reference engine; it is plain Python, so only processes use several cores."""
-    # Forked, so that anyone's own functions reach the workers without being pickled.
-    context = multiprocessing.get_context("fork")
-    workers = min(task.workers, task.runs)
-    with warnings.catch_warnings():
-        # Python 3.12 warns of forking beside threads; ours have ended, NumPy's own are idle.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pool = context.Pool(workers, initializer=_inherit, initargs=(task,))
-    with pool:
-        for index, record in pool.imap_unordered(_one_run, range(task.runs)):
-            report(1.0)
-            yield index, record
+    work = partial(run_reference, task.scenario, task.methods)
+    count = min(task.workers, task.runs)
+    # A daemonic process is a worker of somebody's pool already: more would only get in its way.
+    if count == 1 or multiprocessing.current_process().daemon:
+        found = (work(**task.place(index)) for index in range(task.runs))
+        runs: Iterator[tuple[int, RunRecord]] = enumerate(found)
+    else:
+        runs = _on_workers(task, _sendable(work, task.methods), count)
+    for index, record in runs:
+        report(1.0)
+        yield index, record
 
 
-_inherited: list[Task] = []  # in a worker process: what it was forked for
+def _sendable(work: Callable[..., RunRecord], methods: Sequence[Algorithm]) -> bytes:
+    try:
+        pickled: bytes = cloudpickle.dumps(work)
+    except Exception as error:  # whatever one's own objects do when they are copied
+        names = ", ".join(method.name for method in methods)
+        raise AlgorithmError(
+            f"{names} cannot be sent to another process ({error}): run with workers=1"
+        ) from error
+    return pickled
 
 
-def _inherit(task: Task) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted and ends its workers
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # like this, whatever the parent does at it
-    _inherited.append(task)
+def _on_workers(task: Task, work: bytes, count: int) -> Iterator[tuple[int, RunRecord]]:
+    """Let as many threads as there are processes each wait for one of them."""
+    executor, workers = ThreadPoolExecutor(count), [Worker(work) for _ in range(count)]
+    free: SimpleQueue[Worker] = SimpleQueue()
+    for worker in workers:
+        free.put(worker)
 
+    def job(index: int) -> tuple[int, RunRecord]:
+        worker = free.get()
+        try:
+            return index, worker.do(**task.place(index))
+        finally:
+            free.put(worker)
 
-def _one_run(index: int) -> tuple[int, RunRecord]:
-    task = _inherited[-1]
-    return index, run_reference(task.scenario, task.methods, **task.place(index))
-
-
-def run_reference(
-    scenario: Scenario, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
-) -> RunRecord:
-    """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
-    trace = realize(scenario, world, run, seed=seed)
-    records = [_replayed(scenario, trace, method, every) for method in methods]
-    return RunRecord(*(np.stack(parts) for parts in zip(*records, strict=True)))
-
-
-def _replayed(scenario: Scenario, trace: Trace, method: Algorithm, every: int) -> RunRecord:
-    """One algorithm over a trace, without the axis of the algorithms."""
-    points = curve_ticks(scenario.ticks, every)
-    squared: list[FloatArray] = []
-    outcome = reference.replay(
-        trace,
-        method,
-        step_size=scenario.step_size,
-        max_age=scenario.max_age,
-        watch=lambda info: squared.append(info.squared),
-    )
-    errors = device_errors = np.zeros((2, 0))
-    mse = outcome.mse[points]
-    if isinstance(scenario.stream, Table):
-        scored = scenario.stream.read().scored
-        judged = [tally(e, trace.has_data, points, scored) for e in np.stack(squared, 1)]
-        errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
-        mse = per_sample(errors[1], trace.has_data, points)
-    return RunRecord(
-        mse=mse,
-        sent=outcome.sent[points],
-        sent_up=np.array(outcome.sent_up),
-        sent_down=np.array(outcome.sent_down),
-        models=outcome.server_model,
-        errors=errors,
-        device_errors=device_errors,
-    )
+    try:
+        yield from _each(executor, job, task)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.kill()
+        executor.shutdown()  # soon: nothing is left to wait for
+        for worker in workers:
+            worker.close()

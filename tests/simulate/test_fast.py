@@ -15,8 +15,8 @@ from paofed.core.metrics import decibels
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate import fast, layout, reference
+from paofed.simulate.reference_run import run_reference
 from paofed.simulate.result import RunRecord, curve_ticks
-from paofed.simulate.spread import run_reference
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.cases import Case, cases
