@@ -4,29 +4,34 @@ import hashlib
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 from paofed.algorithms import Algorithm, algorithm
-from paofed.algorithms.base import Exchange
+from paofed.algorithms.base import Exchange, Settled
+from paofed.algorithms.spec import parted
 from paofed.cli.summary import plain
 from paofed.core.metrics import payload_bytes
 from paofed.core.rules import Divisor
+from paofed.errors import AlgorithmError
 from paofed.files import require_writable
 from paofed.simulate import ENGINES, replay_on
 from paofed.world.trace import Trace
 
 EXAMPLE = "paofed replay trace.npz --algorithm pao-fed-u1 --shared 4 --out outcome.npz"
 
+_DEFAULTS = Settled(step_size=0.4, max_age=10)
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("trace", type=Path, metavar="TRACE.npz", help="a trace: docs/notation.md has its arrays")
-    add("--algorithm", required=True, metavar="NAME", help="see `paofed algorithms`")
+    add("--algorithm", required=True, metavar="NAME", help="as `paofed run` takes it")
     add("--shared", type=int, metavar="M", help="coordinates per message (default 4)")
-    add("--step-size", type=float, default=0.4, metavar="MU", help="(default %(default)s)")
-    add("--max-age", type=int, default=10, metavar="TICKS", help="(default %(default)s)")
+    add("--step-size", type=float, metavar="MU", help=f"(default {_DEFAULTS.step_size})")
+    add("--max-age", type=int, metavar="TICKS", help=f"(default {_DEFAULTS.max_age})")
     add("--staleness", type=float, metavar="BASE", help="weight BASE^age (default: the row's own)")
     add("--subset", type=number, metavar="S", help="whom the server picks: a fraction or a count")
     add("--divisor", choices=get_args(Divisor), help="(default class)")
@@ -48,20 +53,11 @@ def number(text: str) -> float:
 def run(args: Namespace) -> int:
     """Replay, save, print a summary."""
     require_writable(args.out)
-    method = algorithm(
-        args.algorithm,
-        shared=args.shared,
-        subset=args.subset,
-        coordinated=False if args.uncoordinated else None,
-        step_size=args.step_size,
-        max_age=args.max_age,
-        staleness=args.staleness,
-        divisor=args.divisor,
-        exchange=args.exchange,
-    )
+    method = _method(args)
     trace = Trace.load(args.trace)
-    outcome = replay_on(args.engine)(trace, method)
-    outcome.save(args.out, _provenance(args.trace, method, args.engine))
+    settled = replace(method, **method.settled(**_DEFAULTS._asdict())._asdict())
+    outcome = replay_on(args.engine)(trace, settled)
+    outcome.save(args.out, _provenance(args.trace, settled, args.engine))
     if outcome.diverged_at is not None:
         print(f"{method.name} diverged at tick {outcome.diverged_at}", file=sys.stderr)
     summary = {
@@ -80,6 +76,29 @@ def run(args: Namespace) -> int:
             f"({payload_bytes(outcome.sent_up + outcome.sent_down)} bytes); wrote {args.out}"
         )
     return 0
+
+
+def _method(args: Namespace) -> Algorithm:
+    """Make the algorithm of a word and of options beside it, each said once; the word names it."""
+    name, options = parted(args.algorithm)
+    beside = {
+        "shared": args.shared,
+        "subset": args.subset,
+        "coordinated": False if args.uncoordinated else None,
+        "step_size": args.step_size,
+        "max_age": args.max_age,
+        "staleness": args.staleness,
+        "divisor": args.divisor,
+        "exchange": args.exchange,
+    }
+    for key, value in beside.items():
+        if value is not None:
+            if key in options:
+                raise AlgorithmError(
+                    f"{key} is given twice: in {args.algorithm!r} and as an option"
+                )
+            options[key] = value
+    return replace(algorithm(name, **options), name=args.algorithm)
 
 
 def _provenance(path: Path, method: Algorithm, engine: str) -> dict[str, object]:

@@ -5,6 +5,7 @@ Kept readable for ever; every other engine is held against it on the same trace.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import mean_squared_error
 from paofed.core.rules import Message, merge
 from paofed.core.selection import pick
+from paofed.errors import InputError, TraceError
 from paofed.simulate.result import Outcome
 from paofed.world.trace import Trace
 
@@ -53,6 +55,10 @@ def replay(
     travels, in both directions, as a network that carries float32 would. `watch` hears of every
     tick.
     """
+    if not isinstance(trace, Trace):
+        raise TraceError(
+            f"{trace!r} is no trace: make one with realize, or read it with Trace.load"
+        )
     z_test, targets = trace.fourier_map(trace.x_test), trace.test_targets
     mse = np.empty(trace.ticks)
     sent = np.empty(trace.ticks, dtype=np.int64)
@@ -80,7 +86,7 @@ def ticks(
     wire: DTypeLike = np.float64,
 ) -> Iterator[tuple[State, Info]]:
     """Yield the state after every tick; see `replay` for the arguments."""
-    alg = resolve(method)
+    alg, wire = resolve(method), _floating(wire)
     alg.require_fits(trace.features)
     mu, limit = alg.settled(step_size=step_size, max_age=max_age)
 
@@ -131,6 +137,14 @@ def ticks(
         server = alg.aggregate(server, arrived, n, alg.staleness, alg.divisor)
         info = Info(n, int(taking_part.sum()), sent_up, sent_down, squared)
         yield State(server, local, in_flight), info
+
+
+def _floating(wire: DTypeLike) -> DTypeLike:
+    """Refuse types that would cut numbers off rather than round them."""
+    with suppress(TypeError):  # it is no type at all
+        if np.issubdtype(np.dtype(wire), np.floating):
+            return wire
+    raise InputError(f"wire is {wire!r}: expected a type of real numbers, such as numpy.float32")
 
 
 def _travel(values: FloatArray, wire: DTypeLike) -> FloatArray:

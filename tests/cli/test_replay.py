@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
+from paofed.algorithms.spec import from_text
 from paofed.cli import main
 from paofed.simulate.reference import replay
 from tests.natures import small_trace
@@ -64,7 +65,29 @@ def test_options_mean_what_they_say(trace: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out)["final_db"] == pytest.approx(expected.final_db)
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("pao-fed-u1:shared=8", "pao-fed-u1:shared=8,step_size=0.4,max_age=10"),
+        ("pao-fed-u1:step_size=0.2 --shared 8", "pao-fed-u1:shared=8,step_size=0.2,max_age=10"),
+        ("online-fed:subset=2 --max-age 3", "online-fed:subset=2,step_size=0.4,max_age=3"),
+    ],
+)
+def test_an_algorithm_is_taken_as_run_takes_it(trace: Path, words: str, expected: str) -> None:
+    out = trace.with_name("out.npz")
+    name, *options = words.split()
+    assert main(["replay", str(trace), "--algorithm", name, *options, "--out", str(out)]) == 0
+    with np.load(out) as file:
+        described = json.loads(str(file["provenance"]))["algorithm"]
+        mse = file["mse"]
+    assert described == {**from_text(expected).describe(), "name": name}
+    np.testing.assert_array_equal(mse, replay(small_trace(1, features=12), expected).mse)
+
+
 BAD = [
+    ("--algorithm pao-fed-u1:shared=8 --shared 4", "shared is given twice: in 'pao-fed-u1:shared"),
+    ("--algorithm pso-fed:subset=2,coordinated=true --uncoordinated", "coordinated is given twice"),
+    ("--algorithm pao-fed-u1:sharde=8", "unknown option 'sharde': did you mean 'shared'?"),
     ("--algorithm pao-fed-u9", "did you mean 'pao-fed-u"),
     ("--algorithm pao-fed-u1 --sharde 3", "did you mean --shared?"),
     ("--algorithm pao-fed-u1 --frobnicate", "unexpected '--frobnicate' (see"),

@@ -1,6 +1,7 @@
 """The reference engine against the literal paper, tick by tick."""
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import algorithm
 from paofed.algorithms.base import Exchange
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, InputError, TraceError
 from paofed.simulate.reference import replay, ticks
 from paofed.world.trace import Trace
 from tests.cases import NAMES, Case, cases
@@ -157,3 +158,14 @@ def test_an_exploding_model_is_a_fact_not_a_crash() -> None:
     outcome = replay(small_trace(0, ticks=400), "online-fedsgd", step_size=1e3)
     assert outcome.diverged_at is not None
     assert np.isfinite(outcome.mse[: outcome.diverged_at]).all()
+
+
+@pytest.mark.parametrize("wire", [np.int8, "int32", np.complex64, bool, "nothing"])
+def test_a_wire_that_would_cut_numbers_off_is_refused(wire: Any) -> None:
+    with pytest.raises(InputError, match="expected a type of real numbers, such as"):
+        replay(small_trace(3), "pao-fed-u1", wire=wire)
+
+
+def test_what_is_no_trace_is_refused() -> None:
+    with pytest.raises(TraceError, match=r"'t\.npz' is no trace: make one with realize"):
+        replay("t.npz", "pao-fed-u1")  # type: ignore[arg-type]
