@@ -166,8 +166,8 @@ def _as_text(
             f"of R, {moments.r_error:.2g} of r",
         )
     for line in lines:
-        reached = ", ".join(f"{db} dB {n + 1}" for db, n in line["ticks_to_each_db"].items())
-        parts.append(f"{line['algorithm']}, ticks until its mean is at: {reached or 'none'}")
+        reached = ", ".join(f"{db} dB {n}" for db, n in line["ticks_to_each_db"].items())
+        parts.append(f"{line['algorithm']}, tick after which its mean is at: {reached or 'none'}")
     return "\n\n".join(parts)
 
 

@@ -46,8 +46,8 @@ def test_a_page_for_people(small: str, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["theory", small, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)["algorithms"]
     for line, name, record in zip(reached, names, printed, strict=True):
-        text = ", ".join(f"{db} dB {n + 1}" for db, n in record["ticks_to_each_db"].items())
-        assert line == f"{name}, ticks until its mean is at: {text}"  # counted from 1
+        text = ", ".join(f"{db} dB {n}" for db, n in record["ticks_to_each_db"].items())
+        assert line == f"{name}, tick after which its mean is at: {text}"  # the same ticks
 
 
 def test_json_for_programs(small: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +172,7 @@ def test_warnings_are_told_beside_the_result(
     assert err.count("\n") == 3
     last = next(line for line in out.splitlines() if line.startswith(f"{words[1][:26]} "))
     assert last.split()[3] == "diverged"
-    assert out.splitlines()[-1] == f"{words[1][:26]}, ticks until its mean is at: none"
+    assert out.splitlines()[-1] == f"{words[1][:26]}, tick after which its mean is at: none"
 
 
 def test_a_mean_that_has_diverged_by_the_first_point_is_told_too(
