@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,15 @@ import paofed
 def test_public_names_exist(name: str) -> None:
     assert getattr(paofed, name) is not None
     assert name in dir(paofed)
+
+
+def test_it_tells_type_checkers_that_it_is_typed() -> None:
+    """Packed like every file of the package that git does not ignore (hatch's rule)."""
+    marker = Path(paofed.__file__).with_name("py.typed")
+    assert marker.read_bytes() == b""
+    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel == {"packages": ["paofed"]}  # nothing is left out
 
 
 def test_an_unknown_name() -> None:

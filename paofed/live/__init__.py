@@ -1,12 +1,12 @@
 """The same rules over a network.
 
-The protocol, without sockets, clocks or disks: what travels (`messages`, `manifest`), the server
-and the device as state machines (`coordinator` with its `devices`, `edge`), and the order in which
-a server touches disk and network (`host`).
+The protocol: what travels (`messages`, `manifest`), and the server and the device as state machines
+without sockets, clocks or disks (`coordinator` with its `devices`, `edge`). The order in which a
+server touches disk and network (`host`).
 
-The journal: one SQLite file (`database`) with the fleet's `members` and all that its model is made
-of (`store`); what can be taken out of it (`exports`); what a device keeps through a power cut
-(`state`).
+The journal: one SQLite file (`database`) with the fleet's `members`, two snapshots of its model and
+the updates since the older one (`store`); what can be taken out of it (`exports`); what a device
+keeps through a power cut (`state`).
 
 Its rehearsal: whole federations with every fault in one process (`rehearsal`, `auditor`).
 

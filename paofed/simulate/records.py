@@ -83,7 +83,7 @@ class Model(NamedTuple):
     server: Any  # (A, D) float64
     shared: Any  # (A, D) real: the server's model as clients receive it
     local: Any  # (K, A, row) real: rows of D numbers, padded to whole cache lines
-    age_index: Any  # (longest + 2,) int64: position of an age in the list of ages, or -1
+    age_index: Any  # (longest + 1,) int64: position of an age in the list of ages, or -1
     base: Any  # (ages,) int64: an age of l needs l + 1 cells, used in turn; where they begin
     period: Any  # (ages,) int64: l + 1
     sums: Any  # (blocks, cells, A, D) float64: what is on its way
