@@ -3,6 +3,7 @@ import pytest
 from paofed import Scenario, realize, run
 from paofed.errors import InputError
 from paofed.memory import require_memory
+from paofed.theory.fleet import Fleet
 from tests.natures import small_scenario
 
 
@@ -20,3 +21,11 @@ def test_what_does_not_fit_is_refused_before_it_is_begun() -> None:
         run(huge, "pao-fed-u1")
     with pytest.raises(InputError, match="a trace of"):
         realize(Scenario.load("setting-1").model_copy(update={"ticks": 2**31 - 1}))
+    tested = small_scenario(test_samples=2**31 - 1)
+    for work in (
+        lambda: run(tested, "pao-fed-u1"),
+        lambda: realize(tested),
+        lambda: Fleet.of(tested),
+    ):
+        with pytest.raises(InputError, match="a test set of 2,147,483,647 samples needs"):
+            work()

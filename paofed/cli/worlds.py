@@ -74,9 +74,7 @@ def world_of(args: Namespace) -> Scenario:
     if args.table is not None:
         return _of_table(args, changes)
     scenario = Scenario.load(args.scenario)
-    return (
-        Scenario.made({**scenario.model_dump(), **changes}, "command line") if changes else scenario
-    )
+    return Scenario.made({**scenario.model_dump(), **changes}, "") if changes else scenario
 
 
 def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
@@ -88,7 +86,7 @@ def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
             stream[key] = [part.strip() for part in stream[key].split(",")]
     stream |= {"kind": "table", "file": str(args.table.resolve())}
     name = args.table.name.partition(".")[0] or "table"
-    return Scenario.made({"name": name, "stream": stream, **laws, **changes}, "command line")
+    return Scenario.made({"name": name, "stream": stream, **laws, **changes}, "")
 
 
 def tell(scenario: Scenario, args: Namespace) -> None:

@@ -8,6 +8,7 @@ its kernels (paofed.simulate.fast).
 
 from enum import IntEnum
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from paofed.core.random import Key, child, key_of, normal, philox, some_of, unif
 from paofed.memory import require_memory
 from paofed.world.events import threshold
 from paofed.world.recorded import Recorded
-from paofed.world.scenario import Scenario
+from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.spec import Table
 from paofed.world.trace import Targets, Trace
@@ -59,6 +60,8 @@ class _Samples(NamedTuple):
 
 def make_world(scenario: Scenario, seed: int, world: int) -> World:
     """Draw the map, the clients' laws and the test set."""
+    samples, features = scenario.test_samples, scenario.features
+    require_memory(_sample_bytes(features) * samples, f"a test set of {samples:,} samples")
     key = world_key(seed, world)
     stream = scenario.synthetic
     laws = stream.laws(key, scenario.clients, Purpose.LAWS)
@@ -73,6 +76,11 @@ def make_world(scenario: Scenario, seed: int, world: int) -> World:
     return World(key, map_of(scenario, key, INPUTS), laws, x_test, Targets(drifts, y))
 
 
+def _sample_bytes(features: int) -> int:
+    """What one sample of the test set takes: its numbers as they are drawn, then its features."""
+    return 100 + 8 * features
+
+
 def world_key(seed: int, world: int) -> Key:
     """Derive the key of a world's map, laws and test set."""
     return child(key_of(seed), world)
@@ -84,14 +92,18 @@ def run_key(world: Key, run: int) -> Key:
 
 
 def realize(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     world: int = 0,
     run: int = 0,
     *,
     seed: int = 0,
     clients: IntArray | None = None,
 ) -> Trace:
-    """Realise one run, for the whole fleet or for some clients of it alone (by index)."""
+    """Realise one run, for the whole fleet or for some clients of it alone (by index).
+
+    A scenario may be given by a preset's name or a file's path too.
+    """
+    scenario = scenario_of(scenario)
     cells = scenario.ticks * (scenario.clients if clients is None else len(clients))
     require_memory(_cell_bytes(scenario) * cells, f"a trace of {cells:,} client ticks")
     key = run_key(world_key(seed, world), run)

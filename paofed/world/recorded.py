@@ -2,20 +2,27 @@
 
 import warnings
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 
 from paofed.errors import FileError
 from paofed.world.value import Value
+
+
+def _named(file: str) -> str:
+    if "\0" in file:
+        raise ValueError("expected the name of a file, without NUL characters")
+    return file
 
 
 class Recorded(Value):
     """What really happened, from a `.csv` (numbers only, no header) or `.npy` file."""
 
     kind: Literal["recorded"] = "recorded"
-    file: str
+    file: Annotated[str, AfterValidator(_named)]
     most: ClassVar[int] = 2**31 - 1  # the largest entry that makes sense
 
     def table(self, ticks: int, clients: int) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import reprlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -150,7 +151,7 @@ class Scenario(Value):
 
     @classmethod
     def made(cls, values: Mapping[str, Any], origin: str, text: str = "") -> Self:
-        """Check values; a mistake is told with its place in the text that they came from."""
+        """Check values; a mistake is told with their origin, and its place in their text."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -161,6 +162,18 @@ class Scenario(Value):
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
         return to_toml(self.model_dump())
+
+
+def scenario_of(given: Scenario | str | Path) -> Scenario:
+    """Take a scenario as people give it: made, by a preset's name, or by the path of a file."""
+    if isinstance(given, str | Path):
+        return Scenario.load(given)
+    if not isinstance(given, Scenario):
+        raise ScenarioError(
+            f"{reprlib.repr(given)} is no scenario: expected a Scenario, the name of a preset "
+            f"({', '.join(PRESETS)}) or the path of a file"
+        )
+    return given
 
 
 def source_of(name: str | Path) -> Path:
@@ -179,6 +192,8 @@ def _text(path: Path) -> str:
         ) from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path} cannot be read as text: {error}") from None
+    except ValueError as error:  # no name of a file at all
+        raise ScenarioError(f"{str(path)!r} cannot be read: {error}") from None
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
 
@@ -208,10 +223,14 @@ def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Read the files that a scenario names from beside it, wherever the program was started."""
     return {
         key: {**value, "file": str((folder / value["file"]).resolve())}
-        if isinstance(value, dict) and isinstance(value.get("file"), str)
+        if isinstance(value, dict) and _can_be_file(value.get("file"))
         else value
         for key, value in values.items()
     }
+
+
+def _can_be_file(name: object) -> bool:
+    return isinstance(name, str) and "\0" not in name  # else told when the law itself is checked
 
 
 def _assignments(values: Mapping[str, Any]) -> list[str]:
@@ -219,6 +238,8 @@ def _assignments(values: Mapping[str, Any]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple | list):
@@ -236,28 +257,28 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     loc, kind = error["loc"], error["type"]
     if kind == "misfit":
         place = _place(error["ctx"]["place"].split("."), text, origin)
-        return f"{place}: {error['msg']}" if text else error["msg"]
+        return f"{place}{error['msg']}"
     # A union of laws puts the chosen kind behind the law's name; people only wrote the key.
     tagged = len(loc) > 1 and loc[0] in ("stream", "availability", "delay") and loc[1] in _LAWS
     path = [str(part) for part in ((loc[0], *loc[2:]) if tagged else loc)]
     key, place = ".".join(path), _place(path, text, origin)
     if kind == "extra_forbidden":
         model = _LAWS[str(loc[1])] if tagged else Scenario
-        return f"{place}: {unknown('key', path[-1], model.model_fields)}"
+        return f"{place}{unknown('key', path[-1], model.model_fields)}"
     if kind == "missing":
-        return f"{place}: {key} is missing"
+        return f"{place}{key} is missing"
     if kind == "union_tag_invalid":
         tags = [tag.strip("'") for tag in error["ctx"]["expected_tags"].split(", ")]
         place = _place([*path, "kind"], text, origin)
-        return f"{place}: {unknown(f'{key}.kind', str(error['ctx']['tag']), tags)}"
+        return f"{place}{unknown(f'{key}.kind', str(error['ctx']['tag']), tags)}"
     if kind == "union_tag_not_found":
-        return f"{place}: {key}.kind is missing"
+        return f"{place}{key}.kind is missing"
     if kind == "too_short":
-        return f"{place}: {key} is empty: expected at least one entry"
+        return f"{place}{key} is empty: expected at least one entry"
     message = error["msg"].removeprefix("Value error, ")
     if isinstance(error["input"], dict):
-        return f"{place}: {message}"
-    return f"{place}: {key} is {error['input']!r}: {message[0].lower()}{message[1:]}"
+        return f"{place}{message}"
+    return f"{place}{key} is {error['input']!r}: {message[0].lower()}{message[1:]}"
 
 
 _LAWS: Mapping[str, type[Value]] = {
@@ -268,7 +289,7 @@ _LAWS: Mapping[str, type[Value]] = {
 
 
 def _place(path: Sequence[str], text: str, origin: str) -> str:
-    """Find the line of a key, or of the nearest table above it."""
+    """Name the origin and the line of a key, or of the nearest table above it, before a mistake."""
     wanted = [part for part in path if not part.isdigit()]
     table: list[str] = []
     best, depth = 0, 0
@@ -281,4 +302,4 @@ def _place(path: Sequence[str], text: str, origin: str) -> str:
             continue
         if len(here) > depth and wanted[: len(here)] == here:
             best, depth = number, len(here)
-    return f"{origin}:{best}" if best else origin
+    return f"{origin}:{best}: " if best else origin and f"{origin}: "

@@ -1,4 +1,5 @@
 import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from paofed.errors import ScenarioError
 from paofed.world.recorded import Recorded
-from paofed.world.scenario import PRESETS, Scenario
+from paofed.world.scenario import PRESETS, Scenario, to_toml
 
 # What the three presets share, with the values that the paper does not state (sigma and mu).
 COMMON = {
@@ -522,6 +523,7 @@ def test_a_path_that_holds_no_text(tmp_path: Path) -> None:
     latin = tmp_path / "latin.toml"
     latin.write_bytes('name = "Zoë"'.encode("latin-1"))
     assert refusal_to_load(latin).startswith(f"{latin} cannot be read as text: ")
+    assert refusal_to_load("\0").startswith(r"'\x00' cannot be read: ")
 
 
 def test_a_mistake_in_a_file_names_the_file(tmp_path: Path) -> None:
@@ -622,3 +624,23 @@ def test_a_table_s_name_is_text(law: str, tmp_path: Path) -> None:
         "file = 3",
         f"{law}.file is 3: input should be a valid string",
     )
+
+
+@pytest.mark.parametrize("law", RECORDED)
+def test_a_table_s_name_has_no_nul(law: str, tmp_path: Path) -> None:
+    text = changed(*RECORDED[law]).replace('"table.csv"', r'"\u0000"')
+    assert complaint(text, tmp_path) == (
+        r'file = "\u0000"',
+        rf"{law}.file is '\x00': expected the name of a file, without NUL characters",
+    )
+
+
+def test_values_that_do_not_fit_are_told_with_their_origin() -> None:
+    with pytest.raises(ScenarioError, match=r"^me: stream\.samples has 4 groups, which do not"):
+        Scenario.made({**PAPER["setting-1"], "clients": 30}, "me")
+
+
+def test_true_and_false_are_written_as_toml_has_them() -> None:
+    law = {"kind": "law", "on": True, "off": False, "each": [True, 1]}
+    text = to_toml({"name": "n", "yes": True, "stream": law})
+    assert tomllib.loads(text) == {"name": "n", "yes": True, "stream": law}

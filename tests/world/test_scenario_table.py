@@ -265,8 +265,19 @@ def test_the_preset_over_a_real_sample() -> None:
     assert 0.5 < has_data.mean() < 1
 
 
-def test_values_without_a_text_are_refused_without_a_place(folder: Path) -> None:
+def test_values_without_a_text_are_told_with_their_origin_alone(folder: Path) -> None:
     values = fleet(table(folder / "readings.csv")).model_dump()
-    assert Scenario.made(values, "--table") == fleet(table(folder / "readings.csv"))
-    with pytest.raises(ScenarioError, match=r"^ticks is 31, but the table has 30: leave it out$"):
-        Scenario.made({**values, "ticks": 31}, "--table")
+    assert Scenario.made(values, "me") == fleet(table(folder / "readings.csv"))
+    for origin, place in (("me", "me: "), ("", "")):
+        for key, text in (
+            ("ticks", "ticks is 31, but the table has 30: leave it out"),
+            ("max_age", "max_age is 31.5: input should be a valid integer"),
+        ):
+            with pytest.raises(ScenarioError) as refused:
+                Scenario.made({**values, key: 31.5 if key == "max_age" else 31}, origin)
+            assert str(refused.value) == place + text
+
+
+def test_a_table_s_name_has_no_nul(folder: Path) -> None:
+    at, said = complaint(changed('"readings.csv"', r'"\u0000"'), folder)
+    assert (at, said) == ("[stream]", r"'\x00' cannot be read: embedded null byte")
