@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paofed.simulate.montecarlo import run
     from paofed.simulate.reference import replay
     from paofed.simulate.result import Outcome, Result
+    from paofed.simulate.stopping import Interrupted
     from paofed.world.realize import realize
     from paofed.world.scenario import Scenario
     from paofed.world.trace import Trace
@@ -22,6 +23,7 @@ _HOMES = {
     "ALGORITHMS": "paofed.algorithms",
     "Algorithm": "paofed.algorithms",
     "Device": "paofed.live.device",
+    "Interrupted": "paofed.simulate.stopping",
     "Outcome": "paofed.simulate.result",
     "PaofedError": "paofed.errors",
     "Result": "paofed.simulate.result",
@@ -38,6 +40,7 @@ __all__ = [
     "ALGORITHMS",
     "Algorithm",
     "Device",
+    "Interrupted",
     "Outcome",
     "PaofedError",
     "Result",

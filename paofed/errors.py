@@ -15,6 +15,8 @@ Every text says what was got, what was expected and, where that is not obvious, 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from operator import index
+from typing import SupportsIndex, cast
 
 
 class PaofedError(Exception):
@@ -59,6 +61,22 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     near = get_close_matches(got, names, n=1)
     hint = f": did you mean {near[0]!r}?" if near else ""
     return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
+
+
+def whole(what: str, value: object, least: int | None = None) -> int:
+    """Take a whole number, Python's or NumPy's, and refuse everything else.
+
+    >>> whole("runs", 4, least=1)
+    4
+    """
+    try:
+        number = None if isinstance(value, bool) else index(cast(SupportsIndex, value))
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least):
+        begin = "" if least is None else f" from {least} on"
+        raise InputError(f"{what} is {value!r}: expected a whole number{begin}")
+    return number
 
 
 _EXTRAS = {

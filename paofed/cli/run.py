@@ -12,6 +12,7 @@ from paofed.simulate.coldstart import USUAL_COUNT, starts_of
 from paofed.simulate.fast import Precision, note_compilation
 from paofed.simulate.montecarlo import Engine
 from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.stopping import Interrupted
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
@@ -71,19 +72,24 @@ def run(args: Namespace) -> int:
         cold_starts = _usual_cold_starts(scenario) if on_table else 0
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
     with Progress(what) as progress, note_compilation(outputs.say):
-        result = simulate(
-            scenario,
-            methods,
-            runs=args.runs,
-            seed=args.seed,
-            same_world=args.same_world,
-            engine=args.engine,
-            precision=args.precision,
-            every=args.every,
-            cold_starts=cold_starts,
-            workers=args.workers,
-            report=progress,
-        )
+        try:
+            result = simulate(
+                scenario,
+                methods,
+                runs=args.runs,
+                seed=args.seed,
+                same_world=args.same_world,
+                engine=args.engine,
+                precision=args.precision,
+                every=args.every,
+                cold_starts=cold_starts,
+                workers=args.workers,
+                report=progress,
+            )
+        except Interrupted as interrupt:
+            if interrupt.result is None:
+                raise
+            result = interrupt.result
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args)

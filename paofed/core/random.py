@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paofed.core.arrays import FloatArray, IntArray, WordArray
-from paofed.errors import InputError
+from paofed.errors import InputError, whole
 
 # The published constants: round multipliers and Weyl increments of the key.
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -33,6 +33,7 @@ class Key(NamedTuple):
 
 def key_of(seed: int) -> Key:
     """Make the root key of a seed, an integer of at most 64 bits."""
+    seed = whole("seed", seed)
     if not 0 <= seed < 1 << 64:
         raise InputError(f"seed {seed} is out of range: expected an integer from 0 to 2^64 - 1")
     return Key(seed & _WORD, seed >> 32)
@@ -45,7 +46,7 @@ def child(key: Key, *path: int) -> Key:
     the probability that two random 64-bit keys are equal.
     """
     for word in path:
-        if not 0 <= word <= _WORD:
+        if not 0 <= whole("index", word) <= _WORD:
             raise InputError(f"index {word} is out of range: expected a number from 0 to 2^32 - 1")
     a, b, c = (*path, *(0,) * (3 - len(path)))
     low, high, *_ = philox(key, a, b, c, _KEY_COUNTER)

@@ -98,15 +98,12 @@ class _Stages:
         return self._open(f"stage {self._number} of {self._total}: {what}")
 
     def run(self, scenario: Scenario, names: Sequence[str], runs: int, *, every: int) -> Result:
-        """Run one scenario; a study with fewer runs than asked for would be another study."""
+        """Run one scenario; interrupted, it has no result: a study of fewer runs is another."""
         methods = [from_text(name) for name in names]
         with self._next(f"{scenario.name}, {counted(runs, 'run')}") as report:
-            result = simulate(
+            return simulate(
                 scenario, methods, runs=runs, seed=self._seed, every=every, report=report
             )
-        if result.runs < runs:
-            raise KeyboardInterrupt
-        return result
 
     def hold_theory(self, fleet: Fleet, scenario: Scenario, runs: int) -> Beside:
         """Average the models over runs in one world, and predict their mean there."""

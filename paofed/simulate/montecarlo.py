@@ -2,25 +2,26 @@
 
 import os
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
-from paofed.errors import AlgorithmError, InputError, unknown
+from paofed.core.random import key_of
+from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
 from paofed.simulate import fast
 from paofed.simulate.coldstart import Starts, starts_of, with_cold_starts
-from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result, RunRecord, curve_ticks, usual_every, versions
 from paofed.simulate.spread import Task, on_processes, on_threads
-from paofed.simulate.stopping import Report
+from paofed.simulate.stopping import Interrupted, Report
 from paofed.simulate.tables import about, progressive, with_baselines
-from paofed.world.scenario import Scenario
+from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.table.spec import Table
 
 Engine = Literal["fast", "reference"]
@@ -30,7 +31,7 @@ _SLOWER, _BESIDE = 200.0, 40.0
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     methods: str | Algorithm | Sequence[str | Algorithm],
     *,
     runs: int = 1,
@@ -45,16 +46,20 @@ def run(
 ) -> Result:
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
 
-    The fast engine takes the algorithms of its family, the reference engine the others. Over a
-    table, all models are judged on the samples to come, beside baselines; with `cold_starts`, so
-    many times each device in turn joins late. An interrupt (Ctrl-C) ends the work; the result then
-    holds what was finished, unless no run was.
+    The scenario is one, a preset's name or a file's path. The fast engine takes the algorithms of
+    its family, the reference engine the others. Over a table, all models are judged on the samples
+    to come, beside baselines; with `cold_starts`, so many times each device in turn joins late. An
+    interrupt (Ctrl-C) ends the work: it raises Interrupted, whose `result` holds what was finished.
     """
-    given = [methods] if isinstance(methods, str | Algorithm) else methods
-    chosen = [resolve(method) for method in given]
-    every = usual_every(scenario.ticks) if every is None else every
-    _check(scenario, chosen, runs, every, workers, engine, precision)
-    common = (seed, same_world, every, precision, runs, workers or os.cpu_count() or 1)
+    scenario, chosen = scenario_of(scenario), _chosen(methods)
+    seed, runs = whole("seed", seed), whole("runs", runs, least=1)
+    cold_starts = whole("cold_starts", cold_starts, least=0)
+    every = usual_every(scenario.ticks) if every is None else whole("every", every, least=1)
+    workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, least=1)
+    key_of(seed)  # refused now, not in a thread
+    _check(scenario, chosen, engine, precision)
+    _check_kinds(same_world, report)
+    common = (seed, same_world, every, precision, runs, workers)
     quick = [engine == "fast" and fast.in_family(method) for method in chosen]
     inside = Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
     outside = Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
@@ -72,25 +77,23 @@ def run(
         "versions": versions(),
     }
     progress = _Progress(report, _shares(inside, outside, table, starts), runs)
-    finished, whole = _run_engines(inside, outside, progress)
-    kept = sorted(set.intersection(*map(set, finished)))
-    if not kept:
-        raise KeyboardInterrupt
-    records = _stack([_joined([stage[i] for stage in finished], quick) for i in kept])
-    errors = records.pop("errors"), records.pop("device_errors")
-    ticks = curve_ticks(scenario.ticks, every)
-    result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
-    if table is None:
-        return result
-    judged = progressive(table, chosen, ticks, *errors)
-    result = replace(result, progressive=judged)
-    return _beside(result, judged, inside, starts, progress) if whole else result
+    finished: list[dict[int, RunRecord]] = [{} for task in (inside, outside) if task.methods]
+    found = partial(_gathered, finished, provenance, scenario, chosen, quick, every)
+    try:
+        _run_engines(inside, outside, finished, progress)
+    except KeyboardInterrupt:
+        raise Interrupted(found() if _kept(finished) else None) from None
+    return _beside(found(), inside, starts, progress)
+
+
+def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algorithm]:
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        return [resolve(methods)]
+    return [resolve(method) for method in methods]
 
 
 def _starts(scenario: Scenario, methods: Sequence[Algorithm], count: int) -> Starts:
     """When newcomers join; what cannot be is refused before the long work."""
-    if count < 0:
-        raise InputError(f"cold_starts is {count}: expected a whole number from 0 on")
     starts = starts_of(scenario.table.read(), count)
     if not methods:
         raise InputError(
@@ -110,62 +113,68 @@ def _shares(
 
 
 def _run_engines(
-    inside: Task, outside: Task, progress: "_Progress"
-) -> tuple[list[dict[int, RunRecord]], bool]:
-    """The runs of each engine that has any, and whether all were finished."""
-    finished: list[dict[int, RunRecord]] = [{} for task in (inside, outside) if task.methods]
+    inside: Task, outside: Task, finished: Sequence[dict[int, RunRecord]], progress: "_Progress"
+) -> None:
+    """Let each engine that has any algorithms add its runs to its part of `finished`."""
     stages = ((inside, on_threads), (outside, on_processes))
-    try:
-        begun = iter(finished)
-        for stage, (task, engine_of) in enumerate(stages):
-            if task.methods:
-                next(begun).update(engine_of(task, progress.stage(stage)))
-    except KeyboardInterrupt:
-        return finished, False
-    return finished, True
+    begun = iter(finished)
+    for stage, (task, engine_of) in enumerate(stages):
+        if task.methods:
+            next(begun).update(engine_of(task, progress.stage(stage)))
 
 
-def _beside(
-    result: Result,
-    judged: Progressive,
-    inside: Task,
-    starts: Starts | None,
-    progress: "_Progress",
+def _kept(finished: Sequence[dict[int, RunRecord]]) -> list[int]:
+    return sorted(set.intersection(*map(set, finished)))
+
+
+def _gathered(
+    finished: Sequence[dict[int, RunRecord]],
+    provenance: Mapping[str, Any],
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    quick: Sequence[bool],
+    every: int,
 ) -> Result:
-    """Add baselines and newcomers, or what an interrupt leaves of them."""
+    """Put together the runs that every engine has finished."""
+    kept = _kept(finished)
+    records = _stack([_joined([stage[i] for stage in finished], quick) for i in kept])
+    errors = records.pop("errors"), records.pop("device_errors")
+    ticks = curve_ticks(scenario.ticks, every)
+    result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
+    if not isinstance(scenario.stream, Table):
+        return result
+    return replace(result, progressive=progressive(scenario.stream, methods, ticks, *errors))
+
+
+def _beside(result: Result, inside: Task, starts: Starts | None, progress: "_Progress") -> Result:
+    """Over a table, add baselines and newcomers."""
+    if result.progressive is None:
+        return result
     scenario, workers = inside.scenario, inside.workers
-    with suppress(KeyboardInterrupt):
+    try:
+        judged = result.progressive
         result = with_baselines(result, judged, scenario, workers, progress.stage(2))
         if starts is not None:
             joined = inside.methods, starts, workers, progress.stage(3)
             result = with_cold_starts(result, scenario, *joined)
+    except KeyboardInterrupt:
+        raise Interrupted(result) from None
     return result
 
 
-def _check(
-    scenario: Scenario,
-    methods: Sequence[Algorithm],
-    runs: int,
-    every: int,
-    workers: int | None,
-    engine: str,
-    precision: str,
-) -> None:
+def _check(scenario: Scenario, methods: Sequence[Algorithm], engine: str, precision: str) -> None:
     for kind, got, known in (
         ("engine", engine, get_args(Engine)),
         ("precision", precision, get_args(fast.Precision)),
     ):
         if got not in known:
-            raise InputError(unknown(kind, got, known))
+            raise InputError(unknown(kind, str(got), known))
     if not methods:
         raise AlgorithmError("no algorithm was given: name at least one")
     names = [method.name for method in methods]
     for name in names:
         if names.count(name) > 1:
             raise AlgorithmError(f"{name} is given twice: give each algorithm a name of its own")
-    for what, count in (("runs", runs), ("every", every), ("workers", workers)):
-        if count is not None and count < 1:
-            raise InputError(f"{what} is {count}: expected a whole number from 1 on")
     for method in methods:
         method.require_fits(scenario.features)
     size = 4 if precision == "float32" else 8
@@ -173,6 +182,13 @@ def _check(
         size * scenario.clients * scenario.features * len(methods),
         f"{scenario.clients} clients with {scenario.features} features, {len(methods)} algorithms,",
     )
+
+
+def _check_kinds(same_world: object, report: object) -> None:
+    if not isinstance(same_world, bool):
+        raise InputError(f"same_world is {same_world!r}: expected True or False")
+    if report is not None and not callable(report):
+        raise InputError(f"report is {report!r}: expected a function")
 
 
 class _Progress:

@@ -1,10 +1,23 @@
-"""Work on threads that ends soon after nobody waits for it any more."""
+"""Work that is ended before its time: what is kept of it, and threads that end soon after."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from paofed.simulate.result import Result
+
 Report = Callable[[float], None]  # told a share of the work that is done
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while algorithms ran. `result` holds what was finished; None: not even one run."""
+
+    def __init__(self, result: Result | None = None) -> None:
+        super().__init__()
+        self.result = result
+
+    def __str__(self) -> str:
+        return f"{self.result.runs if self.result else 'no'} finished runs are in its `result`"
 
 
 def ignored(_: float) -> None:

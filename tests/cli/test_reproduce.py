@@ -18,6 +18,7 @@ import pytest
 from paofed.cli import main
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.result import Result
+from paofed.simulate.stopping import Interrupted
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
 
@@ -156,9 +157,8 @@ class _Interrupted:
         self._left -= 1
         if self._left:
             return simulate(*args, runs=runs, **options)
-        if not self._kept:
-            raise KeyboardInterrupt
-        return simulate(*args, runs=self._kept, **options)
+        kept = simulate(*args, runs=self._kept, **options) if self._kept else None
+        raise Interrupted(kept)
 
 
 @pytest.mark.parametrize("kept", [0, 1])

@@ -1,12 +1,13 @@
 """Many runs: reproducible, in order, kept when interrupted."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ import pytest
 from paofed.algorithms import Algorithm, algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.errors import InputError
-from paofed.simulate import coldstart, fast, tables
+from paofed.errors import AlgorithmError, InputError
+from paofed.simulate import coldstart, fast, spread, tables
 from paofed.simulate.baselines import BASELINES
-from paofed.simulate.montecarlo import run
+from paofed.simulate.montecarlo import Engine, run
 from paofed.simulate.result import Result
+from paofed.simulate.stopping import Interrupted
+from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario as scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
@@ -58,18 +61,18 @@ def test_every_run_has_its_own_world_unless_told_otherwise() -> None:
 
 
 def test_engines_agree_and_mix_in_the_order_asked_for() -> None:
-    mixed = run(scenario(), [OWN, U1, SGD], runs=2, precision="float64")
+    mixed = run(scenario(), [OWN, U1, SGD], runs=2, precision="float64", workers=1)
     assert mixed.algorithms == ["own", "pao-fed-u1", "online-fedsgd"]
     assert mixed.provenance["engines"] == ["reference", "fast", "fast"]
     np.testing.assert_allclose(mixed.mse[:, 0], mixed.mse[:, 1], rtol=0, atol=1e-9)
-    slow = run(scenario(), [U1, SGD], runs=2, engine="reference")
+    slow = run(scenario(), [U1, SGD], runs=2, engine="reference", workers=1)
     np.testing.assert_allclose(slow.mse, mixed.mse[:, 1:], rtol=0, atol=1e-9)
     np.testing.assert_array_equal(slow.sent_up, mixed.sent_up[:, 1:])
 
 
 def test_progress_rises_to_the_whole() -> None:
     heard: list[float] = []
-    run(scenario(), [U1, OWN], runs=3, report=heard.append)
+    run(scenario(), [U1, OWN], runs=3, report=heard.append, workers=1)
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
 
@@ -95,12 +98,59 @@ def test_provenance_says_how_to_do_it_again() -> None:
         ({"seed": -1}, "seed -1 is out of range"),
         ({"methods": [algorithm("pao-fed-u1", shared=99)]}, "only 24 features"),
         ({"methods": [algorithm("pao-fed-c0", exchange="live")]}, "cannot do exchange"),
+        ({"methods": 3}, "3 is no algorithm: expected a name"),
+        ({"methods": [U1, 3]}, "3 is no algorithm: expected a name"),
+        ({"scenario": 7}, "7 is no scenario: expected a Scenario, the name of a preset"),
+        ({"scenario": "setting-9"}, "unknown scenario 'setting-9': did you mean 'setting-"),
+        ({"runs": "4"}, "runs is '4': expected a whole number from 1 on"),
+        ({"runs": True}, "runs is True: expected a whole number from 1 on"),
+        ({"workers": 2.5}, "workers is 2.5: expected a whole number from 1 on"),
+        ({"every": [5]}, r"every is \[5\]: expected a whole number from 1 on"),
+        ({"seed": "x"}, "seed is 'x': expected a whole number"),
+        ({"cold_starts": "3"}, "cold_starts is '3': expected a whole number from 0 on"),
+        ({"same_world": "no"}, "same_world is 'no': expected True or False"),
+        ({"engine": 2}, "unknown engine '2'"),
+        ({"precision": np.float32}, "unknown precision"),
+        ({"report": 0.5}, "report is 0.5: expected a function"),
     ],
 )
 def test_refuses_what_cannot_be_run(options: dict[str, object], text: str) -> None:
-    arguments = {"methods": [U1], **options}
-    with pytest.raises(InputError, match=text):
-        run(scenario(), **arguments)  # type: ignore[arg-type]
+    arguments = {"scenario": scenario(), "methods": [U1], **options}
+    with pytest.raises(InputError, match=text) as refused:
+        run(**arguments)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+def test_a_scenario_may_be_given_by_name_or_path_and_numbers_by_numpy(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(scenario().to_toml())
+    known = run(scenario(), U1, runs=2, seed=3)
+    for given in (path, str(path)):
+        found = run(given, U1, runs=np.int64(2), seed=np.uint32(3))  # type: ignore[arg-type]
+        assert_same(found, known)
+        assert realize(given, seed=3).x.tobytes() == realize(scenario(), seed=3).x.tobytes()
+    found.save(tmp_path / "r.npz")  # its provenance is plain
+    assert realize("ideal", clients=np.array([4])).clients == 1
+
+
+def test_a_sweep_of_one_option_runs() -> None:
+    steps = (0.1, 0.4)
+    result = run(scenario(), [algorithm("pao-fed-u1", step_size=mu) for mu in steps])
+    for mu in steps:
+        alone = run(scenario(step_size=mu), "pao-fed-u1")
+        swept = result.run_curves(f"pao-fed-u1:step_size={mu}")
+        np.testing.assert_array_equal(swept, alone.run_curves("pao-fed-u1"))
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_weight_outside_0_to_1_is_refused(engine: Engine) -> None:
+    """It would run, and give an error of 141 dB."""
+    heavy = replace(U1, name="heavy", staleness=lambda _: 5)
+    with pytest.raises(AlgorithmError, match="by 5: expected a weight from 0"):
+        run(scenario(), heavy, engine=engine)
+    # Ages that are dropped have no weight, whatever a function says of them.
+    falling = replace(U1, name="falling", staleness=lambda age: 1 - age, max_age=1)
+    run(scenario(), [falling, U1], engine=engine)
 
 
 def test_an_error_in_one_s_own_function_is_not_swallowed() -> None:
@@ -108,7 +158,20 @@ def test_an_error_in_one_s_own_function_is_not_swallowed() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        run(scenario(), [replace(OWN, learn=broken)], runs=2)
+        run(scenario(), [replace(OWN, learn=broken)], runs=2, workers=1)
+
+
+def interrupted_run(*args: Any, **options: Any) -> Result:
+    """What a run that is interrupted has finished."""
+    with pytest.raises(Interrupted) as interrupt:
+        run(*args, **options)
+    assert isinstance(interrupt.value, KeyboardInterrupt)
+    result = interrupt.value.result
+    assert result is not None
+    assert str(interrupt.value).startswith(f"{result.runs} finished runs")
+    again = pickle.loads(pickle.dumps(interrupt.value))  # noqa: S301 (our own): through a pool
+    assert_same(again.result, result)
+    return result
 
 
 def test_an_interrupt_keeps_the_finished_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +184,7 @@ def test_an_interrupt_keeps_the_finished_runs(monkeypatch: pytest.MonkeyPatch) -
         return real(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(fast, "run", interrupted)
-    result = run(scenario(), [U1], runs=5, workers=1)
+    result = interrupted_run(scenario(), [U1], runs=5, workers=1)
     monkeypatch.undo()
     assert result.provenance["runs_finished"] == [0, 1]
     assert_same(result, run(scenario(), [U1], runs=2))
@@ -132,31 +195,60 @@ def test_nothing_finished_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fast, "run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted, match="no finished runs") as interrupt:
         run(scenario(), [U1], runs=2, workers=1)
+    assert interrupt.value.result is None
+
+
+def test_an_interrupt_of_the_second_engine_keeps_what_both_have_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    interrupts(monkeypatch, spread, "run_reference", after=1)
+    result = interrupted_run(scenario(), [OWN, U1], runs=3, workers=1)
+    assert result.provenance["runs_finished"] == [0]
+    monkeypatch.undo()
+    assert_same(result, run(scenario(), [OWN, U1]))
+
+
+# `paofed`, saying so once eight runs' worth of work is done: two at a time, some are finished.
+TELLING = """
+import signal, sys
+from paofed.cli import main, run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # however the tests were started
+
+class Telling(run.Progress):
+    def __call__(self, share):
+        if share * 100_000 >= 8:
+            print("begun", file=sys.stderr, flush=True)
+
+run.Progress = Telling
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_ctrl_c_on_the_command_line(engine: str, tmp_path: Path) -> None:
-    """A real signal to a real process in the middle of many runs."""
+    """A real signal to a real process and its workers in the middle of many runs."""
     out = tmp_path / "kept.npz"
-    world = scenario(ticks=400, stream={"samples": (400, 400, 400)})
-    (tmp_path / "s.toml").write_text(world.to_toml())
-    command = [sys.executable, "-m", "paofed", "run", "s.toml", "--runs", "100000"]
+    (tmp_path / "s.toml").write_text(scenario().to_toml())
+    command = [sys.executable, "-c", TELLING, "run", "s.toml", "--runs", "100000", "--workers", "2"]
     command += ["--algorithm", "pao-fed-u1", "--engine", engine, "--out", str(out)]
-    for seconds in (6, 40):  # a busy machine may not have begun after the first
-        process = subprocess.Popen(  # noqa: S603 (our own program)
-            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        time.sleep(seconds)
-        os.killpg(process.pid, signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
-        assert process.returncode == 130, stderr
-        if out.exists():
-            break
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stderr is not None
+    said = next(line for line in process.stderr if "compiling" not in line)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, said + stderr
     kept = Result.load(out)
-    assert f"without {100000 - kept.runs} of 100000 runs" in stderr
-    assert "Traceback" not in stderr  # nor do its workers say anything
+    # The workers say nothing, and are gone with it.
+    assert {*stderr.splitlines()} <= {
+        "begun",
+        f"interrupted: kept what was finished, without {100000 - kept.runs} of 100000 runs",
+    }
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
     assert kept.runs > 0
     assert np.isfinite(kept.mse).all()
 
@@ -210,7 +302,7 @@ def test_an_interrupt_of_the_baselines_keeps_the_algorithms(
 ) -> None:
     whole = run(over_a_table, [U1], runs=2)
     interrupts(monkeypatch, tables, "baselines", after)
-    kept = run(over_a_table, [U1], runs=2, cold_starts=2)
+    kept = interrupted_run(over_a_table, [U1], runs=2, cold_starts=2)
     assert_same(kept, whole)
     assert kept.provenance["runs_finished"] == [0, 1]
     assert learners(kept) == ALONE
@@ -228,7 +320,7 @@ def test_an_interrupt_of_the_newcomers_keeps_the_rest(
 ) -> None:
     whole = run(over_a_table, [U1], runs=2)
     interrupts(monkeypatch, coldstart, "_newcomer", after)
-    kept = run(over_a_table, [U1], runs=2, cold_starts=2)
+    kept = interrupted_run(over_a_table, [U1], runs=2, cold_starts=2)
     assert_same(kept, whole)
     assert learners(kept) == [*ALONE, *([name, "baseline"] for name in BASELINES)]
     assert kept.cold_start is None
@@ -241,7 +333,7 @@ def test_an_interrupt_of_the_runs_ends_the_work(
     interrupts(monkeypatch, fast, "run", after=2)
     monkeypatch.delattr(tables, "baselines")
     monkeypatch.delattr(coldstart, "_newcomer")
-    kept = run(over_a_table, [U1], runs=5, workers=1, cold_starts=2)
+    kept = interrupted_run(over_a_table, [U1], runs=5, workers=1, cold_starts=2)
     assert kept.provenance["runs_finished"] == [0, 1]
     assert learners(kept) == ALONE
     monkeypatch.undo()
@@ -254,7 +346,7 @@ def test_progress_over_a_table_rises_to_the_whole(
     over_a_table: Scenario, methods: list[Algorithm], cold_starts: int
 ) -> None:
     heard: list[float] = []
-    run(over_a_table, methods, runs=3, cold_starts=cold_starts, report=heard.append)
+    run(over_a_table, methods, runs=3, cold_starts=cold_starts, report=heard.append, workers=1)
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
     assert heard[-2] < heard[-1]  # nothing is still to be done where all is said to be
