@@ -60,11 +60,12 @@ class Worker:
             pickle.dump(arguments, self._requests)
             self._requests.flush()
             done, found = pickle.load(self._answers)  # noqa: S301 (our own process's)
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except Exception as error:  # it has ended, or said something that is no answer
+            self._process.kill()
             raise PaofedError(
                 f"a worker process ended with exit code {self._process.wait()} before its work was "
                 f"done: if memory was short, ask for fewer workers"
-            ) from None
+            ) from error
         if not done:
             raise found
         return found

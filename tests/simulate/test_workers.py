@@ -4,6 +4,7 @@ import io
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -110,6 +111,8 @@ def work(what: str) -> object:
     print("this is no answer")  # noqa: T201
     if what == "threads":
         return threads()
+    if what == "held":
+        return set(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
     if what == "divide":
         return 1 / 0
     if what == "odd":
@@ -128,6 +131,7 @@ def worker() -> Iterator[Worker]:
 def test_a_worker_says_what_became_of_its_work(worker: Worker) -> None:
     found = worker.do(what="threads")
     assert set(found) == {1}
+    assert worker.do(what="held") >= {signal.SIGINT, signal.SIGTERM}  # from before it began
     with pytest.raises(ZeroDivisionError) as error:
         worker.do(what="divide")
     assert "In a worker process" in error.value.__notes__[0]
