@@ -5,9 +5,10 @@ but what was there before that tick. Errors are squared, (N, K), and NaN where t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.features import FourierMap
@@ -23,7 +24,9 @@ BASELINES: Mapping[str, str] = {
     "batch fourier": "the same features, fitted to all the past again and again by least squares",
     "batch linear": "a linear function of the inputs, likewise",
 }
-_RIDGE = 1e-6  # of each column's square: enough to solve, too little to matter
+_RIDGES = 10.0 ** np.arange(1, -7, -1)  # of each column's square; of equals the first is taken
+_GROWTH = 1.1  # how much larger the past must be before ridges are compared anew
+_PARTS = 10  # of the calibration period: each is predicted from those before it
 _TOGETHER = 64  # samples of the central learner that are worked out at once
 _MOST = 1 << 22  # features held at a time
 
@@ -126,26 +129,47 @@ class Central:
 
 
 class Batch:
-    """Least squares over all the past, the calibration period included."""
+    """Least squares over all the past, the calibration period included.
+
+    How far coefficients are held down (the ridge) is taken from the past as well. Now and then the
+    past is fitted with each of `_RIDGES`, and these trials predict what comes next. The ridge that
+    has done best until now is the one to use. A trial that had seen more counts the more, since
+    few readings want a larger ridge than many.
+    """
 
     def __init__(self, basis: Basis, x: FloatArray, y: FloatArray) -> None:
         size = basis(x[:1]).shape[1]
-        self._gram, self._moment = np.zeros((size, size)), np.zeros(size)
-        rows = max(1, _MOST // size)
+        self._gram, self._moment, self._seen = np.zeros((size, size)), np.zeros(size), 0
+        self._trials, self._tried = np.zeros((size, _RIDGES.size)), 0
+        self._misses = np.zeros(_RIDGES.size)
+        rows = max(1, min(_MOST // size, -(-len(y) // _PARTS)))
         for begin in range(0, len(y), rows):
             self._add(basis(x[begin : begin + rows]), y[begin : begin + rows])
 
+    @property
+    def ridge(self) -> float:
+        """The ridge that has predicted the past best."""
+        return float(_RIDGES[np.argmin(self._misses)])
+
     def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
         """Fit anew, predict all of these ticks, then add them to the past."""
-        # By column, so that one of large numbers does not hold the others down.
-        ridge = np.diag(_RIDGE * self._gram.diagonal() + np.finfo(np.float64).tiny)
-        errors: FloatArray = y - z @ np.linalg.solve(self._gram + ridge, self._moment)
+        errors: FloatArray = y - z @ self._fit(self.ridge)
         self._add(z[there], y[there])
         return errors
 
+    def _fit(self, ridge: float) -> NDArray[Any]:
+        # By column, so that one of large numbers does not hold the others down.
+        held = np.diag(ridge * self._gram.diagonal() + np.finfo(np.float64).tiny)
+        return np.linalg.solve(self._gram + held, self._moment)
+
     def _add(self, z: FloatArray, y: FloatArray) -> None:
+        self._misses += self._tried * ((y[:, None] - z @ self._trials) ** 2).sum(axis=0)
         self._gram += z.T @ z
         self._moment += z.T @ y
+        self._seen += len(y)
+        if self._seen > _GROWTH * self._tried:
+            self._trials = np.stack([self._fit(ridge) for ridge in _RIDGES.tolist()], axis=1)
+            self._tried = self._seen
 
 
 def with_constant(x: FloatArray) -> FloatArray:
