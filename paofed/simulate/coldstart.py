@@ -113,13 +113,11 @@ def _newcomer(
     device: int,
 ) -> FloatArray:
     """Errors (A, 2, S, H) of one device that joins at each of the starts, by the first two ways."""
-    joined = layout.traced(trace)
     others = np.arange(trace.clients) != device
+    without = replace(trace, has_data=trace.has_data & others, available=trace.available & others)
     # Made over the whole trace, for the ages of all messages; then nobody hears of the device.
     fleet = Simulation.over(trace, methods, precision)
-    fleet.nature = joined._replace(
-        has_data=trace.has_data & others, available=trace.available & others
-    )
+    joined, fleet.nature = fleet.nature, layout.traced(without)
     ways = WAYS[:2]
     errors = np.empty((len(methods), len(ways), starts.begins.size, starts.horizons.size))
     for s, begin in enumerate(starts.begins.tolist()):

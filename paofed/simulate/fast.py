@@ -190,8 +190,8 @@ class Simulation:
         watch: Callable[[FloatArray], None] | None = None,
     ) -> RunRecord:
         """Run all ticks, evaluating the server's models on the way; `report` hears the progress."""
-        z_test = self._fourier_map(x_test).astype(self._precision)
-        y_test = targets.y.astype(self._precision)
+        z_test = layout.laid_out(self._fourier_map(x_test), self._precision)
+        y_test = layout.laid_out(targets.y, self._precision)
         points = curve_ticks(ticks, every)
         drifts = targets.drifts_until(points)
         mse = np.empty((len(self.family.mu), points.size))

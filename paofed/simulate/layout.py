@@ -44,6 +44,11 @@ _NO_TRACE: dict[str, NDArray[Any]] = {
 }
 
 
+def laid_out(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """An array as the kernels take it: for another layout they would be compiled once more."""
+    return np.require(array, dtype, ["C", "A", "W"])
+
+
 def drawn(scenario: Scenario, made: World, run: int) -> Nature:
     """Nature as laws and thresholds, to be drawn inside the kernels."""
     ticks, clients, stream = scenario.ticks, scenario.clients, scenario.synthetic
@@ -52,12 +57,12 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
     never = np.zeros(clients, dtype=np.uint64)
     link, presence = Link(never, never, never), np.zeros((0, 0), dtype=np.uint8)
     if isinstance(scenario.availability, Recorded):
-        presence = scenario.availability.table(ticks, clients).astype(np.uint8)
+        presence = laid_out(scenario.availability.table(ticks, clients), np.uint8)
     else:
         link = scenario.availability.link(clients)
     ladder, lateness = Ladder(never[:0], 1), np.zeros((0, 0), dtype=np.int64)
     if isinstance(scenario.delay, Recorded):
-        lateness = scenario.delay.table(ticks, clients)
+        lateness = laid_out(scenario.delay.table(ticks, clients), np.int64)
     else:
         ladder = scenario.delay.ladder()
     return Nature(
@@ -106,7 +111,7 @@ def traced(trace: Trace) -> Nature:
         noise=real,
         drifts=whole,
         traced=True,
-        **{name: np.ascontiguousarray(getattr(trace, name)) for name in _NO_TRACE},
+        **{name: laid_out(getattr(trace, name), none.dtype) for name, none in _NO_TRACE.items()},
     )
 
 
@@ -219,8 +224,8 @@ def model(
     padding = (0, -fourier_map.frequencies.shape[0] % kernels.GROUP), (0, 0)
     return Model(
         blocks=blocks,
-        frequencies=np.pad(fourier_map.frequencies * turns, padding).astype(real),
-        phases=(fourier_map.phases * turns).astype(real),
+        frequencies=laid_out(np.pad(fourier_map.frequencies * turns, padding), real),
+        phases=laid_out(fourier_map.phases * turns, real),
         cosine=tuple(real(scale * c) for c in kernels.sine_series(_SINE_TERMS[precision])),
         server=np.zeros((algorithms, features)),
         shared=np.zeros((algorithms, features), dtype=real),
