@@ -1,6 +1,10 @@
 """The columns of a CSV or Parquet file, as they were written; every error names its line."""
 
+import codecs
+import gzip
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,6 +16,7 @@ from paofed.core.arrays import BoolArray, FloatArray
 from paofed.errors import FileError, InputError, unknown
 from paofed.memory import require_memory
 from paofed.world.table.columns import TRANSFORMS, TextArray
+from paofed.world.table.panics import without_backtraces
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
 _PACKED = 8  # how many times larger a compressed file is in memory, roughly
@@ -32,47 +37,69 @@ class Source:
         self.doubts: list[str] = []
         self._is_csv = path.name.lower().endswith(_CSV)
         if separator is not None and not self._is_csv:
-            raise InputError(f"separator is {separator!r}, but {path.name} is no CSV: leave it out")
+            raise InputError(
+                f"`separator` is {separator!r}, but {path.name} is no CSV: leave it out"
+            )
         self._missing = list(missing)
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is no file: expected one with readings")
         try:
             size = path.stat().st_size * (1 if path.suffix in (".csv", ".tsv") else _PACKED)
             require_memory(2 * size, f"reading {path}", TOO_LARGE)
-            lazy = self._scan(separator).rename(str.strip)
-            self._refuse_unknown(names, lazy.collect_schema().names())
-            frame = lazy.select(list(dict.fromkeys(names))).collect()
+            with without_backtraces(pl.exceptions.PanicException):
+                frame = self._read(names, separator)
             self._frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).strip().partition("\n")[0]
+            if isinstance(error, pl.exceptions.PanicException):
+                reason = "its reader gave up in the middle, so it is damaged; write it again"
             raise FileError(f"{path} cannot be read as a table: {reason}") from None
         if self._frame.is_empty():
             raise FileError(f"{path} holds no readings")
 
-    def _scan(self, separator: str | None) -> pl.LazyFrame:
+    def _read(self, names: Sequence[str], separator: str | None) -> pl.DataFrame:
         if self._is_csv:
-            # As text: what is a number is decided column by column, with a line to point at.
+            _refuse_utf16(self.path)
             usual = "\t" if ".tsv" in self.path.name.lower() else ","
-            return pl.scan_csv(self.path, separator=separator or usual, infer_schema=False,
-                               glob=False)  # fmt: skip
-        if self.path.name.lower().endswith(_PARQUET):
-            return pl.scan_parquet(self.path, glob=False)
-        raise FileError(
-            f"{self.path} is no table: expected a name ending in .csv or .tsv, also with .gz, or "
-            f".parquet"
-        )
+            lazy = self._scan_csv(separator or usual, has_header=True)
+            # The header as it was written: polars gives the second of two equal names another one.
+            first = self._scan_csv(separator or usual, has_header=False).head(1).collect()
+            written = [name or "" for name in first.row(0)]
+        elif self.path.name.lower().endswith(_PARQUET):
+            lazy = pl.scan_parquet(self.path, glob=False)
+            written = lazy.collect_schema().names()
+        else:
+            raise FileError(
+                f"{self.path} is no table: expected a name ending in .csv or .tsv, also with .gz, "
+                f"or .parquet"
+            )
+        header = [name.strip() for name in written]
+        self._refuse_unknown(names, header)
+        known = lazy.collect_schema().names()
+        chosen = [pl.col(known[header.index(name)]).alias(name) for name in dict.fromkeys(names)]
+        return lazy.select(chosen).collect()
+
+    def _scan_csv(self, separator: str, *, has_header: bool) -> pl.LazyFrame:
+        # As text: what is a number is decided column by column, with a line to point at.
+        return pl.scan_csv(self.path, separator=separator, infer_schema=False, glob=False,
+                           has_header=has_header)  # fmt: skip
 
     def _refuse_unknown(self, names: Sequence[str], header: Sequence[str]) -> None:
         for name in names:
-            if name in header:
+            if (times := header.count(name)) > 1:
+                raise FileError(
+                    f"{self.path}: {times} columns are called {name!r}: expected one; rename the "
+                    f"others"
+                )
+            if times:
                 continue
             stem, _, transform = name.rpartition(":")
             if stem in header:
                 problem = unknown(f"transform of {stem}", transform, TRANSFORMS)
             elif len(header) == 1:
-                problem = f"it has one column, {header[0]!r}: give its separator, such as ;"
+                problem = f"it has one column, {header[0]!r}: give its `separator`, such as ;"
             else:
                 problem = unknown("column", name, header)
             raise FileError(f"{self.path}: {problem}")
@@ -126,7 +153,7 @@ class Source:
             count = int((values == mark).sum())
             if count > 1 and mark in (np.nanmin(values), np.nanmax(values)):
                 self.doubts.append(
-                    f"{name} is {mark} {count:,} times: if that means missing, say so"
+                    f"{name} is {mark} {count:,} times: if that means nothing, say so (`missing`)"
                 )
 
     def is_number(self, name: str) -> bool:
@@ -144,3 +171,16 @@ class Source:
             return None
         micros = column.cast(pl.Datetime("us")).to_physical().cast(pl.Float64)
         return micros.fill_null(np.nan).to_numpy() / 1e6
+
+
+def _refuse_utf16(path: Path) -> None:
+    """Name the encoding that Windows programs write and polars takes for odd letters."""
+    open_ = gzip.open if path.suffix.lower() == ".gz" else open
+    begin = b""
+    with open_(path, "rb") as file, suppress(EOFError, zlib.error, gzip.BadGzipFile):
+        begin = file.read(64)  # what is no archive is told when it is read
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in begin:
+        raise FileError(
+            f"{path} is text in UTF-16: expected UTF-8; save it as that, or convert it as in "
+            f"iconv -f UTF-16 -t UTF-8 old.csv > new.csv"
+        )

@@ -1,5 +1,7 @@
 import gzip
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import polars as pl
@@ -43,7 +45,9 @@ def test_a_compressed_file(tmp_path: Path) -> None:
 def test_another_separator(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1;2"], "a;b")
     np.testing.assert_array_equal(source(path, "b", separator=";").numbers("b"), [2])
-    with pytest.raises(FileError, match="it has one column, 'a;b': give its separator, such as ;"):
+    with pytest.raises(
+        FileError, match="it has one column, 'a;b': give its `separator`, such as ;"
+    ):
         source(path, "b")
 
 
@@ -179,7 +183,7 @@ def test_what_is_neither_words_nor_numbers(tmp_path: Path, values: pl.Series) ->
 
 def test_parquet_has_no_separator(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"separator is ';', but t\.parquet is no CSV"):
+    with pytest.raises(InputError, match=r"`separator` is ';', but t\.parquet is no CSV"):
         source(tmp_path / "t.parquet", "a", separator=";")
 
 
@@ -188,6 +192,65 @@ def test_a_damaged_parquet(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(FileError, match="cannot be read as a table"):
         source(path, "a")
+
+
+def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,2,3,4"], "a,b, a,a")
+    with pytest.raises(FileError, match=r"t.csv: 3 columns are called 'a': expected one; rename"):
+        source(path, "a")
+    with pytest.raises(FileError, match=r"unknown column 'a_duplicated_0'"):
+        source(path, "a_duplicated_0")
+    np.testing.assert_array_equal(
+        source(path, "b").numbers("b"), [2]
+    )  # nobody asked for the others
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_text_in_utf_16(tmp_path: Path, encoding: str, name: str) -> None:
+    text = "a,b\n1,2\n".encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    with pytest.raises(FileError, match=r"is text in UTF-16: expected UTF-8; .* iconv -f UTF-16"):
+        source(tmp_path / name, "a")
+
+
+def test_a_damaged_archive(tmp_path: Path) -> None:
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n")[:15])
+    with pytest.raises(FileError, match=r"t\.csv\.gz cannot be read"):
+        source(tmp_path / "t.csv.gz", "a")
+
+
+def test_a_panic_of_the_reader_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def panic(*_: object, **__: object) -> NoReturn:
+        os.write(2, b"stack backtrace:")
+        raise pl.exceptions.PanicException("assertion failed")
+
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(pl, "scan_parquet", panic)
+    with pytest.raises(FileError, match=r"cannot be read as a table: its reader gave up in the"):
+        source(tmp_path / "t.parquet", "a")
+    os.write(2, b"back again")
+    assert capfd.readouterr().err == "back again"
+
+
+def test_damaged_parquet_files_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Bytes set to zero, in files that are not compressed: the reader panics at some of these."""
+    path = tmp_path / "t.parquet"
+    names = [f"d{i % 4}" for i in range(200)]
+    frame = pl.DataFrame({"n": names, "a": range(200), "b": [i / 7 for i in range(200)]})
+    frame.write_parquet(path, compression="uncompressed")
+    whole, told = path.read_bytes(), []
+    for place in range(0, len(whole), 25):
+        path.write_bytes(whole[:place] + bytes(30) + whole[place + 30 :])
+        try:
+            source(path, "n", "a", "b")
+        except FileError as error:
+            told.append(str(error))
+    assert len(told) > 20
+    assert not any("\n" in problem for problem in told)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_file_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,36 @@
+"""Panics of a reader that is written in Rust: its backtraces do not reach the terminal."""
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_STANDARD_ERROR = 2
+_one_at_a_time = threading.Lock()  # else one would put back what another has put there
+
+
+@contextmanager
+def without_backtraces(panic: type[BaseException]) -> Iterator[None]:
+    """While inside, keep standard error aside; it is passed on at the end, but not after a panic.
+
+    Rust writes there by itself, pages of it, before Python hears of a panic.
+    """
+    with _one_at_a_time, tempfile.TemporaryFile() as aside:
+        try:
+            real = os.dup(_STANDARD_ERROR)
+        except OSError:  # this process has none
+            yield
+            return
+        os.dup2(aside.fileno(), _STANDARD_ERROR)
+        try:
+            yield
+        except panic:
+            aside.truncate(0)
+            raise
+        finally:
+            os.dup2(real, _STANDARD_ERROR)
+            aside.seek(0)
+            with os.fdopen(real, "wb") as stderr:
+                shutil.copyfileobj(aside, stderr)
