@@ -1,11 +1,14 @@
 """Which world a verb works in: a scenario, with values of one's own, or the fleet of a table."""
 
+import re
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
 from paofed.cli.outputs import say
-from paofed.errors import InputError
+from paofed.errors import InputError, ScenarioError
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.table.spec import MISSING, Table
 
@@ -21,6 +24,7 @@ _OPTIONAL = (
     "separator",
 )
 _VALUES = ("features", "kernel_width", "step_size")
+_TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
 _LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
 
 
@@ -42,9 +46,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
     add("--score-from", metavar="TIME", help="errors count from here on, likewise")
     add("--tick", metavar="LENGTH", help="15min, 1h, ... (default: the usual step)")
-    add(
-        "--time-format", metavar="FORM", help="as in strptime, or unix, unix-ms (default: ISO 8601)"
-    )
+    add("--time-format", metavar="FORM",
+        help="as in strptime, or unix, unix-ms, number (default: ISO 8601)")  # fmt: skip
     kept = get_args(Table.model_fields["duplicates"].annotation)
     add("--duplicates", choices=kept, help="two readings of a device in a tick (refuse)")
     add("--missing", metavar="WORDS", help=f"what means nothing: {','.join(MISSING[1:])}")
@@ -71,22 +74,46 @@ def world_of(args: Namespace) -> Scenario:
     """Make the scenario that was asked for."""
     check(args)
     changes = _given(args, _VALUES)
-    if args.table is not None:
-        return _of_table(args, changes)
-    scenario = Scenario.load(args.scenario)
-    return Scenario.made({**scenario.model_dump(), **changes}, "") if changes else scenario
+    base = Scenario.load(args.scenario or _LAWS_WITHOUT)
+    if args.table is None and not changes:
+        return base
+    with _told_as_typed():
+        values = base.model_dump() if args.table is None else _over_table(args, base)
+        return Scenario.made({**values, **changes}, "")
 
 
-def _of_table(args: Namespace, changes: dict[str, Any]) -> Scenario:
-    base = Scenario.load(args.scenario or _LAWS_WITHOUT).model_dump()
-    laws = {key: base[key] for key in ("features", "step_size", "max_age", "availability", "delay")}
+@contextmanager
+def _told_as_typed() -> Iterator[None]:
+    """Let errors name options where they speak of the keys of a file."""
+    try:
+        yield
+    except ScenarioError as error:
+        # What a checker of values says begins with the key, and perhaps the place in a list.
+        keys = "|".join((r"stream\.\w+", *_VALUES))
+        begin = rf"^({keys})(?:\.\d+)? is "
+        quoted = re.sub(begin, lambda key: f"`{key[1].split('.')[-1]}` is ", str(error))
+        raise ScenarioError(_as_typed(quoted)) from None
+
+
+def _as_typed(text: str) -> str:
+    """Put options for the keys in a text, which stand in backquotes.
+
+    >>> _as_typed("line 3: time is 7: give `time_format`, see `this`")
+    'line 3: time is 7: give --time-format, see `this`'
+    """
+    return re.sub(r"`(\w+)`", lambda key: _option(key[1]) if key[1] in _TYPED else key[0], text)
+
+
+def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
+    """The values of a scenario whose laws are another's, over the table that was named."""
+    laws = base.model_dump(include={"features", "step_size", "max_age", "availability", "delay"})
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))
     for key in _LISTS:
         if key in stream:
             stream[key] = [part.strip() for part in stream[key].split(",")]
     stream |= {"kind": "table", "file": str(args.table.resolve())}
     name = args.table.name.partition(".")[0] or "table"
-    return Scenario.made({"name": name, "stream": stream, **laws, **changes}, "")
+    return {"name": name, "stream": stream, **laws}
 
 
 def tell(scenario: Scenario, args: Namespace) -> None:
@@ -97,7 +124,8 @@ def tell(scenario: Scenario, args: Namespace) -> None:
         say("everyone is always there and nothing is late: name a scenario for other laws")
     readings = scenario.stream.read()
     for fact in readings.facts():
-        say(f"{Path(scenario.stream.file).name}: {fact}")
+        said = fact if args.table is None else _as_typed(fact)
+        say(f"{Path(scenario.stream.file).name}: {said}")
     if scenario.kernel_width == readings.kernel_width:
         say(
             f"kernel width {scenario.kernel_width:.3g}: the median distance between two inputs of "

@@ -88,7 +88,7 @@ class Scenario(Value):
             _misfit(
                 "stream",
                 "most inputs of the calibration period are equal, so the median distance between "
-                "them is no kernel width: give kernel_width",
+                "them is no kernel width: give `kernel_width`",
             )
         return {"test_samples": 500, **found, **values}
 

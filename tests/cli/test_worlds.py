@@ -236,10 +236,16 @@ def refused(*changes: str, table: Callable[[Path], Path] | None = None) -> tuple
         (*refused("--target", "a:cyclic=3"), "expected a target of one number"),
         (*refused("--device", "who"), "unknown column 'who'"),
         (*refused("--target", "device"), "expected a number"),
-        (*refused("--tick", "soon"), "tick is 'soon'"),
+        (*refused("--tick", "soon"), "error: --tick is 'soon'"),
+        (*refused("--tick", "2h"), "(--duplicates), or ticks of 1h (--tick)"),
+        (*refused("--score-from", "soon"), "error: --score-from is 'soon'"),
+        (*refused("--separator", "::"), "error: --separator is '::'"),
+        (*refused("--inputs", "a,a"), "error: --inputs is ['a', 'a']: 'a' is given twice"),
+        (*refused("--inputs", "a,b:cyclic"), "error: --inputs is 'b:cyclic'"),
+        (*refused("--time", "device"), "for others give --time-format"),
         (*refused("--calibration", "200d"), "leaves no reading before it or none after"),
-        (*refused("--step-size", "-1"), "step_size is -1.0"),
-        (*refused("--features", "0"), "features is 0"),
+        (*refused("--step-size", "-1"), "error: --step-size is -1.0"),
+        (*refused("--features", "0"), "error: --features is 0"),
         (*refused("--cold-starts", "-1"), "cold_starts is -1"),
         (*refused("--table", "nowhere.csv"), "nowhere.csv cannot be read"),
         (*refused(table=lambda p: bad(p, 50, "d0,2024-13-01 00:00,1,2,3")), "is no time"),
@@ -307,6 +313,23 @@ def test_an_unknown_algorithm_is_said_before_the_table_is_read(csv: Path, capsys
     err = capsys.readouterr().err
     assert err.startswith("paofed run: error: unknown algorithm 'pao'")
     assert err.count("\n") == 1
+
+
+def test_what_was_found_names_options_or_keys_as_they_were_given(
+    csv: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    assert main(over(csv, *SMALL, "--tick", "30min", "--cold-starts", "0")) == 0
+    assert "; take ticks of 1h (--tick)\n" in capsys.readouterr().err
+    (tmp_path / "mine.toml").write_text(fleet(table(csv, tick="30min")).to_toml())
+    assert main(["scenario", "check", str(tmp_path / "mine.toml")]) == 0
+    assert "; take ticks of 1h (`tick`)\n" in capsys.readouterr().err
+
+
+def test_a_file_is_told_by_its_keys(csv: Path, tmp_path: Path, capsys: Capture) -> None:
+    text = fleet(table(csv, tick="30min")).to_toml().replace("30min", "soon")
+    (tmp_path / "mine.toml").write_text(text)
+    assert main(["scenario", "check", str(tmp_path / "mine.toml"), "--features", "7"]) == 2
+    assert ": `tick` is 'soon': expected a length" in capsys.readouterr().err
 
 
 # scenario

@@ -103,7 +103,7 @@ def test_inputs_that_are_mostly_equal_need_a_kernel_width(folder: Path) -> None:
     text = changed('inputs = ["a", "b"]', 'inputs = ["a:raw", "b:raw"]')
     at, says = complaint(text, folder)
     assert at == "[stream]"
-    assert says.endswith("is no kernel width: give kernel_width")
+    assert says.endswith("is no kernel width: give `kernel_width`")
     assert Scenario.parse("kernel_width = 1.5\n" + text, "fleet.toml", folder).kernel_width == 1.5
 
 
@@ -167,9 +167,9 @@ CONSTANT = [",".join([*line.split(",")[:3], "7", line.split(",")[4]]) for line i
         ("", "", CONSTANT, "a is always 7 in the calibration period, so it has no spread"),
         ("", "", unlike(99, "", "", "", "", "inf"), ", line 99: b is infinite: expected a number"),
         ('calibration = "10h"', 'calibration = "soon"', hourly(3, 40),
-         "calibration is 'soon': expected a time such as "),
+         "`calibration` is 'soon': expected a time such as "),
         ('calibration = "10h"', 'calibration = "10h"\ntick = "often"', hourly(3, 40),
-         "tick is 'often': expected a length such as "),
+         "`tick` is 'often': expected a length such as "),
         ('file = "readings.csv"', 'file = "nowhere.csv"', hourly(3, 40),
          "nowhere.csv cannot be read: No such file or directory"),
     ],
@@ -187,7 +187,7 @@ def test_a_header_of_one_column_asks_for_the_separator(folder: Path) -> None:
     lines = [line.replace(",", ";") for line in hourly(3, 40)]
     write(folder / "readings.csv", lines, HEADER.replace(",", ";"))
     _, said = complaint(TEXT, folder)
-    assert said.endswith("give its separator, such as ;")
+    assert said.endswith("give its `separator`, such as ;")
     text = changed('device = "device"', 'device = "device"\nseparator = ";"')
     assert Scenario.parse(text, "fleet.toml", folder).clients == 3
 

@@ -2,6 +2,8 @@
 
 spec      which column is what: what a scenario file says
 source    the columns of a CSV or Parquet file, as they were written
+panics    keeps the backtraces of its reader from the terminal
+times     the time of every reading
 timeline  how times become ticks
 columns   transforms of columns, fitted on the past alone
 readings  all of it on a grid of ticks and devices

@@ -176,10 +176,19 @@ def seconds(text: str) -> float | None:
 def duration_text(length: float) -> str:
     """Write a duration as `seconds` reads it.
 
-    >>> duration_text(3600.0), duration_text(5400.0)
-    ('1h', '90min')
+    >>> duration_text(3600.0), duration_text(5400.0), duration_text(1e-5)
+    ('1h', '90min', '0.00001s')
     """
     for unit in ("w", "d", "h", "min", "s"):
         if length >= _UNITS[unit] and length % _UNITS[unit] == 0:
-            return f"{length / _UNITS[unit]:g}{unit}"
-    return f"{length:g}s"
+            return f"{number_text(length / _UNITS[unit])}{unit}"
+    return f"{number_text(length)}s"
+
+
+def number_text(number: float) -> str:
+    """Write a number so that the very same one is read again, without an exponent.
+
+    >>> number_text(360.0), number_text(1e7 / 3)
+    ('360', '3333333.3333333335')
+    """
+    return np.format_float_positional(number, trim="-")

@@ -23,7 +23,16 @@ from paofed.words import counted, listed
 from paofed.world.table.columns import Column, Inputs, column, expand, seconds
 from paofed.world.table.source import TOO_LARGE, Source
 from paofed.world.table.spec import Table
-from paofed.world.table.timeline import Timeline, Times, positive, timeline, times_of, usual_step
+from paofed.world.table.timeline import (
+    Steps,
+    Timeline,
+    longer,
+    positive,
+    separating,
+    steps_of,
+    timeline,
+)
+from paofed.world.table.times import times_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,9 +118,10 @@ def _read(table: Table, _changed: int) -> Readings:
     )
     times = times_of(source, table.time, table.time_format)
     devices, device = _devices(source, table.device)
-    line = _after_calibration(source, timeline(times, device, table.tick), table.calibration)
+    steps = steps_of(times.values, device)
+    line = _after_calibration(source, timeline(times, steps, table.tick), table.calibration)
     rows = _Rows(device, line.ticks_of(times.values), times.values)
-    kept = _one_per_cell(source, rows, devices, line, table.duplicates)
+    kept = _one_per_cell(source, rows, devices, line, steps, table.duplicates)
     rows = rows.some(kept)
     calendar = times.calendar
     parts = [_expanded(source, col, table, rows, kept, calendar=calendar) for col in columns]
@@ -137,7 +147,7 @@ def _read(table: Table, _changed: int) -> Readings:
         y_before=_latest(rows, values[:, -1], len(devices)),
         scored=_scored(source, line, table.score_from, has_data),
         scale=f"{parts[-1].scale:.3g} of {parts[-1].labels[0]}",
-        doubts=(*source.doubts, *_doubts(times, device, line, kept)),
+        doubts=(*source.doubts, *_doubts(line, rows, len(device))),
     )
 
 
@@ -155,15 +165,23 @@ def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
     return tuple(str(found[i]) for i in order), np.argsort(order)[device]
 
 
-def _doubts(times: Times, device: IntArray, line: Timeline, kept: IntArray) -> Iterator[str]:
+def _doubts(line: Timeline, kept: _Rows, readings: int) -> Iterator[str]:
     """What the rows as a whole make one wonder about."""
-    if dropped := device.size - kept.size:
-        yield f"{dropped:,} of {device.size:,} readings dropped: not the only one in their tick"
-    steps = round(usual_step(times.values, device) / line.tick)
-    if steps > 1:
+    if dropped := readings - kept.time.size:
+        yield f"{dropped:,} of {readings:,} readings dropped: not the only one in their tick"
+    steps = steps_of(kept.time, kept.device)
+    often = round(steps.usual / line.tick) if steps.later.any() else 1
+    if often > 1:
+        better = longer(line, steps)
+        advice = (
+            f"take ticks of {better} (`tick`)"
+            if better
+            else f"no longer ticks keep all readings apart: take the first or last of those in one "
+            f"tick (`duplicates`) and ticks of {line.length_text(often)} (`tick`)"
+        )
         yield (
-            f"readings usually come every {steps} ticks: windows go by ticks, and such devices may "
-            f"never share some parameters; take ticks of {line.length_text(steps)}"
+            f"readings usually come every {often} ticks: windows go by ticks, and such devices may "
+            f"never share some parameters; {advice}"
         )
 
 
@@ -179,7 +197,12 @@ def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:
 
 
 def _one_per_cell(
-    source: Source, rows: _Rows, devices: Sequence[str], line: Timeline, choice: str
+    source: Source,
+    rows: _Rows,
+    devices: Sequence[str],
+    line: Timeline,
+    steps: Steps,
+    choice: str,
 ) -> IntArray:
     """The rows that stay, in order of time: one per device and tick."""
     cell = rows.tick * len(devices) + rows.device
@@ -192,11 +215,19 @@ def _one_per_cell(
             two,
             f"a second reading of {devices[rows.device[two]]} in one tick, at "
             f"{line.text(rows.time[two])} after {line.text(rows.time[one])}, with ticks of "
-            f"{line.length_text()}: take the first or last of them (duplicates), or other ticks",
+            f"{line.length_text()}: take the first or last of them (`duplicates`)"
+            f"{_other_ticks(line, steps)}",
         )
     ends = np.append(~again, True) if choice == "last" else np.append(True, ~again)
     kept: IntArray = order[ends]
     return kept
+
+
+def _other_ticks(line: Timeline, steps: Steps) -> str:
+    """Which ticks would keep all readings apart, as far as any can."""
+    if steps.repeated:
+        return "; no ticks keep apart what has the same time"
+    return f", or ticks of {separating(line, steps).length_text()} (`tick`)"
 
 
 def _expanded(
@@ -224,7 +255,8 @@ def _require_grid(source: Source, shape: tuple[int, int], columns: int, line: Ti
         f"{source.path}: {shape[0]:,} ticks of {line.length_text()} up to {line.text(line.last)}, "
         f"for {shape[1]:,} devices,"
     )
-    require_memory(8 * math.prod(shape) * (columns + 6), what, f"take longer ticks, or {TOO_LARGE}")
+    advice = f"take longer ticks (`tick`, perhaps with `duplicates`), or {TOO_LARGE}"
+    require_memory(8 * math.prod(shape) * (columns + 6), what, advice)
 
 
 def _on_grid(

@@ -74,8 +74,8 @@ class Table(Value):
     inputs: Inputs
     calibration: Name = "10%"  # until when: a time, a length, or a share of the time covered
     score_from: Name | None = None  # from when errors count, likewise; None: from the first tick
-    tick: Name | None = None  # a length; None: the usual time between two readings of a device
-    time_format: Name | None = None  # as in strptime; None: ISO 8601
+    tick: Name | None = None  # a length; None: the usual time between two readings, or less
+    time_format: Name | None = None  # as in strptime, or unix, ...; None: ISO 8601, or numbers
     duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
     separator: Annotated[str, AfterValidator(_one_byte)] | None = None  # of a CSV

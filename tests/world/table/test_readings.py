@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +102,88 @@ def test_what_looks_wrong_is_told(tmp_path: Path) -> None:
         lines[i] = ",".join([*lines[i].split(",")[:3], "-999", "1"])
     path = write(tmp_path / "t.csv", [*lines, lines[70]])
     facts = table(path, tick="30min", duplicates="last").read().facts()
-    assert "a is -999 2 times: if that means missing, say so" in facts
+    assert "a is -999 2 times: if that means nothing, say so (`missing`)" in facts
     assert "1 of 81 readings dropped: not the only one in their tick" in facts
     assert any(fact.startswith("readings usually come every 2 ticks") for fact in facts)
-    assert "take ticks of 1h" in " ".join(facts)
+    assert "take ticks of 1h (`tick`)" in " ".join(facts)
     plain = table(path, duplicates="last", missing=["-999"]).read().facts()
     assert not any("-999" in fact or "usually" in fact for fact in plain)
+
+
+def sparse(path: Path, minutes: list[int], name: str = "t.csv") -> Path:
+    """One device, with readings at such minutes of a day."""
+    lines = [
+        f"d0,2024-05-01 {m // 60:02d}:{m % 60:02d},{i % 7},{i % 5},{i % 3}"
+        for i, m in enumerate(minutes)
+    ]
+    return write(path / name, lines)
+
+
+# Every six hours and a bit; twice only two hours lie between two readings.
+SPARSE = [*range(0, 1440, 36), 38, 722]
+
+
+def advised(facts: list[str]) -> str:
+    (found,) = [re.findall(r"take ticks of (\S+) \(`tick`\)", f) for f in facts if "usually" in f]
+    return str(found[0])
+
+
+def test_ticks_that_are_advised_work(tmp_path: Path) -> None:
+    """Ticks of the usual 36 minutes were advised, and refused when they were taken."""
+    path = sparse(tmp_path, SPARSE)
+    for tick in ("1min", "2min"):
+        found = table(path, tick=tick, calibration="25%").read()
+        assert found.has_data.sum() + len(found.y_past) == len(SPARSE)
+        better = table(path, tick=advised(found.facts()), calibration="25%").read()
+        assert better.has_data.sum() + len(better.y_past) == len(SPARSE)
+        assert len(better.y) < len(found.y)
+        assert "no longer ticks keep all readings apart" in " ".join(better.facts())
+
+
+def test_where_no_ticks_are_better_it_is_told_how_others_work(tmp_path: Path) -> None:
+    path = sparse(tmp_path, [*range(0, 1440, 36), 37, 38])
+    facts = table(path, tick="1min", calibration="25%").read().facts()
+    assert facts[-1].endswith(
+        "no longer ticks keep all readings apart: take the first or last of those in one tick "
+        "(`duplicates`) and ticks of 36min (`tick`)"
+    )
+    assert len(table(path, tick="36min", calibration="25%", duplicates="last").read().y) == 30
+
+
+def test_ticks_that_a_refusal_names_work(tmp_path: Path) -> None:
+    path = sparse(tmp_path, SPARSE)
+    with pytest.raises(FileError, match=r"\(`duplicates`\), or ticks of 4min \(`tick`\)$"):
+        table(path, tick="36min", calibration="25%").read()
+    taken = table(path, tick="4min", calibration="25%").read()
+    usual = table(path, calibration="25%").read()
+    assert taken.timeline.tick == usual.timeline.tick
+    repeated = sparse(tmp_path, [*SPARSE, 72], "again.csv")
+    with pytest.raises(FileError, match=r"; no ticks keep apart what has the same time$"):
+        table(repeated, calibration="25%").read()
+
+
+def test_one_reading_of_each_device_has_no_usual_step(tmp_path: Path) -> None:
+    lines = [f"d{k},2024-05-01 {k:02d}:00,{k % 7},{k % 5},{k % 3}" for k in range(20)]
+    facts = table(write(tmp_path / "t.csv", lines), tick="1h").read().facts()
+    assert not any("usually" in fact for fact in facts)
+    with pytest.raises(
+        FileError, match="no device has readings at two times: say how long a `tick`"
+    ):
+        table(tmp_path / "t.csv").read()
+
+
+def test_compact_dates_are_days(tmp_path: Path) -> None:
+    """As numbers they would be 8,870 ticks, most of them on no calendar."""
+    days = [str(np.datetime64("2023-04-22") + n).replace("-", "") for n in range(400)]
+    lines = [f"d0,{day},{i % 7},{i % 5},{i % 3}" for i, day in enumerate(days)]
+    path = write(tmp_path / "t.csv", lines)
+    found = table(path, calibration="40d", inputs=["a", "time:cyclic=7d"]).read()
+    assert len(found.y) == 360
+    assert found.timeline.length_text() == "1d"
+    assert "time is read as dates, 20230422 as 2023-04-22 00:00" in " ".join(found.facts())
+    plain = table(path, calibration="10%", time_format="number").read()
+    assert len(plain.y) > 8000
+    assert "as dates" not in " ".join(plain.facts())
 
 
 def test_devices_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:

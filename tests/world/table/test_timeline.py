@@ -6,14 +6,21 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from paofed.errors import FileError, InputError
+from paofed.world.table import timeline as module
 from paofed.world.table.source import Source
 from paofed.world.table.spec import MISSING
-from paofed.world.table.timeline import Times, timeline, times_of
+from paofed.world.table.timeline import Timeline, longer, steps_of
+from paofed.world.table.times import Times, times_of
 from tests.world.table.tables import write
 
 ONE = datetime(2024, 5, 1, 13, tzinfo=UTC).timestamp()
+
+
+def timeline(times: Times, devices: NDArray[np.int64], tick: str | None) -> Timeline:
+    return module.timeline(times, steps_of(times.values, devices), tick)
 
 
 def times(path: Path, *names: str, form: str | None = None) -> Times:
@@ -71,7 +78,7 @@ def test_a_column_of_times(tmp_path: Path) -> None:
         ("year,month,day", "2024,101,1", "line 3: month is 101: expected 1 to 12"),
         ("year,month,day", "2024,1.5,1", "line 3: month is 1.5: expected 1 to 12"),
         ("year,month,day", "1e300,1,1", "line 3: year is 1e.300: expected 1 to 9999"),
-        ("year,month,day", "2024,2,30", "line 3: year 2024, month 2, day 30: day"),
+        ("year,month,day", "2024,2,30", "line 3: year 2024, month 2, day 30: the month has"),
         ("year,month,day", "2024,,1", "line 3: there is no month"),
         ("year,month,day", "2024,may,1", "line 3: month is 'may': expected a number"),
     ],
@@ -81,6 +88,80 @@ def test_what_is_no_time(tmp_path: Path, header: str, line: str, problem: str) -
     path = write(tmp_path / "t.csv", [good, line], header)
     with pytest.raises(FileError, match=problem):
         times(path, *header.split(","))
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "problem"),
+    [
+        (["x", "b", "2024-05-01", "a"], "t", "line 2: 'x' is no time"),
+        (["2024,5,1", "2024,2,30", "2024,1,32"], "year,month,day", "line 3: year 2024, month 2"),
+        (["2024,5,1", "2024,5,32", "2024,2,30"], "year,month,day", "line 3: day is 32"),
+        (["2024,5,1", "2024,5,32", "2023,13,1"], "year,month,day", "line 3: day is 32"),
+        (["2024,5,1", "2024,5,", "2023,13,1"], "year,month,day", "line 3: there is no day"),
+        (["20240501", "20240532", "20240230", "20240501", "20240502"], "t", "line 3: t is 2024053"),
+    ],
+)
+def test_the_first_line_that_is_wrong_is_named(
+    tmp_path: Path, lines: list[str], header: str, problem: str
+) -> None:
+    path = write(tmp_path / "t.csv", lines, header)
+    with pytest.raises(FileError, match=problem):
+        times(path, *header.split(","))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("20240501", "2024-05-01"),
+        ("2024050113", "2024-05-01T13:00"),
+        ("202405011330", "2024-05-01T13:30"),
+        ("20240501133015", "2024-05-01T13:30:15"),
+        ("19000101", "1900-01-01"),
+        ("20240229", "2024-02-29"),
+        ("20240501.0", "2024-05-01"),
+    ],
+)
+def test_compact_dates(tmp_path: Path, text: str, expected: str) -> None:
+    path = write(tmp_path / "t.csv", [text, text], "t")
+    source = Source(path, "t", separator=None, missing=MISSING)
+    found = times_of(source, ["t"], None)
+    assert found.calendar
+    assert found.values.tolist() == 2 * [datetime.fromisoformat(f"{expected}+00:00").timestamp()]
+    said = str(np.datetime64(expected, "m")).replace("T", " ")
+    (doubt,) = source.doubts
+    assert doubt.startswith(f"t is read as dates, {text.partition('.')[0]} as {said}; if these are")
+    plain = times(path, "t", form="number")
+    assert (plain.values[0], plain.calendar) == (float(text), False)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["20230000", "20230100", "20239999"],  # a count
+        ["18991231", "18991230"],  # before all machines
+        ["21010101", "21010102"],
+        ["1682121600", "1682125200"],  # seconds since 1970: 10 digits, but of the year 1682
+        ["1682121600000", "1682125200000"],
+        ["20230422.5", "20230423.5"],
+        ["20230430", "20230431", "20230432", "20230433"],  # few are dates
+        ["0", "1"],
+        ["-20230422", "-20230423"],
+        ["2023", "2024"],
+    ],
+)
+def test_plain_numbers_are_no_dates(tmp_path: Path, lines: list[str]) -> None:
+    found = times(write(tmp_path / "t.csv", lines, "t"), "t")
+    assert not found.calendar
+    assert found.values.tolist() == [float(line) for line in lines]
+
+
+@pytest.mark.parametrize("odd", ["20230431", "20230428.5", "202304281200", "0", "18000101"])
+def test_one_that_is_no_date_among_dates_is_told(tmp_path: Path, odd: str) -> None:
+    path = write(tmp_path / "t.csv", ["20230429", "20230430", odd, "20230501"], "t")
+    says = rf"line 4: t is {odd}: expected a date of 8 digits, as most are; if these are plain"
+    with pytest.raises(FileError, match=says):
+        times(path, "t")
+    assert times(path, "t", form="number").values[2] == float(odd)
 
 
 def test_a_missing_time(tmp_path: Path) -> None:
@@ -124,8 +205,60 @@ def test_a_tick_can_be_given() -> None:
     [("soon", True), ("1h", False), ("0", False), ("-1", False), ("nan", False)],
 )
 def test_what_is_no_tick(tick: str, calendar: bool) -> None:
-    with pytest.raises(InputError, match=f"tick is '{tick}': expected a"):
+    with pytest.raises(InputError, match=f"`tick` is '{tick}': expected a"):
         timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, tick)
+
+
+def test_a_tick_is_the_usual_time_of_one_device_not_of_all() -> None:
+    """Devices that take turns, and one that was silent before the other began."""
+    turns = Times(ONE + 1800.0 * np.array([0, 2, 4, 1, 3, 5]), calendar=True)
+    assert timeline(turns, np.array([0, 0, 0, 1, 1, 1]), None).length_text() == "1h"
+    after = Times(np.array([0.0, 1, 50, 53]), calendar=False)
+    assert steps_of(after.values, np.array([0, 0, 1, 1])).usual == 2.0
+
+
+@pytest.mark.parametrize(
+    ("minutes", "tick"),
+    [
+        ([0, 60, 120, 180, 240], "1h"),
+        ([0, 60, 120, 130, 180, 240], "20min"),  # of 2:00 and 2:10 the second is nearer to 2:20
+        ([0, 60, 120, 121, 180, 240], "2min"),
+        ([0, 60, 120, 120, 180, 240], "1h"),  # no tick keeps these apart
+        ([0, 60, 120, 120.05, 180, 240], "3s"),
+    ],
+)
+def test_a_usual_tick_keeps_readings_apart(minutes: list[float], tick: str) -> None:
+    when = Times(ONE + 60.0 * np.array(minutes), calendar=True)
+    line = timeline(when, np.zeros(len(minutes), dtype=np.int64), None)
+    assert line.length_text() == tick
+    assert np.unique(line.ticks_of(when.values)).size == np.unique(when.values).size
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=2, max_size=30), st.data())
+def test_a_usual_tick_keeps_any_readings_apart(numbers: list[int], data: st.DataObject) -> None:
+    devices = np.array([data.draw(st.integers(0, 2)) for _ in numbers])
+    when, steps = np.array(numbers, dtype=np.float64), steps_of(np.array(numbers) + 0.0, devices)
+    if steps.later.any():
+        line = module.timeline(Times(when, calendar=False), steps, None)
+        cells = set(zip(devices.tolist(), line.ticks_of(when).tolist(), strict=True))
+        assert len(cells) == len(set(zip(devices.tolist(), numbers, strict=True)))
+
+
+def test_longer_ticks_are_advised_only_if_they_keep_readings_apart() -> None:
+    def advised(*minutes: float, tick: str = "5min") -> str | None:
+        when = Times(ONE + 60.0 * np.array(minutes), calendar=True)
+        steps = steps_of(when.values, np.zeros(len(minutes), dtype=np.int64))
+        return longer(module.timeline(when, steps, tick), steps)
+
+    assert advised(0, 60, 120, 180) == "1h"
+    assert advised(0, 60, 120, 130, 180, 240) == "20min"
+    assert advised(0, 60, 120, 124, 180, 240, tick="4min") is None
+
+
+@given(st.floats(1e-6, 1e12), st.booleans())
+def test_a_length_in_words_is_that_length(length: float, calendar: bool) -> None:
+    line = Timeline(calendar, 0.0, length, 0.0, 1.0)
+    assert line.with_ticks(line.length_text()).tick == pytest.approx(length, rel=1e-15)
 
 
 def test_without_two_times_a_tick_must_be_given() -> None:
@@ -148,11 +281,11 @@ def test_milliseconds_taken_for_seconds_are_told(tmp_path: Path) -> None:
 def test_a_form_that_nobody_asks_for_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["2024,5,1"], "year,month,day")
     with pytest.raises(
-        InputError, match="time_format is '%Y', but columns of a calendar need none"
+        InputError, match="`time_format` is '%Y', but columns of a calendar need none"
     ):
         times(path, "year", "month", "day", form="%Y")
     pl.DataFrame({"t": [datetime(2024, 5, 1)]}).write_parquet(tmp_path / "t.parquet")  # noqa: DTZ001
-    with pytest.raises(InputError, match="time_format is 'unix', but a column of times"):
+    with pytest.raises(InputError, match="`time_format` is 'unix', but a column of times"):
         times(tmp_path / "t.parquet", "t", form="unix")
 
 
@@ -194,7 +327,7 @@ def test_moments_of_plain_numbers() -> None:
 )
 def test_what_is_no_moment(text: str, calendar: bool) -> None:
     line = timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, None)
-    with pytest.raises(InputError, match=f"calibration is '{text}': expected a"):
+    with pytest.raises(InputError, match=f"`calibration` is '{text}': expected a"):
         line.moment(text, "calibration")
 
 

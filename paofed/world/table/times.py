@@ -1,0 +1,168 @@
+"""The time of every reading, from one column or several."""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from paofed.core.arrays import BoolArray, FloatArray
+from paofed.errors import InputError
+from paofed.world.table.columns import TextArray
+from paofed.world.table.source import Source
+
+FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 9999
+_CALENDAR = ("year", "month", "day", "hour", "minute", "second")
+_CLOCK = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
+_RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
+_UNIX = {"unix": 1.0, "unix-ms": 1e-3}  # numbers that are times all the same
+_NUMBER = "number"  # numbers that are none, whatever they look like
+_DIGITS = {8: 3, 10: 4, 12: 5, 14: 6}  # of a compact date: how many parts of a calendar it has
+_YEARS = (1900, 2100)  # of compact dates: others are counts, or seconds since 1970
+
+
+class Times(NamedTuple):
+    """The time of every reading: seconds since 1970 where `calendar`, else plain numbers."""
+
+    values: FloatArray  # (M,)
+    calendar: bool
+
+
+def times_of(source: Source, names: Sequence[str], form: str | None) -> Times:
+    """Read the time of every row from one column or several."""
+    times = _times(source, names, form)
+    if times.calendar:
+        beyond = (times.values < FIRST) | (times.values > LAST)
+        source.refuse_where(
+            beyond, "its time is beyond the year 9999: are these milliseconds (unix-ms)?"
+        )
+    return times
+
+
+def _times(source: Source, names: Sequence[str], form: str | None) -> Times:
+    if len(names) > 1 and {name.lower() for name in names} <= set(_CALENDAR):
+        _refuse_form(form, "columns of a calendar")
+        return Times(_from_calendar(source, names), calendar=True)
+    if len(names) == 1:
+        (name,) = names
+        instants = source.instants(name)
+        if instants is not None:
+            _refuse_form(form, "a column of times")
+            source.refuse_where(np.isnan(instants), "there is no time")
+            return Times(instants, calendar=True)
+        if form in (*_UNIX, _NUMBER) or (form is None and source.is_number(name)):
+            numbers = source.numbers(name)
+            source.refuse_where(np.isnan(numbers), "there is no time")
+            if form is None and (instants := _from_compact(source, name, numbers)) is not None:
+                return Times(instants, calendar=True)
+            return Times(numbers * _UNIX.get(form or "", 1.0), calendar=form in _UNIX)
+    texts = source.texts(names[0])
+    for name in names[1:]:
+        texts = np.char.add(np.char.add(texts, " "), source.texts(name))
+    return Times(_from_texts(source, texts, form), calendar=True)
+
+
+def _refuse_form(form: str | None, times: str) -> None:
+    if form is not None:
+        raise InputError(f"`time_format` is {form!r}, but {times} need none: leave it out")
+
+
+def _from_calendar(source: Source, names: Sequence[str]) -> FloatArray:
+    """From numbers in columns called year, month, day and so on."""
+    found = {name.lower(): source.numbers(name) for name in names}
+    if missing := [part for part in _CALENDAR[:3] if part not in found]:
+        raise InputError(f"the time lacks {', '.join(missing)}: name these columns too")
+    parts = {part: found[part] for part in _CALENDAR if part in found}
+    instants, real = _instants(parts)
+    if not real.all():
+        row = int(np.argmin(real))
+        _refuse_part(source, row, {part: float(values[row]) for part, values in parts.items()})
+    return instants
+
+
+def _refuse_part(source: Source, row: int, parts: Mapping[str, float]) -> NoReturn:
+    for part, value in parts.items():
+        low, high = _range(part)
+        if math.isnan(value):
+            source.refuse(row, f"there is no {part}")
+        if not (value.is_integer() and low <= value <= high):
+            source.refuse(row, f"{part} is {value:g}: expected {low} to {high}")
+    spelt = ", ".join(f"{part} {value:g}" for part, value in parts.items())
+    source.refuse(row, f"{spelt}: the month has no such day")
+
+
+def _from_compact(source: Source, name: str, numbers: FloatArray) -> FloatArray | None:
+    """From numbers such as 20230422, or with hours, minutes and seconds; None where they are none.
+
+    All of a column must be dates, of one length. Where only most of them are, the others are
+    mistakes: of plain numbers that happen to begin with a year, one in thirty is a date.
+    """
+    digits = len(f"{np.median(numbers):.0f}")
+    if digits not in _DIGITS:
+        return None
+    pairs, years = [], numbers
+    for _ in range(_DIGITS[digits] - 1):
+        pairs.append(years % 100)
+        years = np.floor(years / 100)
+    instants, dates = _instants(dict(zip(_CALENDAR, (years, *reversed(pairs)), strict=False)))
+    dates &= (years >= _YEARS[0]) & (years <= _YEARS[1])
+    if 2 * dates.sum() <= dates.size:
+        return None
+    otherwise = "if these are plain numbers, give number as `time_format`"
+    if not dates.all():
+        row = int(np.argmin(dates))
+        source.refuse(
+            row,
+            f"{name} is {numbers[row]:.15g}: expected a date of {digits} digits, as most are; "
+            f"{otherwise}",
+        )
+    first = datetime.fromtimestamp(instants[0], UTC)
+    source.doubts.append(
+        f"{name} is read as dates, {numbers[0]:.0f} as {first:%Y-%m-%d %H:%M}; {otherwise}"
+    )
+    return instants
+
+
+def _range(part: str) -> tuple[int, int]:
+    return _RANGES.get(part, (0, 59))
+
+
+def _instants(parts: Mapping[str, FloatArray]) -> tuple[FloatArray, BoolArray]:
+    """Seconds since 1970 of years, months, days and so on, and whether there is such a time.
+
+    >>> april = {"year": np.array([2023.0] * 2), "month": np.array([4.0] * 2)}
+    >>> _instants({**april, "day": np.array([30.0, 31.0])})[1].tolist()
+    [True, False]
+    """
+    real = np.ones(len(parts["year"]), dtype=np.bool_)
+    for part, values in parts.items():
+        low, high = _range(part)
+        real &= (values == np.floor(values)) & (values >= low) & (values <= high)
+    whole = {part: np.where(real, values, 1).astype(np.int64) for part, values in parts.items()}
+    months = (12 * (whole["year"] - 1970) + whole["month"] - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (whole["day"] - 1)
+    instants = days.astype("datetime64[s]").astype(np.float64)
+    for part, length in _CLOCK.items():
+        instants += length * whole.get(part, 0)
+    return instants, real & (days.astype("datetime64[M]") == months)
+
+
+def _from_texts(source: Source, texts: TextArray, form: str | None) -> FloatArray:
+    found, rows, inverse = np.unique(texts, return_index=True, return_inverse=True)
+    instants = np.empty(found.size)
+    # In the order of the file, so that the first line that is wrong is the one to be named.
+    for i in np.argsort(rows).tolist():
+        text = str(found[i])
+        try:
+            instants[i] = instant(text, form)
+        except ValueError:
+            expected = f"{form!r}" if form else "2014-03-01 13:00; for others give `time_format`"
+            source.refuse(int(rows[i]), f"{text!r} is no time: expected one like {expected}")
+    return instants[inverse]
+
+
+def instant(text: str, form: str | None = None) -> float:
+    """Seconds since 1970; a time without a zone is taken as UTC."""
+    spelt = datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
+    return (spelt if spelt.tzinfo else spelt.replace(tzinfo=UTC)).timestamp()
