@@ -6,7 +6,7 @@ from typing import Any
 
 from paofed.cli.table import table
 from paofed.report.claims import Estimate
-from paofed.report.gains import by_start, horizons, newcomers, over_starts
+from paofed.report.gains import horizons, newcomers
 from paofed.simulate.baselines import BASELINES
 from paofed.simulate.progressive import Progressive
 from paofed.simulate.result import Result
@@ -64,8 +64,7 @@ def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any
     if cold is not None:
         spans = horizons(result, cold)
         rows = [
-            [name, "", *map(_known, over_starts(by_start(cold, errors)))]
-            for name, errors in cold.beside.items()
+            [name, "", *map(_known, cold.pooled_db(errors))] for name, errors in cold.beside.items()
         ]
         rows += [[found.name, found.way, *map(_gained, found.gains)] for found in newcomers(cold)]
         header = ["newcomer", "begins with", *(f"first {span}" for span in spans)]

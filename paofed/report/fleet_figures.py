@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.report.captions import cast, default_title, entries
 from paofed.report.figures import legend_beside, literal, plain_axes
-from paofed.report.gains import by_start, horizons, newcomers, over_starts, periods
+from paofed.report.gains import horizons, newcomers, periods
 from paofed.report.looks import UNNAMED, styles
 from paofed.simulate.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.result import Result
@@ -132,7 +132,7 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     for axes, (way, title) in zip(panels, ways.items(), strict=True):
         for name, errors in cold.beside.items():
             look = _BASELINES[name]
-            y = over_starts(by_start(cold, errors))
+            y = cold.pooled_db(errors)
             axes.plot(place, y, color=look.colour, ls=look.dashes, marker=look.marker, ms=7, mew=2,
                       label=name, **_WIDE)  # fmt: skip
         joined = {newcomer.name: newcomer.errors for newcomer in found if newcomer.way == way}

@@ -11,18 +11,19 @@ from paofed.core.metrics import decibels
 from paofed.report.claims import Estimate, estimate
 from paofed.simulate.progressive import WAYS, ColdStart, Progressive, Whose
 from paofed.simulate.result import Result
+from paofed.simulate.statistics import NEPERS
 from paofed.world.table.columns import duration_text
 
 _DAY, _PERIODS = 86_400.0, 50
 
 
 class Newcomer(NamedTuple):
-    """How devices fared that joined late, over each horizon; mean over starts, in dB."""
+    """How devices fared that joined late, over each horizon, in dB; starts are pooled."""
 
     name: str  # the algorithm
     way: str
     errors: tuple[float, ...]
-    gains: tuple[Estimate, ...]  # over a device that never had a contact, start by start
+    gains: tuple[Estimate, ...]  # over a device that never had a contact
 
 
 def gain(judged: Progressive, name: str, whose: Whose, baseline: str) -> Estimate:
@@ -34,31 +35,30 @@ def gain(judged: Progressive, name: str, whose: Whose, baseline: str) -> Estimat
 
 def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
     """Every algorithm, by the ways in which the server's model can come."""
-    alone = by_start(cold, cold.alone)
     for a, name in enumerate(cold.algorithms.tolist()):
         for w, way in enumerate(WAYS):
-            joined = by_start(cold, cold.errors[:, a, w])
-            with np.errstate(invalid="ignore"):  # where both diverged there is no difference
-                gains = alone - joined
-            yield Newcomer(name, way, over_starts(joined), _estimates(cold, gains))
+            joined = cold.errors[:, a, w]
+            yield Newcomer(name, way, tuple(cold.pooled_db(joined).tolist()), _gains(cold, joined))
 
 
-def by_start(cold: ColdStart, errors: FloatArray) -> FloatArray:
-    """Errors (..., S, K, H) in dB by start and horizon: NaN without samples, inf if diverged."""
-    db = cold.by_start_db(errors)
-    return np.where(np.isnan(db) & (cold.samples.sum(axis=-2) > 0), np.inf, db)
+def _gains(cold: ColdStart, errors: FloatArray) -> tuple[Estimate, ...]:
+    """By how many dB the pooled errors are less than those of devices alone, by horizon.
 
-
-def over_starts(by_start_db: FloatArray) -> tuple[float, ...]:
-    """Errors (S, H) in dB as their mean over starts; one without samples does not count."""
-    return tuple(estimate(column[~np.isnan(column)]).mean for column in by_start_db.T)
-
-
-def _estimates(cold: ColdStart, by_start_db: FloatArray) -> tuple[Estimate, ...]:
-    """By horizon; starts that share samples do not count as several."""
+    A mean of gains by start would let a day that is easy to predict count as much as all others.
+    To first order the gain of pooled errors is a mean over starts, too, of what each adds to it:
+    so it has an interval. Starts that share samples do not count as several.
+    """
+    there = cold.samples.sum(axis=-2) > 0
+    alone, joined = cold.by_start(cold.alone), cold.by_start(errors)
+    with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
+        gains = cold.pooled_db(cold.alone) - cold.pooled_db(errors)
+        shares = alone / alone.sum(axis=0) - joined / joined.sum(axis=0)
+        by_start = gains + NEPERS * there.sum(axis=0) * shares
     return tuple(
-        estimate(column[~np.isnan(column)], cold.independent(horizon))
-        for column, horizon in zip(by_start_db.T, cold.horizons.tolist(), strict=True)
+        estimate(by_start[there[:, h], h], cold.independent(horizon))
+        if np.isfinite(gains[h])
+        else Estimate(float(gains[h]), np.nan, np.nan, int(there[:, h].sum()))
+        for h, horizon in enumerate(cold.horizons.tolist())
     )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from paofed.files import write_table
-from paofed.report.gains import by_start, gain, newcomers, over_starts
+from paofed.report.gains import gain, newcomers
 from paofed.simulate.progressive import MODELS, ColdStart, Progressive
 from paofed.simulate.result import Result
 
@@ -103,7 +103,7 @@ def _write_newcomers(cold: ColdStart, folder: Path) -> None:
         [
             [name, "", ticks, db, "", "", "", len(cold.starts)]
             for name, errors in cold.beside.items()
-            for ticks, db in zip(ticks_of, over_starts(by_start(cold, errors)), strict=True)
+            for ticks, db in zip(ticks_of, cold.pooled_db(errors).tolist(), strict=True)
         ]
         + [
             [found.name, found.way, ticks, db, *gained]

@@ -14,7 +14,7 @@ from paofed.report import figures as draw
 from paofed.report.captions import default_title, rank, step_size
 from paofed.report.claims import Estimate
 from paofed.report.fleet_figures import by_device, newcomers_over_horizons, over_time
-from paofed.report.gains import by_start, gain, horizons, newcomers, over_starts
+from paofed.report.gains import gain, horizons, newcomers
 from paofed.report.markup import (
     document,
     figure,
@@ -45,8 +45,9 @@ _NEWCOMERS = (
     "Each device in turn is left out until it joins, having learned nothing. It begins with the "
     "server's whole model, or with zeros and receives the server's model with its contacts, window "
     "by window. Beside it: the same device had it taken part all along (old). Gains are over a "
-    "device that begins with zeros and never has a contact. 95 % intervals over the starts, as far "
-    "as these do not overlap; devices that join on the same day share their weather."
+    "device that begins with zeros and never has a contact. The errors of all starts, devices and "
+    "runs are pooled. 95 % intervals over the starts, as far as these do not overlap; devices that "
+    "join on the same day share their weather."
 )
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
@@ -79,7 +80,7 @@ def gallery(result: Result) -> Mapping[str, tuple[str, Figure]]:
         "by-device": (_BY_DEVICE, by_device(result, judged, best(result, judged))),
     }
     if cold is not None:
-        caption = "Devices that join late: mean over starts and devices."
+        caption = "Devices that join late: all starts and devices together."
         shown["newcomers"] = caption, newcomers_over_horizons(result, cold)
     return shown
 
@@ -251,7 +252,7 @@ def _newcomers(result: Result, cold: ColdStart) -> str:
         [
             name,
             "",
-            *(number(db) for db in over_starts(by_start(cold, errors))),
+            *(number(db) for db in cold.pooled_db(errors)),
             *("" for _ in spans),
         ]
         for name, errors in cold.beside.items()

@@ -124,11 +124,24 @@ class ColdStart:
         """How many of the starts share no sample over a horizon, in ticks."""
         return 1 + int(self.starts[-1] - self.starts[0]) // horizon
 
+    def by_start(self, errors: FloatArray) -> FloatArray:
+        """Errors (..., S, K, H) by start and horizon, (S, H): of all devices, mean over runs."""
+        over_devices = errors.sum(axis=-2)
+        mean: FloatArray = over_devices.reshape(-1, *over_devices.shape[-2:]).mean(axis=0)
+        return mean
+
     def by_start_db(self, errors: FloatArray) -> FloatArray:
         """Errors (..., S, K, H) in dB by start and horizon, all devices and runs pooled: (S, H)."""
-        over_devices = errors.sum(axis=-2)
-        pooled = over_devices.reshape(-1, *over_devices.shape[-2:]).mean(axis=0)
-        return decibels(_divided(pooled, self.samples.sum(axis=-2)))
+        return decibels(_divided(self.by_start(errors), self.samples.sum(axis=-2)))
+
+    def pooled_db(self, errors: FloatArray) -> FloatArray:
+        """Errors (..., S, K, H) in dB by horizon, all starts, devices and runs pooled: (H,).
+
+        NaN without samples, infinite where some diverged.
+        """
+        sums = self.by_start(errors).sum(axis=0)
+        pooled = np.where(np.isnan(sums), np.inf, sums)
+        return decibels(_divided(pooled, self.samples.sum(axis=(0, 1))))
 
     def joined_db(self, name: str, way: str) -> FloatArray:
         """The same for newcomers to an algorithm's fleet."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.report.claims import estimate
-from paofed.report.gains import by_start, gain, horizons, newcomers, over_starts, periods
+from paofed.report.gains import gain, horizons, newcomers, periods
 from paofed.simulate.progressive import ColdStart, Progressive
 from paofed.simulate.result import Result, curve_ticks
 
@@ -81,22 +81,59 @@ def test_where_both_diverged_there_is_no_gain(wrong: float) -> None:
     assert np.isnan(found.mean)
 
 
-def test_newcomers_are_compared_start_by_start() -> None:
-    cold = cold_start([1.0, 0.1], [10.0, 10.0], [1, 1])
-    whole, windows, old = newcomers(cold)
+def test_newcomers_are_pooled_over_starts() -> None:
+    """Errors first, then dB: 1.1 in 2 samples, against 20 in 2."""
+    whole, windows, old = newcomers(cold_start([1.0, 0.1], [10.0, 10.0], [1, 1]))
     assert (whole.name, whole.way, windows.way, old.way) == ("u1", "whole", "windows", "old")
-    assert whole.errors == pytest.approx((-5.0,))
-    assert whole.gains[0] == pytest.approx(estimate(np.array([10.0, 20.0])))
+    assert whole.errors == pytest.approx((10 * np.log10(0.55),))
+    assert whole.gains[0].mean == pytest.approx(10 * np.log10(20 / 1.1))
     assert windows.gains[0].mean == pytest.approx(10.0)
+    # A start that is predicted without any error was -inf dB, and so was the mean.
+    (still, *_) = newcomers(cold_start([1.0, 0.0], [2.0, 2.0], [1, 1]))
+    assert still.errors == pytest.approx((10 * np.log10(0.5),))
+    assert still.gains[0].mean == pytest.approx(10 * np.log10(4.0))
+    assert np.isfinite(still.gains[0].low)
+
+
+def test_the_order_of_newcomers_is_that_of_their_errors() -> None:
+    """One day that is easy to predict does not outweigh one on which everything goes wrong."""
+    easy = next(newcomers(cold_start([100.0, 0.001], [10.0, 10.0], [1, 1])))
+    sound = next(newcomers(cold_start([5.0, 5.0], [10.0, 10.0], [1, 1])))
+    assert easy.errors[0] > sound.errors[0]
+    assert easy.gains[0].mean < 0 < sound.gains[0].mean
+
+
+def test_the_interval_is_that_of_the_ratio_of_pooled_errors() -> None:
+    """Against the spread of the gain over many drawings of twelve starts."""
+    rng = np.random.default_rng(0)
+
+    def drawn() -> ColdStart:
+        alone = rng.gamma(9.0, 1.0, size=12)
+        joined = alone * rng.gamma(16.0, 0.5 / 16, size=12)
+        return cold_start(joined.tolist(), alone.tolist(), [1] * 12)
+
+    found = [next(newcomers(drawn())).gains[0] for _ in range(400)]
+    true = 10 * np.log10(2.0)
+    covered = np.mean([gain.low < true < gain.high for gain in found])
+    assert 0.90 < covered < 0.98  # 400 times 95 %, give or take 1.1 %: it fails once in 10^4
+    assert np.mean([gain.mean for gain in found]) == pytest.approx(true, abs=0.1)
+
+
+def test_equal_shares_at_every_start_leave_no_doubt() -> None:
+    whole = next(newcomers(cold_start([1.0, 3.0, 7.0], [2.0, 6.0, 14.0], [1, 2, 3]))).gains[0]
+    assert whole == pytest.approx((10 * np.log10(2), 10 * np.log10(2), 10 * np.log10(2), 3))
 
 
 def test_starts_that_overlap_do_not_count_as_several() -> None:
-    cold = replace(cold_start([1.0, 0.1, 1.0, 0.1], [10.0] * 4, [1] * 4), starts=np.arange(4) * 8)
-    whole = next(newcomers(cold)).gains[0]
-    assert whole == pytest.approx(estimate(np.array([10.0, 20, 10, 20]), 2))
+    cold = replace(cold_start([1.0, 3.0, 1.0, 3.0], [4.0] * 4, [1] * 4), starts=np.arange(4) * 8)
+    whole = next(newcomers(cold)).gains[0]  # starts 0 to 24: two of them share no sample
+    assert whole.mean == pytest.approx(10 * np.log10(2))
+    pulls = 10 / np.log(10) * np.array([0.5, -0.5, 0.5, -0.5])
+    half = 12.706 * pulls.std(ddof=1) / np.sqrt(2)
+    assert (whole.low, whole.high) == pytest.approx((whole.mean - half, whole.mean + half))
     together = replace(cold, starts=np.arange(4))
     whole = next(newcomers(together)).gains[0]
-    assert whole.mean == pytest.approx(15.0)
+    assert whole.mean == pytest.approx(10 * np.log10(2))
     assert np.isnan([whole.low, whole.high]).all()
 
 
@@ -116,8 +153,9 @@ def test_all_devices_and_samples_of_a_start_count_alike() -> None:
 
 def test_a_start_without_samples_does_not_count() -> None:
     whole = next(newcomers(cold_start([1.0, 0.0, 0.1], [10.0, 0.0, 10.0], [1, 0, 1])))
-    assert whole.errors == pytest.approx((-5.0,))
-    assert whole.gains[0].runs == 2
+    assert whole.errors == pytest.approx((10 * np.log10(0.55),))
+    plain = cold_start([1.0, 0.1], [10.0, 10.0], [1, 1])
+    assert whole.gains == next(newcomers(replace(plain, starts=np.array([0, 48])))).gains
 
 
 def test_of_one_start_there_is_no_interval() -> None:
@@ -131,7 +169,7 @@ def test_without_any_samples_nothing_is_known() -> None:
     cold = cold_start([0.0, 0.0], [0.0, 0.0], [0, 0])
     whole = next(newcomers(cold))
     assert np.isnan([*whole.errors, whole.gains[0].mean]).all()
-    assert np.isnan(over_starts(by_start(cold, cold.alone))).all()
+    assert np.isnan(cold.pooled_db(cold.alone)).all()
 
 
 @pytest.mark.parametrize("wrong", [np.inf, np.nan])
@@ -141,7 +179,7 @@ def test_a_newcomer_that_diverged_is_not_left_out(wrong: float) -> None:
     assert whole.gains[0].mean == -np.inf
     both = next(newcomers(cold_start([wrong, 0.1], [wrong, 10.0], [1, 1])))
     assert both.errors == (np.inf,)
-    assert both.gains[0].mean == pytest.approx(20.0)  # of the start at which it can be told
+    assert np.isnan(both.gains[0].mean)  # there is no difference between them
 
 
 @pytest.mark.parametrize(
