@@ -95,6 +95,18 @@ def test_nor_on_the_reference_engine(tmp_path: Path, hour: int) -> None:
     assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
+@pytest.mark.parametrize("hour", [CALIBRATION, CALIBRATION + 1, 30])
+def test_nobody_sees_the_target_that_is_to_be_predicted(tmp_path: Path, hour: int) -> None:
+    """The square of y - p bends by 2 for every 1 of y, unless the prediction p moves with y."""
+    found = cells(hour)
+    place = DEVICES * hour + 1
+    bent = []
+    for y in (0.0, 1.0, 2.0):
+        found[place] = f"{y},0.5,-0.5"
+        bent.append(errors(tmp_path, found, target="y:raw")[:, hour - CALIBRATION])
+    assert np.diff(bent, n=2, axis=0)[0] == pytest.approx(2.0, abs=1e-4)
+
+
 @pytest.mark.parametrize("hour", [CALIBRATION, 17, 30])
 def test_the_same_comparison_sees_that_every_learner_meets_other_samples(
     tmp_path: Path, hour: int

@@ -55,6 +55,16 @@ def test_values_after_a_time_change_nothing_before_it(tmp_path: Path, hour: int,
         np.testing.assert_array_equal(getattr(one, name)[before], getattr(two, name)[before], name)
 
 
+def test_the_last_target_before_tick_0_is_not_that_of_tick_0(tmp_path: Path) -> None:
+    lines = hourly(2, 40)
+    cells = lines[2 * 9].split(",")
+    lines[2 * 9] = ",".join([*cells[:2], "", *cells[3:]])  # d0 has no target in its last hour
+    found = table(write(tmp_path / "t.csv", lines), target="y:raw").read()
+    at = {place: float(lines[place].split(",")[2]) for place in (2 * 8, 2 * 9 + 1)}
+    assert found.y_before.tolist() == list(at.values())
+    assert not set(found.y_before.tolist()) & set(found.y[0].tolist())
+
+
 def test_gaps_are_gaps(tmp_path: Path) -> None:
     lines = hourly(2, 40)
     del lines[2 * 20 + 1]  # a row that is not there
