@@ -35,10 +35,10 @@ def gain(judged: Progressive, name: str, whose: Whose, baseline: str) -> Estimat
 
 def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
     """Every algorithm, by the ways in which the server's model can come."""
-    for a, name in enumerate(cold.algorithms.tolist()):
-        for w, way in enumerate(WAYS):
-            joined = cold.errors[:, a, w]
-            yield Newcomer(name, way, tuple(cold.pooled_db(joined).tolist()), _gains(cold, joined))
+    for name in cold.algorithms.tolist():
+        for way in WAYS:
+            errors = cold.joined(name, way)
+            yield Newcomer(name, way, tuple(cold.pooled_db(errors).tolist()), _gains(cold, errors))
 
 
 def _gains(cold: ColdStart, errors: FloatArray) -> tuple[Estimate, ...]:

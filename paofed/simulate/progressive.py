@@ -143,10 +143,15 @@ class ColdStart:
         pooled = np.where(np.isnan(sums), np.inf, sums)
         return decibels(_divided(pooled, self.samples.sum(axis=(0, 1))))
 
-    def joined_db(self, name: str, way: str) -> FloatArray:
-        """The same for newcomers to an algorithm's fleet."""
+    def joined(self, name: str, way: str) -> FloatArray:
+        """The errors (R, S, K, H) of newcomers to an algorithm's fleet."""
         a = self.algorithms.tolist().index(name)
-        return self.by_start_db(self.errors[:, a, WAYS.index(way)])
+        errors: FloatArray = self.errors[:, a, WAYS.index(way)]
+        return errors
+
+    def joined_db(self, name: str, way: str) -> FloatArray:
+        """The same in dB by start and horizon: (S, H)."""
+        return self.by_start_db(self.joined(name, way))
 
 
 def _divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
