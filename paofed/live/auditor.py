@@ -29,6 +29,11 @@ class Auditor:
         self._w: FloatArray = np.zeros(manifest.features)
         self._tick = 0
 
+    @property
+    def lines(self) -> int:
+        """How many are on disk, or were before they were compacted."""
+        return len(self._committed)
+
     def commit(self, records: list[Record]) -> None:
         """These lines are on disk now."""
         for record in records:

@@ -1,45 +1,25 @@
-"""One SQLite file: its schema, its transactions, its lock, and what is said when it is damaged."""
+"""One SQLite file: its transactions, its lock, and what is said when it is damaged."""
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from paofed.errors import InputError
+from paofed.live import confirmed
+from paofed.live.confirmed import Confirmed
+from paofed.live.schema import MIGRATIONS, SEALED, checksum
 
 FILE = "fleet.sqlite"
 
-# From an empty file to the present schema, one step each; `user_version` counts those done.
-MIGRATIONS: Sequence[str] = (
-    """
-    CREATE TABLE manifest (json TEXT NOT NULL, checksum INTEGER NOT NULL);
-    CREATE TABLE device (
-        id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE,
-        quarantined INTEGER NOT NULL DEFAULT 0);
-    CREATE TABLE journal (
-        line INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again, even when all are deleted
-        arrived INTEGER NOT NULL, device INTEGER NOT NULL,
-        sent INTEGER NOT NULL, vals BLOB NOT NULL, checksum INTEGER NOT NULL);
-    CREATE TABLE snapshot (
-        tick INTEGER NOT NULL, line INTEGER PRIMARY KEY, state BLOB NOT NULL,
-        checksum INTEGER NOT NULL);
-    """,
-    # A device that has left keeps its index for ever and gives its label back.
-    """
-    CREATE TABLE member (
-        id INTEGER PRIMARY KEY, label TEXT NOT NULL, credential TEXT NOT NULL DEFAULT '',
-        quarantined INTEGER NOT NULL DEFAULT 0, removed INTEGER NOT NULL DEFAULT 0);
-    INSERT INTO member (id, label, quarantined) SELECT id, label, quarantined FROM device;
-    DROP TABLE device;
-    ALTER TABLE member RENAME TO device;
-    CREATE UNIQUE INDEX present ON device (label) WHERE NOT removed;
-    CREATE TABLE revoked (credential TEXT PRIMARY KEY);
-    CREATE TABLE server (credential TEXT NOT NULL);
-    """,
-)
+CONFIRMED = FILE + confirmed.SUFFIX
 LAST_RESORT = "restore the folder from a copy, or salvage the file with sqlite3's .recover"
+_GO_ON = (
+    "restore a newer copy, or let `paofed fleet repair` go on with what is there: devices will not "
+    "send again what they believe safe"
+)
 
 
 class StoreError(InputError):
@@ -52,6 +32,7 @@ class Database:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._connection = connection
+        self._ahead = True  # whether there may be more in it than was confirmed
 
     def close(self) -> None:
         """Close the file; what was not committed is gone."""
@@ -70,18 +51,102 @@ class Database:
         if found != "ok":
             raise sqlite3.DatabaseError(found)
 
-    def _migrate(self) -> None:
+    def _require_tables(self) -> None:
+        if not self._rows("PRAGMA user_version")[0][0]:
+            raise StoreError(
+                f"{self.folder / FILE} is empty, or what was written to {FILE}-wal is lost: "
+                f"{LAST_RESORT}"
+            )
+
+    def _migrate(self, *, to_repair: bool = False) -> None:
+        """Bring the schema up to date, in one transaction: a half-made one never exists."""
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(MIGRATIONS):
             raise StoreError(
                 f"{self.folder} was written by a newer paofed (schema {version}, this one knows "
                 f"{len(MIGRATIONS)}): upgrade paofed"
             )
-        for step in range(version, len(MIGRATIONS)):
-            # One transaction each: a half-made schema never exists.
-            self._connection.executescript(
-                f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;"
+        if version == len(MIGRATIONS):
+            return
+        steps = "".join(MIGRATIONS[version:])
+        self._connection.executescript(
+            f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {len(MIGRATIONS)};"
+        )
+        self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
+        if version < SEALED:
+            known, held = self._noted(), self._held()
+            if known is None or known.lines <= held.lines:
+                self._begin_confirming()  # before the commit: from then on it has to be there
+            elif not to_repair:  # an older paofed's copy was put in the place of a newer database
+                self._require(known._replace(history=held.history), held)
+        self._connection.commit()
+
+    def _schema(self) -> int:
+        rows = self._rows(  # as bytes: damaged text is none
+            "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) "
+            "FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name"
+        )
+        return checksum(*(part for row in rows for part in row))
+
+    def _check_schema(self) -> None:
+        """Refuse tables that are not as they were made."""
+        if self._rows("SELECT schema FROM seal") != [(self._schema(),)]:
+            raise StoreError(
+                f"the tables of {self.folder / FILE} are not as paofed made them, damaged or "
+                f"changed by hand: {LAST_RESORT}"
             )
+
+    # What was confirmed
+
+    def confirm(self, sync: Callable[[str], None] = lambda _: None) -> None:
+        """Count what is committed, where its loss would be noticed; then people may be told."""
+        if self._ahead:
+            path = self.folder / CONFIRMED
+            with explained(path):
+                confirmed.write(path, self._held(), sync)
+            self._ahead = False
+
+    def _begin_confirming(self) -> None:
+        """What is there now is all that there is: whatever was confirmed before is forgotten."""
+        path = self.folder / CONFIRMED
+        with explained(path):
+            confirmed.create(path, self._held())
+        self._ahead = False
+
+    def _held(self) -> Confirmed:
+        """What the database holds."""
+        rows = self._rows(
+            "SELECT history, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence "
+            "WHERE name = 'journal'), changes FROM seal"
+        )
+        if len(rows) != 1 or not all(isinstance(value, int) for value in rows[0]):
+            raise StoreError(f"the counts in {self.folder / FILE} are damaged: {LAST_RESORT}")
+        return Confirmed(*rows[0])
+
+    def _noted(self) -> Confirmed | None:
+        """What was confirmed; to be asked for before the database, which may go on meanwhile."""
+        path = self.folder / CONFIRMED
+        with explained(path):
+            return confirmed.read(path)
+
+    def _require(self, known: Confirmed | None, held: Confirmed) -> None:
+        """Refuse a database that has less than was confirmed."""
+        path = self.folder / FILE
+        if known is None:
+            raise StoreError(
+                f"{self.folder / CONFIRMED} is missing or damaged, so nobody can tell whether "
+                f"{path.name} has all that was confirmed: {_GO_ON}"
+            )
+        if known.history != held.history:
+            raise StoreError(
+                f"{path} and {CONFIRMED} do not belong together, one of them is a copy from before "
+                f"a repair or from elsewhere: {_GO_ON}"
+            )
+        lines, changes = known.lines - held.lines, known.changes - held.changes
+        if lines > 0 or changes > 0:
+            raise StoreError(f"{path} lacks {missing(lines, changes)}: {_GO_ON}")
+
+    # Transactions
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -104,7 +169,7 @@ class Database:
             finally:
                 self._connection.rollback()
 
-    def _rows(self, query: str, values: tuple[int, ...] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with explained(self.folder / FILE):
             return self._connection.execute(query, values).fetchall()
 
@@ -138,6 +203,7 @@ def is_locked(folder: str | Path) -> bool:
 def connect(path: Path) -> sqlite3.Connection:
     """Open the file so that what is committed is on disk."""
     connection = sqlite3.connect(path, isolation_level=None)
+    connection.create_function("crc", -1, checksum, deterministic=True)
     try:
         for pragma in ("journal_mode = WAL", "synchronous = FULL"):
             connection.execute(f"PRAGMA {pragma}")
@@ -157,7 +223,7 @@ def is_finished(path: Path) -> bool:
         return bool(connection.execute("SELECT count(*) FROM manifest").fetchone()[0])
     except sqlite3.OperationalError:
         return False  # no such table
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return True
     finally:
         connection.close()
@@ -168,12 +234,25 @@ def explained(path: Path) -> Iterator[None]:
     """Say in one line what SQLite found, and what can be done."""
     try:
         yield
-    except sqlite3.IntegrityError:
-        raise  # of a row, not of the file
-    except sqlite3.OperationalError as error:
-        raise StoreError(f"{path} cannot be used: {_first_line(error)}") from None
-    except sqlite3.DatabaseError as error:
+    except OSError as error:
+        raise StoreError(f"{path} cannot be used: {error.strerror}") from None
+    except UnicodeDecodeError:  # in what SQLite says of its schema
+        raise StoreError(f"{path} is damaged (text that is none): {LAST_RESORT}") from None
+    except sqlite3.Error as error:
+        usable = isinstance(error, sqlite3.OperationalError) and "decode" not in str(error)
+        if usable:  # a full disk, say, or another process at work
+            raise StoreError(f"{path} cannot be used: {_first_line(error)}") from None
         raise StoreError(f"{path} is damaged ({_first_line(error)}): {LAST_RESORT}") from None
+
+
+def missing(lines: int, changes: int) -> str:
+    """Say how much is missing, or nothing."""
+    found = [(lines, "update", ""), (changes, "change", " of who is in the fleet")]
+    return " and ".join(
+        f"{count} confirmed {what}{'s' if count > 1 else ''}{of}"
+        for count, what, of in found
+        if count > 0
+    )
 
 
 def _first_line(error: sqlite3.Error) -> str:

@@ -1,7 +1,8 @@
 """Runs the server's state machine over a store: the order in which disk and network are touched.
 
-Updates are committed in groups, replies leave after their group, ticks close after what arrived in
-them is on disk. Whoever drives it (a rehearsal, a broker's client) brings messages and the time.
+Updates are committed in groups and counted as confirmed, replies leave after that, ticks close
+after what arrived in them is on disk. Whoever drives it (a rehearsal, a broker's client) brings
+messages and the time.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ class Host:
         sync: Sync = lambda _: None,
     ) -> None:
         """Recover what the store holds; a snapshot is taken every so many ticks."""
+        store.confirm()  # a repeat of what is on disk already may be answered from now on
         self._version = store.version()
         self.coordinator = store.recover()
         self._snapshotted = store.snapshot_tick()
@@ -60,11 +62,12 @@ class Host:
                     self._suspect(effect)
 
     def flush(self) -> None:
-        """Commit what has come in, then let its replies leave."""
+        """Commit what has come in, count it as confirmed, then let its replies leave."""
         if self.group:
             self._sync("before write")
             self._store.write(self.group, self._sync)
             self.group = []
+        self._store.confirm(self._sync)
         for reply in self.coordinator.committed():
             self._sync("before reply")
             self._send(reply)

@@ -5,7 +5,9 @@ the run when a promise is broken (paofed.live.auditor).
 """
 
 import heapq
+import shutil
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +15,20 @@ import numpy as np
 
 from paofed.live.auditor import Auditor, BrokenPromiseError
 from paofed.live.coordinator import MOST_HELLOS, TOLERANCE, Send
+from paofed.live.database import CONFIRMED, FILE, StoreError
 from paofed.live.edge import Clock, Edge
 from paofed.live.host import Host
 from paofed.live.manifest import SERVED, Manifest, Scaling
-from paofed.live.messages import LARGEST, MOST_REPEATS, Hello, Reply, Update, decode, encode
+from paofed.live.messages import (
+    LARGEST,
+    MOST_REPEATS,
+    REPLY,
+    Hello,
+    Reply,
+    Update,
+    decode,
+    encode,
+)
 from paofed.live.state import load_state, save_state
 from paofed.live.store import Store
 
@@ -25,12 +37,15 @@ CRASHES = (
     "before write",
     "before commit",
     "after commit",
+    "inside confirmation",
+    "after confirmation",
     "before reply",
     "after close",
     "inside snapshot",
     "before snapshot's commit",
     "after snapshot",
 )
+DISK = ("log cut short",)
 DEVICE = (
     "power cut",
     "power cut while saving",
@@ -54,7 +69,7 @@ JUNK = (
     "wrong kind",
     "hello again",
 )
-POINTS = (*NETWORK, *CRASHES, *DEVICE, *JUNK)
+POINTS = (*NETWORK, *CRASHES, *DISK, *DEVICE, *JUNK)
 
 _DEVICES, _TICKS, _SNAPSHOT_EVERY = 5, 70, 7
 _CALM = 24  # ticks at the end without faults: the latest message, then a clock found wrong
@@ -90,6 +105,7 @@ class _Rehearsal:
         for k in range(_DEVICES):
             self.store.add(f"device {k}")
         self.auditor = Auditor(self.manifest, self.random)
+        self.promised = 0  # lines that were on disk when the last reply left
         self.now = 0
         self.calm = False
         self.host: Host | None = self._boot()
@@ -120,6 +136,7 @@ class _Rehearsal:
                 self.host.advance(n + 1)
                 self.auditor.closed(n + 1, self.host.coordinator.w)
         except _PowerCut:
+            self._cut_log_short()
             self.store.close()
             self.host, self.down_until = None, n + 1 + int(self.random.integers(3))
         self._check_memory()
@@ -222,7 +239,27 @@ class _Rehearsal:
             for earlier in (0, *(repeat.earlier for repeat in message.repeats))
         )
 
+    def _cut_log_short(self) -> None:
+        """Where the end of SQLite's log is lost with the power, no promise may be lost silently."""
+        place = self.folder / "cut-short"
+        place.mkdir()
+        for name in (FILE, f"{FILE}-wal", CONFIRMED):
+            shutil.copy(self.folder / name, place)
+        with (place / f"{FILE}-wal").open("r+b") as log:
+            log.truncate(int(self.random.integers(1 + log.seek(0, 2))))
+        try:
+            with closing(Store.open(place)) as store:
+                kept = store.recover().counts["accepted"]
+        except StoreError:
+            self.hits["log cut short"] += 1
+        else:
+            if kept < self.promised:
+                raise BrokenPromiseError(f"{self.promised - kept} lines are lost, yet confirmed")
+        shutil.rmtree(place)
+
     def _reply(self, send: Send) -> None:
+        if send.payload[0] & 15 == REPLY:
+            self.promised = self.auditor.lines
         self._travel(self.to_devices, send.device, send.payload)
 
     def _answer(self) -> None:

@@ -3,8 +3,9 @@
 A closed tick's model is a function of the journal, so a restart is a snapshot and what was written
 after it, bit for bit. The journal reaches back to the older snapshot: from there it can be replayed
 into the newer one, which is how `verify` knows that nothing was lost, and what remains if the newer
-one is damaged. What is older is deleted. SQLite keeps what is committed (WAL, synchronous FULL);
-checksums tell what a failing disk did to it.
+one is damaged. What is older is deleted. SQLite keeps what is committed (WAL, synchronous FULL).
+What a failing disk did to it is told by checksums, by lines that are numbered without gaps, and by
+what was confirmed (paofed.live.confirmed).
 """
 
 import io
@@ -20,14 +21,17 @@ from numpy.typing import NDArray
 from paofed.files import make_folder
 from paofed.live.clock import TickClock
 from paofed.live.coordinator import Coordinator, Record
-from paofed.live.database import FILE, LAST_RESORT, StoreError, connect, explained, is_finished
-from paofed.live.manifest import Manifest
-from paofed.live.members import Members
-
-_REMEDY = (
-    "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
-    "copy the folder first"
+from paofed.live.database import (
+    FILE,
+    LAST_RESORT,
+    StoreError,
+    connect,
+    explained,
+    is_finished,
 )
+from paofed.live.manifest import Manifest
+from paofed.live.members import REMEDY, Members
+from paofed.live.schema import checksum
 
 
 class Snapshot(NamedTuple):
@@ -44,6 +48,15 @@ class Verification(NamedTuple):
     tick: int
     lines: int  # replayed
     agrees: bool
+
+
+class Repair(NamedTuple):
+    """What had to be given up."""
+
+    lost: int = 0  # accepted updates, which their devices believe safe
+    changes: int = 0  # of who is in the fleet
+    complete: bool = True  # whether that is all, or what was confirmed is not known
+    devices: tuple[int, ...] = ()  # whose rows were damaged, and that are quarantined now
 
 
 class Store(Members):
@@ -72,8 +85,11 @@ class Store(Members):
         return store
 
     @classmethod
-    def open(cls, folder: str | Path) -> Self:
-        """Open a fleet; one that is damaged is told, with what can be done."""
+    def open(cls, folder: str | Path, *, to_repair: bool = False) -> Self:
+        """Open a fleet; one that is damaged, or has less than was confirmed, is an error.
+
+        `to_repair` opens the latter and those in which rows are damaged, too.
+        """
         folder = Path(folder)
         path = folder / FILE
         if not path.is_file():
@@ -82,23 +98,35 @@ class Store(Members):
             store = cls(folder, connect(path))
             with store._closed_on_error():
                 store._check_pages()
-                store._migrate()
+                store._require_tables()
+                store._migrate(to_repair=to_repair)
+                store._check_schema()
+                if not to_repair:
+                    store.check()
         return store
+
+    def check(self) -> None:
+        """Refuse a store that has less than was confirmed."""
+        known = self._noted()
+        with self._reading():
+            self._require(known, self._held())
+            self._check_members()
 
     def write(
         self, records: Iterable[Record], sync: Callable[[str], None] = lambda _: None
     ) -> None:
-        """Commit lines of the journal; afterwards their replies may leave.
+        """Commit lines of the journal; once that is confirmed, too, their replies may leave.
 
         `sync` is told where the write stands: tests let the power fail there.
         """
-        rows = [(*r[:3], blob := r.values.tobytes(), _checksum(*r[:3], blob)) for r in records]
+        rows = [(*r[:3], blob := r.values.tobytes(), checksum(*r[:3], blob)) for r in records]
         with self._writing():
             self._connection.executemany(
                 "INSERT INTO journal (arrived, device, sent, vals, checksum) VALUES (?,?,?,?,?)",
                 rows,
             )
             sync("before commit")
+        self._ahead = True
         sync("after commit")
 
     def snapshot(
@@ -115,7 +143,7 @@ class Store(Members):
             execute("DELETE FROM snapshot WHERE line = ?", (line,))
             execute(
                 "INSERT INTO snapshot (tick, line, state, checksum) VALUES (?,?,?,?)",
-                (coordinator.tick, line, state, _checksum(coordinator.tick, line, state)),
+                (coordinator.tick, line, state, checksum(coordinator.tick, line, state)),
             )
             sync("inside snapshot")
             execute(
@@ -155,41 +183,64 @@ class Store(Members):
         list(self.journal(newer.line))  # what came after it is checked, too
         return Verification(newer.tick, len(records), coordinator.digest() == expected.digest())
 
-    def repair(self) -> int:
-        """Go on from the newest intact snapshot and the lines that can still be read behind it.
+    def is_intact(self) -> bool:
+        """Whether everything that was confirmed is there, and the journal gives the snapshot."""
+        try:
+            self.check()
+            return self.verify().agrees
+        except StoreError:
+            return False
 
-        Returns how many lines had to be given up: their devices believe them safe.
-        """
-        lines = self.lines()
+    def repair(self) -> Repair:
+        """Go on from the newest intact snapshot and the lines that can still be read behind it."""
+        known, held = self._noted(), self._held()
+        complete = known is not None and known.history == held.history
+        if known is None or not complete:
+            known = held._replace(lines=0)
+        devices = self._mend_members()
         snapshot = self._snapshots(damaged_too=True)[-1]
         coordinator = self._unpacked(snapshot)
         good: list[Record] = []
         with suppress(StoreError):
             good.extend(self.journal(snapshot.line))
         coordinator.recover(good)
-        behind = self._rows("SELECT count(*) FROM journal WHERE line <= ?", (snapshot.line,))
+        last = snapshot.line + len(good)
+        written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
         with self._writing():
             execute = self._connection.execute
             execute("DELETE FROM snapshot WHERE line != ?", (snapshot.line,))
-            execute(
-                "DELETE FROM journal WHERE line NOT IN "
-                "(SELECT line FROM journal WHERE line > ? ORDER BY line LIMIT ?)",
-                (snapshot.line, len(good)),
-            )
+            execute("DELETE FROM journal WHERE line > ?", (last,))
+            execute("DELETE FROM journal WHERE line <= ?", (snapshot.line,))
+            execute("DELETE FROM sqlite_sequence WHERE name = 'journal'")
+            execute("INSERT INTO sqlite_sequence VALUES ('journal', ?)", (last,))
         self.snapshot(coordinator)
-        return lines - int(behind[0][0]) - len(good)
+        # Last: until then, one that was cut off finds what was confirmed, and can be done again.
+        with self._writing():
+            self._connection.execute("UPDATE seal SET history = abs(random() / 2)")
+        self._begin_confirming()
+        lost = max(known.lines, written, last) - last
+        return Repair(lost, max(known.changes - held.changes, 0), complete, devices)
 
-    def journal(self, after: int = 0, until: int | None = None) -> Iterator[Record]:
-        """The lines behind one and up to another, checked."""
-        last = 2**62 if until is None else until
-        for line, arrived, device, sent, values, checksum in self._rows(
+    def journal(self, after: int | None = None, until: int | None = None) -> Iterator[Record]:
+        """The lines behind one (the older snapshot's) and up to another (the last), checked."""
+        after = self._snapshots()[0].line if after is None else after
+        last = self._held().lines if until is None else until
+        rows = self._rows(
             "SELECT line, arrived, device, sent, vals, checksum FROM journal "
             "WHERE line > ? AND line <= ? ORDER BY line",
-            (after, last),
-        ):
-            if _checksum(arrived, device, sent, values) != checksum:
-                raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {_REMEDY}")
+            (after, 2**62 if until is None else until),
+        )
+        for number, (line, arrived, device, sent, values, total) in enumerate(rows, after + 1):
+            if line != number:
+                raise self._gap(number)
+            if checksum(arrived, device, sent, values) != total:
+                raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
             yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"))
+        if after + len(rows) != last:
+            raise self._gap(after + len(rows) + 1)
+
+    def _gap(self, line: int) -> StoreError:
+        return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
 
     def snapshot_tick(self) -> int:
         """The tick of the newest snapshot."""
@@ -208,9 +259,9 @@ class Store(Members):
     def _snapshots(self, *, damaged_too: bool = False) -> list[Snapshot]:
         """Oldest first. A damaged one is an error, or is left out."""
         rows = self._rows("SELECT tick, line, state, checksum FROM snapshot ORDER BY line")
-        intact = [Snapshot(*row[:3]) for row in rows if _checksum(*row[:3]) == row[3]]
+        intact = [Snapshot(*row[:3]) for row in rows if checksum(*row[:3]) == row[3]]
         if len(intact) < len(rows) and not damaged_too:
-            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {_REMEDY}")
+            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
         if not intact:
             raise StoreError(f"{self.folder / FILE} has no intact snapshot: {LAST_RESORT}")
         return intact
@@ -221,11 +272,6 @@ class Store(Members):
             coordinator.restore(dict(arrays))
         self.introduce(coordinator)
         return coordinator
-
-
-def _checksum(*parts: object) -> int:
-    """Of numbers and one blob; what is neither has another one."""
-    return zlib.crc32(b" ".join(p if isinstance(p, bytes) else repr(p).encode() for p in parts))
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

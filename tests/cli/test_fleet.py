@@ -18,7 +18,7 @@ import pytest
 from paofed.cli import main
 from paofed.live.coordinator import TOLERANCE
 from paofed.live.credential import Credential
-from paofed.live.database import FILE, locked
+from paofed.live.database import CONFIRMED, FILE, locked
 from paofed.live.exports import FleetModel, replay_messages
 from paofed.live.folder import Fleet
 from paofed.live.manifest import Scaling
@@ -117,9 +117,44 @@ def test_repair_says_what_was_lost(fleet: Path, capsys: pytest.CaptureFixture[st
             assert err.startswith("paofed fleet verify: error: line 70 of ")
             assert "`paofed fleet repair` goes on from" in err
         else:
-            assert (out, err) == (f"{fleet} is usable again; 6 accepted updates were lost\n", "")
+            assert err == ""
+            assert out == f"{fleet} is usable again; lost: 6 confirmed updates\n"
     assert main(["fleet", "verify", str(fleet)]) == 0
     assert "equals" in said(capsys)
+
+
+def test_a_copy_that_is_older_is_refused_until_it_is_repaired(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = (fleet / FILE).read_bytes()
+    with opened(fleet) as store:
+        live(store, store.recover(), range(25, 26))
+        store.quarantine(2)
+    (fleet / FILE).write_bytes(copy)
+    for action, *rest in (["verify"], ["model", "--out", "x"], ["export", "--messages", "x"]):
+        assert main(["fleet", action, str(fleet), *rest]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert " lacks 3 confirmed updates and 1 confirmed change of who is in the fleet" in err
+        assert "restore a newer copy, or let `paofed fleet repair` go on with what is there" in err
+    assert main(["fleet", "repair", str(fleet)]) == 0
+    lost = "3 confirmed updates and 1 confirmed change of who is in the fleet"
+    assert said(capsys) == f"{fleet} is usable again; lost: {lost}\n"
+    assert main(["fleet", "verify", str(fleet)]) == 0
+    assert "equals" in said(capsys)
+
+
+def test_a_copy_without_what_was_confirmed(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (fleet / CONFIRMED).unlink()
+    execute(fleet, "UPDATE device SET quarantined = 1 WHERE id = 2")
+    assert main(["fleet", "verify", str(fleet)]) == 2
+    assert "-confirmed is missing or damaged, so nobody can tell" in capsys.readouterr().err
+    assert main(["fleet", "repair", str(fleet)]) == 0
+    assert said(capsys) == (
+        f"{fleet} is usable again; lost: nothing; whether more was confirmed cannot be told; "
+        f"rows of devices were damaged, and these are quarantined: 2\n"
+    )
+    assert main(["fleet", "verify", str(fleet)]) == 0
 
 
 def test_there_is_nothing_to_repair(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +162,13 @@ def test_there_is_nothing_to_repair(fleet: Path, capsys: pytest.CaptureFixture[s
     assert main(["fleet", "repair", str(fleet)]) == 0
     assert said(capsys) == f"{text}\n"
     assert main(["fleet", "repair", str(fleet), "--json"]) == 0
-    assert json.loads(said(capsys)) == {"lost": 0, "text": text}
+    assert json.loads(said(capsys)) == {
+        "lost": 0,
+        "changes": 0,
+        "complete": True,
+        "devices": [],
+        "text": text,
+    }
 
 
 def test_what_is_served_is_not_repaired(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,9 +77,9 @@ def stored(folder: Path, devices: int = 3, **changes: Any) -> Iterator[Store]:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Store]:
+def opened(folder: Path, *, to_repair: bool = False) -> Iterator[Store]:
     """A fleet's store, opened again, closed in the end."""
-    store = Store.open(folder)
+    store = Store.open(folder, to_repair=to_repair)
     try:
         yield store
     finally:
@@ -93,6 +93,7 @@ def live(store: Store, coordinator: Coordinator, ticks: Iterable[int], snapshots
         for device in range(len(coordinator.devices)):
             values = np.sin([device + 3.0 * tick, device - tick])
             store.write(records(coordinator, device, update(tick, *values)))
+        store.confirm()
         coordinator.committed()
         coordinator.close(tick + 1)
         if snapshots and (tick + 1) % snapshots == 0:

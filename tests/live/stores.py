@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from paofed.live.coordinator import Coordinator
-from paofed.live.database import FILE, StoreError
+from paofed.live.database import CONFIRMED, FILE, StoreError
+from paofed.live.schema import MIGRATIONS
 from paofed.live.store import Store
 from tests.live.fleets import live, opened, records, server, stored, update
 
@@ -59,6 +60,29 @@ def refusal(folder: Path, does: Callable[[Store], object] = lambda _: None) -> s
     assert "\n" not in says
     assert str(folder) in says
     return says
+
+
+def as_before(folder: Path, *, version: int) -> None:
+    """Let a fleet's folder be as a paofed that made this version of the schema left it."""
+    path, new = folder / FILE, folder / "before.sqlite"
+    connection = sqlite3.connect(new)
+    try:
+        connection.executescript("".join(MIGRATIONS[:version]))
+        connection.execute("ATTACH ? AS now", (str(path),))
+        tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
+        for (table,) in tables.fetchall():
+            asked = connection.execute(f"PRAGMA main.table_info({table})").fetchall()
+            columns = ", ".join(row[1] for row in asked)
+            connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (our own names)
+            connection.execute(
+                f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}"  # noqa: S608
+            )
+        connection.commit()
+        connection.execute(f"PRAGMA main.user_version = {version}")
+    finally:
+        connection.close()
+    new.replace(path)
+    (folder / CONFIRMED).unlink()
 
 
 class PowerCutError(Exception):

@@ -3,20 +3,30 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
+from paofed.live import confirmed
 from paofed.live import database as module
-from paofed.live.coordinator import Record
-from paofed.live.database import FILE, MIGRATIONS, StoreError, is_locked, locked
+from paofed.live.database import CONFIRMED, FILE, StoreError, is_locked, locked
 from paofed.live.manifest import Manifest
 from paofed.live.members import Member
-from paofed.live.store import Store
-from tests.live.fleets import f32, live, manifest, opened, server, stored
-from tests.live.stores import PowerCutError, ask, execute, goes_on, lived, made, refusal
+from paofed.live.schema import MIGRATIONS
+from paofed.live.store import Repair, Store
+from tests.live.fleets import live, manifest, opened
+from tests.live.stores import (
+    PowerCutError,
+    as_before,
+    ask,
+    execute,
+    flip,
+    goes_on,
+    lived,
+    made,
+    refusal,
+)
 
 
 @pytest.fixture
@@ -34,7 +44,7 @@ def test_a_folder_without_a_fleet(name: str, tmp_path: Path) -> None:
     ("content", "says"),
     [
         (b"this is no database" * 100, "is damaged (file is not a database)"),
-        (b"", "has no intact snapshot"),
+        (b"", "is empty, or what was written to fleet.sqlite-wal is lost"),
     ],
 )
 def test_what_is_no_store(content: bytes, says: str, tmp_path: Path) -> None:
@@ -42,11 +52,6 @@ def test_what_is_no_store(content: bytes, says: str, tmp_path: Path) -> None:
     found = refusal(tmp_path, lambda store: store.recover())
     assert says in found
     assert "restore the folder from a copy, or salvage the file" in found
-
-
-def test_an_empty_database_has_no_manifest(tmp_path: Path) -> None:
-    (tmp_path / FILE).touch()
-    assert "is damaged" in refusal(tmp_path, lambda store: store.manifest())
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
@@ -67,7 +72,7 @@ def test_pages_that_contradict_each_other(fleet: Path) -> None:
 
 def miscounted(fleet: Path) -> None:
     content = bytearray((fleet / FILE).read_bytes())
-    content[36:40] = (5).to_bytes(4, "big")  # how many pages are free
+    content[39] += 5  # how many pages are free
     (fleet / FILE).write_bytes(content)
 
 
@@ -115,32 +120,43 @@ def test_a_migration_happens_whole_or_not_at_all(
 
 
 @pytest.mark.parametrize(
-    "does",
+    "change",
     [
-        lambda store: store.write([Record(0, 0, 0, f32(1.0, 2.0))]),
-        lambda store: store.snapshot(server()),
-        lambda store: store.repair(),
+        "DROP TABLE journal",
+        "DROP TRIGGER device_changed",
+        "DROP INDEX present",
+        "ALTER TABLE device RENAME COLUMN quarantined TO q",
+        "CREATE TABLE mine (text TEXT)",
+        "DELETE FROM seal",
     ],
 )
-def test_a_table_that_is_gone_is_told(does: Callable[[Store], object], fleet: Path) -> None:
-    execute(fleet, ("DROP TABLE journal", ()))
-    assert refusal(fleet, does).endswith("cannot be used: no such table: journal")
-
-
-@pytest.mark.parametrize(
-    ("change", "does"),
-    [
-        ("DROP TABLE journal", Store.recover),
-        ("DROP TABLE journal", Store.lines),
-        ("ALTER TABLE device RENAME COLUMN quarantined TO q", Store.recover),
-        ("ALTER TABLE device RENAME COLUMN label TO lebal", Store.members),
-    ],
-)
-def test_a_damaged_schema_is_told_when_reading(
-    change: str, does: Callable[[Store], object], fleet: Path
-) -> None:
+@pytest.mark.parametrize("to_repair", [False, True])
+def test_tables_that_are_not_as_they_were_made(change: str, to_repair: bool, fleet: Path) -> None:
     execute(fleet, (change, ()))
-    refusal(fleet, does)
+    with pytest.raises(StoreError, match=r"^the tables of .*, damaged or changed by hand: restore"):
+        Store.open(fleet, to_repair=to_repair)
+
+
+def test_what_sqlite_itself_adds_is_no_damage(fleet: Path) -> None:
+    execute(fleet, ("ANALYZE", ()))
+    with opened(fleet) as store:
+        assert store.verify().agrees
+
+
+def test_a_schema_that_is_no_text(fleet: Path) -> None:
+    content = (fleet / FILE).read_bytes()
+    first = content.index(b"CREATE TABLE manifest")
+    for place in range(first, first + 64):
+        changed = bytearray(content)
+        changed[place] ^= 0x80
+        (fleet / FILE).write_bytes(changed)
+        assert "restore the folder from a copy" in refusal(fleet)
+
+
+def test_what_is_committed_is_on_disk(fleet: Path) -> None:
+    with opened(fleet) as store:
+        asked = [store._rows(f"PRAGMA {name}") for name in ("synchronous", "journal_mode")]
+        assert asked == [[(2,)], [("wal",)]]
 
 
 class Watched(sqlite3.Connection):
@@ -203,15 +219,12 @@ def test_the_version_changes_when_another_writes(fleet: Path) -> None:
 
 
 @pytest.fixture
-def first_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def first_schema(tmp_path: Path) -> Path:
     """A fleet as the first paofed wrote it: 25 ticks, two snapshots, one device in quarantine."""
-    folder = tmp_path / "old"
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
-        with stored(folder) as store:
-            store.quarantine(1)
-            live(store, server(), range(25), snapshots=10)
-    assert ask(folder, "PRAGMA user_version") == [(1,)]
+    folder = made(tmp_path)
+    with opened(folder) as store:
+        store.quarantine(1)
+    as_before(folder, version=1)
     return folder
 
 
@@ -246,12 +259,94 @@ def test_a_migration_that_is_cut_off_leaves_the_first_schema(
     first_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = MIGRATIONS[1] + "INSERT INTO nowhere VALUES (1);"  # noqa: S608
-    monkeypatch.setattr(module, "MIGRATIONS", (MIGRATIONS[0], broken))
+    monkeypatch.setattr(module, "MIGRATIONS", (MIGRATIONS[0], broken, *MIGRATIONS[2:]))
     assert "no such table: nowhere" in refusal(first_schema)
     monkeypatch.undo()
     assert ask(first_schema, "SELECT id, label FROM device ORDER BY id")[2] == (2, "device 2")
     with opened(first_schema) as store:
         assert len(store.members()) == 3
+
+
+@pytest.fixture
+def second_schema(tmp_path: Path) -> Path:
+    """A fleet as paofed wrote it before rows had checksums."""
+    folder = made(tmp_path)
+    with opened(folder) as store:
+        store.serve_as("5e")
+        for credential in ("a0", "b0"):
+            store.reissue(0, credential)
+        store.remove(2)
+    as_before(folder, version=2)
+    return folder
+
+
+def test_a_fleet_of_the_second_schema_gets_checksums_and_is_counted(second_schema: Path) -> None:
+    with opened(second_schema) as store:
+        assert store.members() == [
+            Member(0, "device 0", "b0", quarantined=False, removed=False),
+            Member(1, "device 1", "", quarantined=False, removed=False),
+            Member(2, "device 2", "", quarantined=False, removed=True),
+        ]
+        assert (store.revoked(), store.server()) == (["a0"], "5e")
+        assert store.is_intact()
+    found = confirmed.read(second_schema / CONFIRMED)
+    assert found is not None
+    assert found[1:] == (75, 0)
+    execute(second_schema, ("UPDATE device SET credential = 'a0' WHERE id = 0", ()))
+    assert "device 0 in " in refusal(second_schema)
+
+
+@pytest.mark.parametrize("ticks", [0, 3])
+def test_a_repair_by_an_older_paofed_left_a_gap_that_is_none(ticks: int, fleet: Path) -> None:
+    flip(fleet, "journal", "vals", 62, 0)
+    with opened(fleet) as store:
+        store.repair()
+        coordinator = store.recover()
+        coordinator.close(25)
+        live(store, coordinator, range(25, 25 + ticks))
+        expected = store.recover().digest()
+    as_before(fleet, version=2)
+    execute(
+        fleet,
+        ("UPDATE journal SET line = line + 14 WHERE line > 61", ()),  # no number was used again
+        ("UPDATE sqlite_sequence SET seq = seq + 14 WHERE name = 'journal'", ()),
+    )
+    with opened(fleet) as store:
+        assert store.is_intact()
+        assert store.recover().digest() == expected
+        assert store.lines() == 1 + 3 * ticks
+    assert ask(fleet, "SELECT line FROM snapshot") == [(74,), (75,)]
+
+
+def test_a_copy_of_an_older_paofed_in_the_place_of_a_newer_database(second_schema: Path) -> None:
+    copy = (second_schema / FILE).read_bytes()
+    with opened(second_schema) as store:
+        live(store, store.recover(), range(25, 27))
+        store.confirm()
+    (second_schema / FILE).write_bytes(copy)
+    assert "lacks 4 confirmed updates: restore" in refusal(second_schema)
+    with opened(second_schema, to_repair=True) as store:
+        assert not store.is_intact()
+        assert store.repair() == Repair(complete=False)
+    goes_on(second_schema)
+
+
+def test_a_migration_that_is_cut_off_before_its_commit_can_be_done_again(
+    second_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = confirmed.create
+
+    def cut(path: Path, what: confirmed.Confirmed) -> None:
+        create(path, what)
+        raise PowerCutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(confirmed, "create", cut)
+        with pytest.raises(PowerCutError):
+            Store.open(second_schema)
+    assert ask(second_schema, "PRAGMA user_version") == [(2,)]
+    with opened(second_schema) as store:
+        assert store.is_intact()
 
 
 def test_one_server_at_a_time(fleet: Path) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paofed.live import confirmed
 from paofed.live.coordinator import REPORT_AFTER, Send, Suspect
+from paofed.live.database import CONFIRMED, StoreError
 from paofed.live.edge import Edge
 from paofed.live.host import Host
 from paofed.live.messages import MODEL, REPLY, REREAD, Hello, encode
 from paofed.live.rehearsal import CRASHES
 from paofed.live.store import Store
-from tests.live.fleets import manifest, opened, stored, update
+from tests.live.fleets import manifest, opened, records, stored, update
 
 
 class PowerCutError(Exception):
@@ -37,6 +39,8 @@ def test_replies_leave_after_the_commit_of_their_group(tmp_path: Path) -> None:
             "before write",
             "before commit",
             "after commit",
+            "inside confirmation",
+            "after confirmation",
             "before reply",
             "to 1, 2 on disk",
             "before reply",
@@ -57,7 +61,15 @@ def test_a_tick_closes_after_what_arrived_in_it_is_on_disk(tmp_path: Path) -> No
         host = Host(store, lambda _: log.append("sent"), snapshot_every=2, sync=log.append)
         host.receive(0, update(0))
         host.advance(1)
-        write = ["before write", "before commit", "after commit", "before reply", "sent"]
+        confirmed = ["inside confirmation", "after confirmation"]
+        write = [
+            "before write",
+            "before commit",
+            "after commit",
+            *confirmed,
+            "before reply",
+            "sent",
+        ]
         assert log == [*write, "after close"]
         assert host.coordinator.w.any()
         log.clear()
@@ -72,6 +84,32 @@ def test_a_tick_closes_after_what_arrived_in_it_is_on_disk(tmp_path: Path) -> No
         host.advance(9)
         assert log == ["after close", *snapshot]
         assert set(CRASHES) == {*write, "after close", *snapshot} - {"sent"}
+
+
+def test_what_cannot_be_confirmed_is_not_answered_and_not_written_twice(tmp_path: Path) -> None:
+    sent: list[Send] = []
+    with stored(tmp_path) as store:
+        host = Host(store, sent.append)
+        host.receive(0, update(0))
+        (tmp_path / CONFIRMED).rename(tmp_path / "elsewhere")
+        for _ in range(2):
+            with pytest.raises(StoreError, match="cannot be used: No such file"):
+                host.flush()
+        assert (sent, store.lines()) == ([], 1)
+        (tmp_path / "elsewhere").rename(tmp_path / CONFIRMED)
+        host.flush()
+        assert ([send.device for send in sent], store.lines()) == ([0], 1)
+
+
+def test_a_repeat_is_answered_after_what_is_on_disk_already_is_confirmed(tmp_path: Path) -> None:
+    with stored(tmp_path) as store:
+        lines = records(store.recover(), 0, update(0))
+        store.write(lines)  # and the power fails before it is confirmed
+        found = []
+        for _ in range(2):
+            found.append(confirmed.read(tmp_path / CONFIRMED))
+            Host(store, lambda _: None)
+        assert [known and known.lines for known in found] == [0, 1]
 
 
 def test_hellos_and_advice_need_no_disk(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from paofed.errors import InputError
 from paofed.live.coordinator import Coordinator
-from paofed.live.database import StoreError
+from paofed.live.database import FILE, StoreError
 from paofed.live.members import Member
-from paofed.live.store import Store
+from paofed.live.store import Repair, Store
 from tests.live.fleets import manifest, opened, records, stored, update
 from tests.live.stores import ask, execute, lived, made, refusal
 
@@ -89,6 +89,92 @@ def test_a_damaged_manifest_is_noticed(fleet: Path) -> None:
 def test_a_manifest_that_is_garbage_is_told(fleet: Path) -> None:
     execute(fleet, ("UPDATE manifest SET json = 'x'", ()))
     assert refusal(fleet, Store.recover).startswith("the manifest in ")
+
+
+@pytest.fixture
+def known(fleet: Path) -> Path:
+    """A fleet with credentials of every kind."""
+    with opened(fleet) as store:
+        store.serve_as("5e")
+        for credential in ("a0", "b0"):
+            store.reissue(0, credential)
+    return fleet
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("UPDATE device SET label = 'devica 1' WHERE id = 1", "device 1"),
+        ("UPDATE device SET credential = 'b1' WHERE id = 0", "device 0"),
+        ("UPDATE device SET quarantined = 1 WHERE id = 2", "device 2"),
+        ("UPDATE device SET removed = 1 WHERE id = 2", "device 2"),
+        ("UPDATE device SET checksum = checksum + 1 WHERE id = 2", "device 2"),
+        ("UPDATE device SET id = 3 WHERE id = 2", "device 3"),
+        ("UPDATE revoked SET credential = 'a1'", "a revocation"),
+        ("UPDATE revoked SET checksum = 'x'", "a revocation"),
+        ("UPDATE server SET credential = x'ff'", "the server's credential"),
+    ],
+)
+def test_a_damaged_row_is_noticed(change: str, what: str, known: Path) -> None:
+    execute(known, (change, ()))
+    says = refusal(known)
+    assert says.startswith(f"{what} in {known / FILE} is damaged: `paofed fleet repair` goes on")
+
+
+@pytest.mark.parametrize("table", ["device", "revoked", "server"])
+def test_a_missing_row_is_noticed(table: str, known: Path) -> None:
+    trigger = "DROP TRIGGER server_gone"
+    ((made,),) = ask(known, "SELECT sql FROM sqlite_master WHERE name = 'server_gone'")
+    execute(
+        known,
+        (trigger, ()),
+        (f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})", ()),  # noqa: S608
+        (made, ()),
+    )
+    assert "rows of devices or credentials in " in refusal(known)
+
+
+def test_an_older_form_of_a_row_is_noticed(known: Path) -> None:
+    ((before,),) = ask(known, "SELECT checksum FROM device WHERE id = 1")
+    with opened(known) as store:
+        store.quarantine(1)
+    ((made,),) = ask(known, "SELECT sql FROM sqlite_master WHERE name = 'device_changed'")
+    execute(
+        known,
+        ("DROP TRIGGER device_changed", ()),
+        ("UPDATE device SET quarantined = 0, checksum = ? WHERE id = 1", (before,)),
+        (made, ()),
+    )
+    assert "are missing" in refusal(known)
+
+
+def test_changes_that_are_lost_are_noticed(known: Path) -> None:
+    copy = (known / FILE).read_bytes()
+    with opened(known) as store:
+        store.quarantine(1)
+    (known / FILE).write_bytes(copy)
+    assert "fleet.sqlite lacks 1 confirmed change of who is in the fleet: restore" in refusal(known)
+    with opened(known, to_repair=True) as store:
+        assert store.repair() == Repair(changes=1)
+        assert not store.members()[1].quarantined
+    with opened(known) as store:
+        assert store.is_intact()
+
+
+def test_repair_quarantines_a_device_whose_row_is_damaged(known: Path) -> None:
+    execute(
+        known,
+        ("UPDATE device SET label = 'devica 1' WHERE id = 1", ()),
+        ("UPDATE revoked SET credential = 'a1'", ()),
+        ("UPDATE server SET credential = '5f'", ()),
+    )
+    with opened(known, to_repair=True) as store:
+        assert store.repair() == Repair(devices=(1,))
+    with opened(known) as store:
+        assert [m.quarantined for m in store.members()] == [False, True, False]
+        assert [m.label for m in store.members()] == ["device 0", "devica 1", "device 2"]
+        assert (store.revoked(), store.server()) == (["a1"], "5f")
+        assert store.is_intact()
 
 
 def test_a_quarantine_outlives_a_restart(fleet: Path) -> None:

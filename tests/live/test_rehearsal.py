@@ -21,6 +21,7 @@ from paofed.live.auditor import BrokenPromiseError
 from paofed.live.coordinator import Coordinator
 from paofed.live.devices import Devices
 from paofed.live.edge import Edge
+from paofed.live.host import Host
 from paofed.live.manifest import Manifest
 from paofed.live.rehearsal import POINTS, rehearse
 from paofed.live.state import load_state
@@ -112,6 +113,14 @@ def lines_are_committed_after_the_replies(monkeypatch: pytest.MonkeyPatch) -> No
     broken(monkeypatch, Store, "write", "with self._writing():", "if not self.folder:")
 
 
+def replies_do_not_wait_until_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Host, "flush", "self._store.confirm(self._sync)", "pass")
+
+
+def what_was_confirmed_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Store, "check", "self._require(known, self._held())", "pass")
+
+
 def the_journal_is_never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(
         monkeypatch,
@@ -168,6 +177,8 @@ BREAKAGES = [
     the_journal_is_not_replayed,
     the_window_of_duplicates_is_not_in_the_snapshot,
     lines_are_committed_after_the_replies,
+    replies_do_not_wait_until_they_are_counted,
+    what_was_confirmed_is_not_looked_at,
     the_journal_is_never_compacted,
     refused_input_is_remembered,
     nobody_asks_for_the_time,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from paofed.live.coordinator import Record
-from paofed.live.database import FILE, StoreError
+from paofed.live.database import CONFIRMED, FILE, StoreError
 from paofed.live.host import Host
-from paofed.live.store import Store, Verification
+from paofed.live.store import Repair, Store, Verification
 from tests.live.fleets import f32, live, manifest, opened, records, stored, update
 from tests.live.stores import PowerCutError, ask, execute, flip, goes_on, lived, made, refusal
 
@@ -110,11 +110,14 @@ def test_verify_notices_a_value_that_was_tampered_with(line: int, fleet: Path) -
         assert store.verify() == Verification(20, 30, agrees=False)
 
 
-@pytest.mark.parametrize("line", [31, 45, 60])
-def test_verify_notices_a_line_that_is_missing(line: int, fleet: Path) -> None:
+@pytest.mark.parametrize("line", [31, 45, 60, 61, 70, 75])
+def test_a_line_that_is_missing_is_noticed(line: int, fleet: Path) -> None:
     execute(fleet, ("DELETE FROM journal WHERE line = ?", (line,)))
+    for does in (Store.verify, Store.history, *([Store.recover] if line > 60 else [])):
+        assert refusal(fleet, does).startswith(f"line {line} of {fleet / FILE} is missing: `paofed")
     with opened(fleet) as store:
-        assert store.verify() == Verification(20, 29, agrees=False)
+        assert store.repair() == Repair(lost=max(76 - line, 0) if line > 60 else 0)
+    goes_on(fleet)
 
 
 def test_a_store_with_one_snapshot_agrees_with_itself(tmp_path: Path) -> None:
@@ -222,7 +225,7 @@ def test_updates_ahead_of_time_survive_in_a_snapshot(tmp_path: Path) -> None:
 def test_repair_after_a_damaged_newest_snapshot_loses_nothing(fleet: Path) -> None:
     flip(fleet, "snapshot", "state", 60)
     with opened(fleet) as store:
-        assert store.repair() == 0
+        assert store.repair().lost == 0
         recovered = store.recover()
         recovered.close(25)
         assert recovered.digest() == lived(25).digest()
@@ -241,7 +244,7 @@ def test_repair_gives_up_a_damaged_line_and_those_behind_it(
 ) -> None:
     flip(fleet, "journal", "vals", line, 0)
     with opened(fleet) as store:
-        assert store.repair() == lost
+        assert store.repair().lost == lost
         assert store.verify().agrees
         recovered = store.recover()
         expected = lived(20)
@@ -262,14 +265,14 @@ def test_repair_of_both_kinds_of_damage(fleet: Path) -> None:
     flip(fleet, "snapshot", "state", 60)
     flip(fleet, "journal", "vals", 50, 0)
     with opened(fleet) as store:
-        assert store.repair() == 26
+        assert store.repair().lost == 26
         assert store.verify().agrees
     goes_on(fleet)
 
 
 def test_repair_of_what_is_intact_changes_nothing(fleet: Path) -> None:
     with opened(fleet) as store:
-        assert store.repair() == 0
+        assert store.repair().lost == 0
         recovered = store.recover()
         recovered.close(25)
         assert recovered.digest() == lived(25).digest()
@@ -344,6 +347,6 @@ def test_nothing_grows_over_a_long_life(tmp_path: Path) -> None:
         assert host.coordinator.waiting() == []
         assert store.verify() == Verification(3000, 150, agrees=True)
         assert store.recover().digest() == host.coordinator.digest()
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert {path.name for path in tmp_path.iterdir()} == {FILE, CONFIRMED}
     assert (tmp_path / FILE).stat().st_size < 100_000
     assert host.coordinator.w.tobytes() == lived(3000).w.tobytes()

@@ -1,14 +1,15 @@
-"""Go on from what is intact, after damage; copy the folder first.
+"""Go on from what is intact, after damage or with an older copy; copy the folder first.
 
-Keeps the newest intact snapshot and the lines of the journal that can be read behind it.
+Keeps the newest intact snapshot and the lines of the journal that can be read behind it, and says
+what was confirmed and is lost: its devices will not send it again.
 """
 
 from argparse import ArgumentParser, Namespace
-from contextlib import closing, suppress
+from contextlib import closing
 
 from paofed.cli.fleet.folder import add_folder, say_result
-from paofed.live.database import StoreError, locked
-from paofed.live.store import Store
+from paofed.live.database import locked, missing
+from paofed.live.store import Repair, Store
 
 EXAMPLE = "paofed fleet repair greenhouse"
 
@@ -20,14 +21,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Repair, unless there is nothing to repair."""
-    with closing(Store.open(args.folder)) as store, locked(args.folder):
-        intact = False
-        with suppress(StoreError):
-            intact = store.verify().agrees
-        lost = 0 if intact else store.repair()
-    if intact:
-        text = f"{args.folder} is intact: there is nothing to repair"
-    else:
-        text = f"{args.folder} is usable again; {lost} accepted updates were lost"
-    say_result(args, text, lost=lost)
+    with closing(Store.open(args.folder, to_repair=True)) as store, locked(args.folder):
+        found = None if store.is_intact() else store.repair()
+    say_result(args, f"{args.folder} {_told(found)}", **(found or Repair())._asdict())
     return 0
+
+
+def _told(found: Repair | None) -> str:
+    if found is None:
+        return "is intact: there is nothing to repair"
+    said = [f"is usable again; lost: {missing(found.lost, found.changes) or 'nothing'}"]
+    if not found.complete:
+        said.append("whether more was confirmed cannot be told")
+    if found.devices:
+        numbers = ", ".join(map(str, found.devices))
+        said.append(f"rows of devices were damaged, and these are quarantined: {numbers}")
+    return "; ".join(said)

@@ -1,0 +1,91 @@
+"""The tables of a fleet's database, from the first version to the present, and their checksums."""
+
+import json
+import zlib
+from collections.abc import Sequence
+
+# From an empty file to the present schema, one step each; `user_version` counts those done. They
+# may use `crc(...)`, which is `checksum` below.
+MIGRATIONS: Sequence[str] = (
+    """
+    CREATE TABLE manifest (json TEXT NOT NULL, checksum INTEGER NOT NULL);
+    CREATE TABLE device (
+        id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE,
+        quarantined INTEGER NOT NULL DEFAULT 0);
+    CREATE TABLE journal (
+        line INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again, even when all are deleted
+        arrived INTEGER NOT NULL, device INTEGER NOT NULL,
+        sent INTEGER NOT NULL, vals BLOB NOT NULL, checksum INTEGER NOT NULL);
+    CREATE TABLE snapshot (
+        tick INTEGER NOT NULL, line INTEGER PRIMARY KEY, state BLOB NOT NULL,
+        checksum INTEGER NOT NULL);
+    """,
+    # A device that has left keeps its index for ever and gives its label back.
+    """
+    CREATE TABLE member (
+        id INTEGER PRIMARY KEY, label TEXT NOT NULL, credential TEXT NOT NULL DEFAULT '',
+        quarantined INTEGER NOT NULL DEFAULT 0, removed INTEGER NOT NULL DEFAULT 0);
+    INSERT INTO member (id, label, quarantined) SELECT id, label, quarantined FROM device;
+    DROP TABLE device;
+    ALTER TABLE member RENAME TO device;
+    CREATE UNIQUE INDEX present ON device (label) WHERE NOT removed;
+    CREATE TABLE revoked (credential TEXT PRIMARY KEY);
+    CREATE TABLE server (credential TEXT NOT NULL);
+    """,
+    # Every row has a checksum, and `seal` has what tells that a row, or the newest form of one, is
+    # missing: how often rows were changed, and the sum of their checksums. `schema` is that of the
+    # tables themselves, `history` another number after each repair.
+    """
+    ALTER TABLE device ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE revoked ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE server ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    UPDATE device SET checksum = crc(id, label, credential, quarantined, removed);
+    UPDATE revoked SET checksum = crc(credential);
+    UPDATE server SET checksum = crc(credential);
+    CREATE TABLE seal (
+        history INTEGER NOT NULL, changes INTEGER NOT NULL, total INTEGER NOT NULL,
+        schema INTEGER NOT NULL);
+    INSERT INTO seal SELECT abs(random() / 2), 0, coalesce(sum(checksum), 0), 0 FROM (
+        SELECT checksum FROM device UNION ALL SELECT checksum FROM revoked UNION ALL
+        SELECT checksum FROM server);
+    CREATE TRIGGER device_added AFTER INSERT ON device BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    CREATE TRIGGER device_changed AFTER UPDATE ON device BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum - old.checksum; END;
+    CREATE TRIGGER credential_revoked AFTER INSERT ON revoked BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    CREATE TRIGGER server_named AFTER INSERT ON server BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    CREATE TRIGGER server_gone AFTER DELETE ON server BEGIN
+        UPDATE seal SET changes = changes + 1, total = total - old.checksum; END;
+
+    -- Lines are numbered without gaps from now on. A repair used to leave one behind the snapshot
+    -- that it took: what is before a gap moves up to it.
+    CREATE TEMP TABLE gap AS SELECT line AS behind, coalesce(
+        (SELECT min(line) FROM journal WHERE line > snapshot.line),
+        (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'journal'),
+        line + 1) - line - 1 AS size
+        FROM snapshot WHERE checksum = crc(tick, line, state);
+    DELETE FROM gap WHERE size <= 0;
+    UPDATE journal SET line = -line - (SELECT sum(size) FROM gap WHERE behind >= line)
+        WHERE line <= (SELECT max(behind) FROM gap);
+    UPDATE journal SET line = -line WHERE line < 0;
+    UPDATE snapshot SET line = -line - (SELECT sum(size) FROM gap WHERE behind >= line)
+        WHERE line <= (SELECT max(behind) FROM gap) AND checksum = crc(tick, line, state);
+    UPDATE snapshot SET line = -line, checksum = crc(tick, -line, state) WHERE line < 0;
+    DROP TABLE gap;
+    """,
+)
+SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
+
+
+def checksum(*parts: object) -> int:
+    """Of numbers, texts and blobs; what is none of them has another one."""
+    return zlib.crc32(b" ".join(map(_bytes, parts)))
+
+
+def _bytes(part: object) -> bytes:
+    if isinstance(part, bytes):
+        return part
+    # Not the `repr` of a text: which of its characters are printable changes with Python.
+    return (json.dumps(part) if isinstance(part, str) else repr(part)).encode()
