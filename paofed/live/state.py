@@ -1,13 +1,16 @@
 """What a device keeps through a power cut: one small file, whole or not there."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.errors import FileError
 from paofed.files import load_arrays, save_arrays
 from paofed.live.edge import Edge
 from paofed.live.manifest import Manifest
+from paofed.live.messages import LAST_TICK
 
 
 def save_state(path: str | Path, edge: Edge) -> None:
@@ -23,8 +26,10 @@ def load_state(path: str | Path, edge: Edge) -> bool:
     if not Path(path).exists():
         return False
     try:
-        return edge.restore(load_arrays(Path(path)))
-    except (KeyError, ValueError, TypeError):
+        arrays = load_arrays(Path(path))
+        _require_sense(arrays)
+        return edge.restore(arrays)
+    except (KeyError, ValueError, TypeError, RuntimeError):
         raise _foreign(path) from None
 
 
@@ -34,8 +39,18 @@ def saved_manifest(path: str | Path) -> Manifest | None:
         return None
     try:
         return Manifest.from_json(str(load_arrays(Path(path))["manifest"]))
-    except (KeyError, FileError):
+    except (KeyError, FileError, RuntimeError):
         raise _foreign(path) from None
+
+
+def _require_sense(state: dict[str, NDArray[Any]]) -> None:
+    """Refuse ticks that no server ever had: a device that believed them would be silent."""
+    updates = [*state["ticks"].tolist(), *state["left"].tolist()]
+    heard = int(state["merged"]), int(state["stamped"])  # -1: never
+    if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
+        raise ValueError("ticks out of range")
+    if len(state["ticks"]) != len(state["left"]):
+        raise ValueError("updates that are not complete")
 
 
 def _foreign(path: str | Path) -> FileError:

@@ -16,15 +16,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Self
 
+import numpy as np
 import pytest
 
+from paofed.errors import InputError
 from paofed.live.database import CONFIRMED, FILE, StoreError
+from paofed.live.edge import Edge
 from paofed.live.host import Host
 from paofed.live.members import Member
+from paofed.live.messages import Model, encode
+from paofed.live.state import load_state, save_state, saved_manifest
 from paofed.live.store import Store
 from tests.live.fleets import manifest, update
 
-CASES = int(os.environ.get("PAOFED_DAMAGE", "240"))
+CASES = int(os.environ.get("PAOFED_DAMAGE", "150"))
 LOG = f"{FILE}-wal"
 
 
@@ -202,3 +207,31 @@ def test_a_log_that_was_cut_off_after_a_crash(
     with closing(Store.open(folder, to_repair=True)) as store:
         assert store.repair().lost == int(lacks[1])
     assert look(folder).agrees
+
+
+def test_a_damaged_state_of_a_device_is_told_or_whole(folder: Path) -> None:
+    """It is then put aside, and the device joins anew."""
+    chance = random.Random(7)  # noqa: S311 (no secret)
+    folder.mkdir()
+    path, edge = folder / "state.npz", Edge(manifest(), 1)
+    edge.receive(encode(Model(3, 5, np.ones(8, dtype="<f4"))), 0.0)
+    for second in range(3):
+        edge.learn(np.array([1.0, second]), 11.0)
+        edge.contact(float(second))
+    save_state(path, edge)
+    whole, told = path.read_bytes(), 0
+    for case in range(2 * CASES):
+        content = damaged(whole, chance)
+        if content is None:
+            continue
+        path.write_bytes(content)
+        back = Edge(manifest(), 1)
+        try:
+            assert saved_manifest(path) == manifest()
+            assert load_state(path, back)
+        except InputError:
+            told += 1
+        else:
+            saved, found = edge.state(), back.state()
+            assert all(saved[name].tobytes() == found[name].tobytes() for name in saved), case
+    assert told > CASES

@@ -9,6 +9,7 @@ import pytest
 from paofed.errors import FileError
 from paofed.files import save_arrays
 from paofed.live.edge import Edge
+from paofed.live.messages import Model, encode
 from paofed.live.state import load_state, save_state, saved_manifest
 from tests.live.fleets import manifest
 
@@ -59,6 +60,29 @@ def test_a_state_of_something_else(tmp_path: Path) -> None:
     path = tmp_path / "device.npz"
     save_arrays(path, {**device().state(), "epoch": np.array("three")})
     with pytest.raises(FileError, match="is no device's state"):
+        load_state(path, Edge(manifest(), 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("merged", -2),
+        ("stamped", 2**32),
+        ("ticks", [-1]),
+        ("ticks", [2**32]),
+        ("left", [-1]),
+        ("left", [3, 4]),
+        ("left", []),
+        ("ticks", ["a"]),
+    ],
+)
+def test_a_state_that_makes_no_sense(name: str, value: object, tmp_path: Path) -> None:
+    path = tmp_path / "device.npz"
+    edge = device()
+    edge.receive(encode(Model(3, 5, np.ones(8, dtype="<f4"))), 0.0)
+    edge.contact(0.0)
+    save_arrays(path, {**edge.state(), name: np.array(value)})
+    with pytest.raises(FileError, match="is no device's state: delete it to join the fleet anew"):
         load_state(path, Edge(manifest(), 1))
 
 
