@@ -26,10 +26,10 @@ def load_state(path: str | Path, edge: Edge) -> bool:
     if not Path(path).exists():
         return False
     try:
-        arrays = load_arrays(Path(path))
+        arrays = _read(path)
         _require_sense(arrays)
         return edge.restore(arrays)
-    except (KeyError, ValueError, TypeError, RuntimeError):
+    except (KeyError, ValueError, TypeError):
         raise _foreign(path) from None
 
 
@@ -38,8 +38,15 @@ def saved_manifest(path: str | Path) -> Manifest | None:
     if not Path(path).exists():
         return None
     try:
-        return Manifest.from_json(str(load_arrays(Path(path))["manifest"]))
-    except (KeyError, FileError, RuntimeError):
+        return Manifest.from_json(str(_read(path)["manifest"]))
+    except (KeyError, FileError):
+        raise _foreign(path) from None
+
+
+def _read(path: str | Path) -> dict[str, NDArray[Any]]:
+    try:
+        return load_arrays(Path(path))
+    except RuntimeError:  # an archive's damaged flags ask for what nobody has made
         raise _foreign(path) from None
 
 

@@ -90,9 +90,11 @@ def live(store: Store, coordinator: Coordinator, ticks: Iterable[int], snapshots
     """Let every device be heard in every tick, its values a function of (device, tick)."""
     for tick in ticks:
         coordinator.close(tick)
+        group = []
         for device in range(len(coordinator.devices)):
             values = np.sin([device + 3.0 * tick, device - tick])
-            store.write(records(coordinator, device, update(tick, *values)))
+            group += records(coordinator, device, update(tick, *values))
+        store.write(group)
         store.confirm()
         coordinator.committed()
         coordinator.close(tick + 1)

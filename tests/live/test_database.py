@@ -331,6 +331,18 @@ def test_a_copy_of_an_older_paofed_in_the_place_of_a_newer_database(second_schem
     goes_on(second_schema)
 
 
+def test_a_copy_from_before_a_repair_is_told_apart_though_it_has_more_lines(fleet: Path) -> None:
+    copy = (fleet / FILE).read_bytes()
+    flip(fleet, "journal", "vals", 62, 0)
+    with opened(fleet) as store:
+        assert store.repair() == Repair(lost=14)
+    (fleet / FILE).write_bytes(copy)
+    assert "fleet.sqlite-confirmed do not belong together, one of them is a copy" in refusal(fleet)
+    with opened(fleet, to_repair=True) as store:
+        assert store.repair() == Repair(complete=False)
+    goes_on(fleet)
+
+
 def test_a_migration_that_is_cut_off_before_its_commit_can_be_done_again(
     second_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
