@@ -1,7 +1,8 @@
 """A fleet's folder: who is in the fleet, the proof each of them holds, what the broker knows.
 
 fleet.toml       settings, for people to edit
-fleet.sqlite     manifest, devices, journal, snapshots (paofed.live.store)
+fleet.sqlite     manifest, devices, journal, snapshots (paofed.live.store), and beside it
+                 how much of it was confirmed (paofed.live.confirmed)
 authority.pem    the key that certifies; keep a copy in a safe place
 server.json      the server's own credential
 devices/         a file for each device, to be moved there

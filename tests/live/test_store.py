@@ -1,12 +1,15 @@
 """The server's memory: what is kept, what damage is noticed, what can be mended."""
 
+import sqlite3
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+from paofed.live import confirmed
 from paofed.live.coordinator import Record
 from paofed.live.database import CONFIRMED, FILE, StoreError
 from paofed.live.host import Host
@@ -319,6 +322,57 @@ def test_without_any_intact_snapshot_there_is_nothing_to_repair(fleet: Path) -> 
     for line in (30, 60):
         flip(fleet, "snapshot", "state", line)
     assert "has no intact snapshot: restore the folder from a copy" in refusal(fleet, Store.repair)
+
+
+def copied(fleet: Path) -> Path:
+    """A copy of the database, made as the documents say."""
+    copy = fleet.parent / "copy.sqlite"
+    connection = sqlite3.connect(fleet / FILE)
+    connection.execute("VACUUM INTO ?", (str(copy),))
+    connection.close()
+    return copy
+
+
+def test_a_copy_of_the_database_can_be_put_in_its_place(fleet: Path) -> None:
+    with opened(fleet) as store:  # at work
+        copied(fleet).replace(fleet.parent / "again.sqlite")
+        assert store.is_intact()
+    (fleet.parent / "again.sqlite").replace(fleet / FILE)
+    with opened(fleet) as store:
+        assert store.is_intact()
+    goes_on(fleet)
+
+
+def test_an_older_copy_is_refused_until_it_is_repaired(fleet: Path) -> None:
+    copy = copied(fleet)
+    goes_on(fleet)
+    copy.replace(fleet / FILE)
+    assert f"{fleet / FILE} lacks 60 confirmed updates: restore a newer copy" in refusal(fleet)
+    with opened(fleet, to_repair=True) as store:
+        assert store.repair() == Repair(lost=60)
+    goes_on(fleet)
+
+
+def test_a_repair_that_is_cut_off_can_be_done_again(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copied(fleet)
+    goes_on(fleet)
+    copy.replace(fleet / FILE)
+    for name in ("_mend_members", "snapshot"):
+        with monkeypatch.context() as patch, opened(fleet, to_repair=True) as store:
+            patch.setattr(Store, name, Mock(side_effect=PowerCutError))
+            with pytest.raises(PowerCutError):
+                store.repair()
+        assert "lacks 60 confirmed updates" in refusal(fleet)
+    with monkeypatch.context() as patch, opened(fleet, to_repair=True) as store:
+        patch.setattr(confirmed, "create", Mock(side_effect=PowerCutError))
+        with pytest.raises(PowerCutError):
+            store.repair()
+    assert "do not belong together" in refusal(fleet)
+    with opened(fleet, to_repair=True) as store:
+        assert store.repair() == Repair(complete=False)
+    goes_on(fleet)
 
 
 def test_a_line_with_text_for_a_number_is_noticed(fleet: Path) -> None:
