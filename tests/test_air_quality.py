@@ -24,7 +24,7 @@ from paofed.simulate.progressive import ColdStart, Progressive
 from tests.test_docs import DOCUMENTS, section
 
 FOUR_YEARS = section(DOCUMENTS["docs/tutorial-air-quality.md"], "## Four years")
-# The errors.csv, gains.csv and newcomers.csv of the page that the tutorial's command writes.
+# The errors.csv and newcomers.csv of the page that the tutorial's command writes, with 20 maps.
 MEASURED = Path(__file__).parent / "data"
 WAYS = {"whole": "begins with the whole model, gain over that",
         "windows": "begins with nothing, takes part, gain over that",
