@@ -115,12 +115,12 @@ def separating(line: Timeline, steps: Steps) -> Timeline:
 
     Ticks of the shortest step always do, but for readings of one device at the same time.
     """
-    usual, shortest = steps.usual, float(np.diff(steps.times)[steps.later].min())
-    for tick in (*(usual / part for part in _PARTS), shortest):
-        line = line._replace(tick=tick, origin=line.first)
-        if steps.apart(line):
-            break
-    return line
+    usual, line = steps.usual, line._replace(origin=line.first)
+    for part in _PARTS:
+        shorter = line._replace(tick=usual / part)
+        if steps.apart(shorter):
+            return shorter
+    return line._replace(tick=float(np.diff(steps.times)[steps.later].min()))
 
 
 def longer(line: Timeline, steps: Steps) -> str | None:
