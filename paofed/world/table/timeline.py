@@ -126,8 +126,9 @@ def separating(line: Timeline, steps: Steps) -> Timeline:
 def longer(line: Timeline, steps: Steps) -> str | None:
     """The longest tick, up to the usual step, that keeps readings apart as well; None if none."""
     most = round(steps.usual / line.tick)
-    for ticks in range(most, 1, -1):
-        if most % ticks == 0 and steps.apart(line.with_ticks(text := line.length_text(ticks))):
+    small = [part for part in range(1, math.isqrt(most) + 1) if most % part == 0]
+    for ticks in sorted({*small, *(most // part for part in small)} - {1}, reverse=True):
+        if steps.apart(line.with_ticks(text := line.length_text(ticks))):
             return text
     return None
 
