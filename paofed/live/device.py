@@ -25,6 +25,10 @@ from paofed.live.state import load_state, save_state, saved_manifest
 
 _log = logging.getLogger("paofed.device")
 _SHORTEST_WAIT = 1.0  # seconds
+_TOO_LARGE = (
+    "with %s, the model's numbers are too large to be sent (a wrong sample, or a step size of %g "
+    "that is too large): this device starts again from the fleet's model"
+)
 Input = Sequence[float] | NDArray[np.float64]
 
 
@@ -109,7 +113,10 @@ class Device:
     def learn(self, x: Input, y: float) -> None:
         """Learn from one sample, as measured."""
         edge = self._joined()
+        restarts = edge.restarts
         edge.learn(np.asarray(x, dtype=np.float64), float(y))
+        if edge.restarts > restarts:
+            _log.warning(_TOO_LARGE, "this sample", edge.manifest.step_size)
         self._save_now_and_then()
 
     def predict(self, x: Input) -> float:
@@ -189,6 +196,8 @@ class Device:
             edge = Edge(manifest, self.device, patience=self._patience)
             if not load_state(self._state, edge):
                 raise FileError(f"{self._state} is of another device")
+            if edge.restarts:
+                _log.warning(_TOO_LARGE, "what was saved", manifest.step_size)
             self._edge = edge
         except InputError as error:
             aside = self._state.with_name(self._state.name + ".aside")

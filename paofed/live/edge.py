@@ -29,6 +29,7 @@ from paofed.live.messages import (
     Update,
     Values,
     WireError,
+    can_travel,
     decode,
     encode,
 )
@@ -83,6 +84,7 @@ class Edge:
         self.merged = -1  # tick of the newest reply whose values were taken
         self.joined = False  # whether it ever had the fleet's model
         self.stamped = -1  # the last tick it sent an update for: there is one per tick
+        self.restarts = 0  # times that its numbers could not travel
         self.unanswered = 0  # contacts since anything was heard
         self.outdated = False  # whether the server told it to read the manifest again
         self.unconfirmed: deque[Unconfirmed] = deque(maxlen=MOST_REPEATS + 1)  # oldest first
@@ -104,10 +106,21 @@ class Edge:
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
         with np.errstate(over="ignore", invalid="ignore"):
-            self.w = self._row.learn(self.w, z, y, self.manifest.step_size)
-        if not np.isfinite(self.w).all():  # a step size or a sample that is too large
+            w = self._row.learn(self.w, z, y, self.manifest.step_size)
+        self._take(w)
+
+    def _take(self, w: FloatArray) -> None:
+        """Go on with this model, unless it cannot travel: the server would refuse it for ever.
+
+        A sample or a step size that is too large makes such numbers. The device then starts again
+        from the fleet's model, for which its next contact asks.
+        """
+        if can_travel(w):
+            self.w = w
+        else:
             self.w = np.zeros(self._features)
-            self.joined = False  # ask for the fleet's
+            self.joined = False
+            self.restarts += 1
 
     def _map(self, x: FloatArray) -> FloatArray:
         inputs = len(self.manifest.inputs)
@@ -242,9 +255,10 @@ class Edge:
         shape = len(state["ticks"]), self.manifest.shared if len(state["ticks"]) else 0
         if state["model"].shape != self.w.shape or state["values"].reshape(shape).ndim != 2:
             raise ValueError("a state of another model")
-        self.w = state["model"].astype(np.float64)
         self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
         self.joined = bool(state["joined"])
+        self._take(state["model"].astype(np.float64))
         for tick, left, values in zip(state["ticks"], state["left"], state["values"], strict=False):
-            self.unconfirmed.append(Unconfirmed(int(tick), values, int(left), frozenset()))
+            if can_travel(values):
+                self.unconfirmed.append(Unconfirmed(int(tick), values, int(left), frozenset()))
         return True

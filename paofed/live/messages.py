@@ -16,6 +16,7 @@ are refused.
 import math
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,10 +170,21 @@ def _bytes(values: Values) -> bytes:
     return values.astype("<f4", copy=False).tobytes()
 
 
+def peak_of(values: NDArray[np.floating[Any]]) -> float:
+    """The largest size of a number as it travels: what exceeds LARGEST, or is none, is refused."""
+    with np.errstate(over="ignore"):  # beyond what four bytes hold: infinite, and refused
+        return float(np.abs(values.astype("<f4", copy=False)).max(initial=0.0))
+
+
+def can_travel(values: NDArray[np.floating[Any]]) -> bool:
+    """Whether the other side accepts these numbers."""
+    return peak_of(values) <= LARGEST
+
+
 def _values(data: bytes) -> Values:
     values = np.frombuffer(data, dtype="<f4")
-    peak = float(np.abs(values).max())
-    if not peak <= LARGEST:
+    if not can_travel(values):
+        peak = peak_of(values)
         if not math.isfinite(peak):
             raise WireError("not finite", "a value is not a finite number")
         raise WireError("too large", f"a value of {peak:g} is beyond {LARGEST:g}")

@@ -54,6 +54,7 @@ DEVICE = (
     "clock ahead",
     "clock a little ahead",
     "contact again",
+    "wild sample",
 )
 JUNK = (
     "garbage",
@@ -75,6 +76,7 @@ _DEVICES, _TICKS, _SNAPSHOT_EVERY = 5, 70, 7
 _CALM = 24  # ticks at the end without faults: the latest message, then a clock found wrong
 _RECENT = 3  # ticks: who merged a reply within these at the end was heard
 _UNKNOWN = 999
+_WILD = 1e30  # a measurement that no model's numbers can follow
 
 
 class _PowerCut(BaseException):
@@ -310,6 +312,9 @@ class _Rehearsal:
             return
         if kind == "lost clock":
             edge.clock = None
+            return
+        if kind == "wild sample":
+            edge.learn(np.zeros(len(self.manifest.inputs)), _WILD)
             return
         if kind == "power cut while saving":
             # What a write that was cut off leaves behind: a file under another name.

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from paofed.core.rules import lms_step
 from paofed.errors import InputError
+from paofed.live.coordinator import Send
 from paofed.live.edge import Clock, Edge
 from paofed.live.messages import (
+    LARGEST,
     LAST_TICK,
     MOST_REPEATS,
     Hello,
@@ -23,7 +25,7 @@ from paofed.live.messages import (
     decode,
     encode,
 )
-from tests.live.fleets import f32, manifest, update
+from tests.live.fleets import f32, manifest, server, update
 
 WHOLE = f32(*range(1, 9))
 HELLO = encode(Hello(3))
@@ -467,6 +469,47 @@ def test_a_device_serves_the_whole_model_too() -> None:
     assert edge.contact(1.0) == encode(Update(3, 11, WHOLE))
     edge.receive(reply(11, 11, [0.5] * 8), 1.0)
     assert edge.w.tolist() == [0.5] * 8
+
+
+@pytest.mark.parametrize("y", [1e30, -1e30, 1e200])
+def test_one_wild_sample_does_not_lock_a_device_out(y: float) -> None:
+    """What the server would refuse for ever is let go; the fleet's model takes its place."""
+    coordinator, edge = server(2), joined(0)
+    edge.learn(np.array([0.3, 1.7]), y)
+    assert edge.restarts == 1
+    for second in (0.0, 1.0):
+        payload = edge.contact(second)
+        assert payload is not None
+        effects = [*coordinator.receive(1, payload), *coordinator.committed()]
+        for effect in effects:
+            if isinstance(effect, Send):
+                edge.receive(effect.payload, second)
+    assert coordinator.counts == {"hellos": 1, "accepted": 1}
+    assert (edge.restarts, kept(edge)) == (1, [])
+
+
+def test_what_is_just_not_too_large_is_kept() -> None:
+    edge = joined()
+    edge.restore({**edge.state(), "model": np.full(8, LARGEST)})
+    assert (edge.restarts, edge.joined) == (0, True)
+    assert sent(edge, 1.0) == [11]
+
+
+def test_a_saved_state_that_could_not_be_sent_is_let_go() -> None:
+    """As a device left it that did not look."""
+    edge = joined()
+    sent(edge, 1.0)
+    sent(edge, 2.0)
+    state = edge.state()
+    state["model"] = np.full(8, 2 * LARGEST)
+    state["values"][0] = 2 * LARGEST
+    back = Edge(manifest(), 1)
+    assert back.restore(state)
+    assert (back.restarts, kept(back)) == (1, [12])
+    assert not back.w.any()
+    back.contact(0.0)
+    back.receive(model(12), 0.0)
+    assert back.w.tolist() == WHOLE.tolist()
 
 
 def test_a_model_that_blew_up_is_given_up_for_the_fleets() -> None:
