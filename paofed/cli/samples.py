@@ -22,10 +22,18 @@ def opened(path: Path | None) -> AbstractContextManager[TextIO]:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
 
 
+class HeaderError(InputError):
+    """Nobody knows which number of a line is which."""
+
+
 class Reader:
     """Turns lines into numbers, in the order of the names.
 
     The last `optional` names may be missing or empty, and are then not a number (nan).
+
+    A line of CSV is read by the last header before it, wherever that stands, and by the order of the
+    names where there is none. A line of words before the first numbers may be their header even if
+    it has none of the names: numbers behind one that is as long as they are, are refused.
     """
 
     def __init__(self, names: Sequence[str], optional: int = 0) -> None:
@@ -34,6 +42,7 @@ class Reader:
         self._columns: list[int] | None = None  # where each name stands in a line of CSV
         self._width = len(names)  # the most cells in a line of CSV
         self._useless = ""  # what is wrong with the header
+        self._words: list[str] = []  # what may be a header, before the first numbers
         self._number = 0
 
     def read(self, lines: Iterable[str]) -> Iterator[list[float]]:
@@ -44,7 +53,11 @@ class Reader:
                 yield values
 
     def parse(self, line: str) -> list[float] | None:
-        """The next line, or None where it holds no numbers: it is empty, or the header."""
+        """The next line, or None where it holds no numbers: it is empty, or a header.
+
+        A line that cannot be used is an InputError; where the lines that follow cannot be used
+        either, it is a HeaderError.
+        """
         self._number += 1
         line = line.strip().removeprefix("\ufeff")
         if not line:
@@ -55,29 +68,46 @@ class Reader:
             (cells,) = csv.reader([line], strict=True)
         except csv.Error:
             cells = []
-        if self._useless:  # nobody knows which number is which
-            raise InputError(self._useless)
-        if self._columns is None:
-            self._columns = self._header(cells)
-            if self._columns is not None:
-                return None
-            self._columns = list(range(len(self._names)))
-        fewest = max(self._columns[: self._needed], default=-1) + 1
+        if self._is_header([cell.strip() for cell in cells]):
+            return None
+        if self._useless:
+            raise HeaderError(self._useless)
+        columns = self._columns or list(range(len(self._names)))
+        fewest = max(columns[: self._needed], default=-1) + 1
         if not fewest <= len(cells) <= self._width:
             raise self._wrong(line)
-        return self._checked(line, [cells[i] if 0 <= i < len(cells) else "" for i in self._columns])
+        values = self._checked(line, [cells[i] if 0 <= i < len(cells) else "" for i in columns])
+        if self._columns is None and len(cells) <= len(self._words):
+            raise self._lost(
+                f"line {self._number} is {line!r}, and nobody knows which number is which: "
+                f"{', '.join(self._words)} may be its header (expected {', '.join(self._names)})"
+            )
+        self._columns = columns
+        return values
 
-    def _header(self, cells: list[str]) -> list[int] | None:
-        """Where the names stand, if these cells are names."""
-        names = [cell.strip() for cell in cells]
-        if not set(names) & set(self._names):
-            return None
+    def _is_header(self, cells: list[str]) -> bool:
+        """Whether these cells are names, by which the lines that follow are to be read."""
+        named = [name for name in self._names if name in cells]
+        words = any(cells) and not any(map(_is_number, cells))
+        if self._columns is None and words and len(cells) > len(self._words):
+            self._words = cells
+        if not named or not (words or self._columns is None):
+            return False
+        self._columns = None
         for name in self._names[: self._needed]:
-            if name not in names:
-                self._useless = f"the header has no column {name!r}: it has {', '.join(names)}"
-                raise InputError(self._useless)
-        self._width = len(names)
-        return [names.index(name) if name in names else -1 for name in self._names]
+            if name not in named:
+                raise self._lost(f"the header has no column {name!r}: it has {', '.join(cells)}")
+        for name in named:
+            if cells.count(name) > 1:
+                raise self._lost(f"the header has {name!r} more than once: {', '.join(cells)}")
+        self._width, self._useless = len(cells), ""
+        self._columns = [cells.index(name) if name in named else -1 for name in self._names]
+        return True
+
+    def _lost(self, why: str) -> HeaderError:
+        """Take no line of CSV any more, unless a right header comes."""
+        self._useless = why
+        return HeaderError(why)
 
     def _from_json(self, line: str) -> list[Any]:
         try:
@@ -110,3 +140,11 @@ class Reader:
             f"line {self._number} is {line!r}: expected {count} finite numbers "
             f"({', '.join(self._names)})"
         )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

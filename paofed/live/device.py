@@ -29,6 +29,8 @@ _TOO_LARGE = (
     "with %s, the model's numbers are too large to be sent (a wrong sample, or a step size of %g "
     "that is too large): this device starts again from the fleet's model"
 )
+_SILENT_BROKER = "the broker has not answered yet"
+_SILENT_SERVER = "no server answers: it is down, or this device is quarantined"
 Input = Sequence[float] | NDArray[np.float64]
 
 
@@ -68,7 +70,9 @@ class Device:
         self._edge: Edge | None = None
         self._manifest_topic = f"{self.fleet}/c"
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
-        self._why = "there was no answer yet"
+        self._why = ""  # the last connection ended, or could not be made
+        self._connected = True  # in the last contact
+        self._silent = False  # whether a server's answer was waited for in vain
         self._link = Link(
             credential,
             [f"{self.fleet}/d/{self.device}"],
@@ -130,12 +134,18 @@ class Device:
         """
         deadline = seconds() + wait
         if not self._stay:
+            self._why = ""
             self._link.open()
         try:
-            answered = self._link.up.wait(wait) and self._talk(deadline)
+            self._connected = self._link.up.wait(wait)
+            answered = self._connected and self._talk(deadline)
         finally:
             if not self._stay:
                 self._link.close()
+        if wait > 0 and not self._connected:
+            self._why = self._why or _SILENT_BROKER
+        elif answered or wait > 0:
+            self._silent = not answered
         self._save_now_and_then()
         return answered
 
@@ -164,8 +174,11 @@ class Device:
         return self._edge is not None
 
     def why_not(self) -> str:
-        """Why there is no connection, or an empty text."""
-        return "" if self._link.up.is_set() else self._why
+        """Why the fleet is not reached, or an empty text where nothing is known to be wrong."""
+        self._hear()
+        if not (self._link.up.is_set() if self._stay else self._connected):
+            return self._why
+        return _SILENT_SERVER if self._silent else ""
 
     def __enter__(self) -> Self:
         return self
@@ -271,6 +284,7 @@ class Device:
             self._adopt(payload)
         elif self._edge is not None:
             self._safe(self._edge.receive(payload, seconds()))
+            self._silent = self._silent and self._edge.unanswered > 0
 
     def _safe(self, ticks: frozenset[int]) -> None:
         """The updates of these ticks are on the server's disk."""

@@ -1,11 +1,19 @@
-"""`paofed device run`: what is refused before anything begins."""
+"""`paofed device run`: what is refused, read and told, without a fleet that could be reached."""
 
+import io
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.cli.device import run as module
 from paofed.live.credential import Credential
+from paofed.live.edge import Edge
+from paofed.live.state import save_state
+from tests.live.fleets import manifest
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -55,3 +63,99 @@ def test_the_least_of_every_number_is_taken(file: Path, capsys: Capsys) -> None:
     zeros = ("--wait=0", "--save-every=0", "--join-within=0", "--every=1")
     says = refusal(capsys, file, *zeros, "--state", file.with_name("state.npz"))
     assert says.startswith("the fleet was not reached: ")
+
+
+# What is read. The device has been in its fleet before, so it needs no network to begin.
+
+
+class Alone:
+    """A device that knows its fleet and reaches nobody."""
+
+    def __init__(self, file: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.file, self.state = file, file.with_name("state.npz")
+        self.edge = Edge(manifest(), 3)
+        self.edge.w[:] = 0.25
+        self.edge.joined = True
+        save_state(self.state, self.edge)
+        self._capsys, self._monkeypatch = capsys, monkeypatch
+        monkeypatch.setattr(module, "_LINGER", 0.0)
+
+    def run(self, text: str, *options: str) -> tuple[int, list[str], str]:
+        self._monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        words = [str(self.file), "--state", str(self.state), "--wait=0", *options]
+        code = main(["device", "run", *words])
+        out, err = self._capsys.readouterr()
+        return code, out.splitlines(), err
+
+    def predicts(self, *x: float) -> str:
+        return f"{self.edge.predict(np.array(x)):.9g}"
+
+
+@pytest.fixture
+def alone(file: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> Alone:
+    return Alone(file, capsys, monkeypatch)
+
+
+@pytest.mark.parametrize("header", ["b,a,y\n", "# made by hand\nb,a,y\n", "\n#\n\n b, a, y\n"])
+def test_a_line_before_the_header_swaps_no_columns(header: str, alone: Alone) -> None:
+    code, out, err = alone.run(f"{header}0.5,0.25,\n")
+    assert (code, out[-1]) == (0, alone.predicts(0.25, 0.5))
+    assert alone.predicts(0.25, 0.5) != alone.predicts(0.5, 0.25)
+    assert ("passed over: line" in err) == ("#" in header)
+
+
+def test_numbers_whose_header_is_not_known_end_it(alone: Alone) -> None:
+    code, out, err = alone.run("B,A,Y\n0.5,0.25,11\n0.5,0.25,11\n")
+    assert (code, out) == (2, [""])
+    assert err.splitlines()[-1] == (
+        "paofed device run: error: line 2 is '0.5,0.25,11', and nobody knows which number is "
+        "which: B, A, Y may be its header (expected a, b, y)"
+    )
+
+
+def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
+    text = "a,b,y\n0.1,0.2,\n\n0.1,zero,\n0.3,0.4,\n{}\n0.5\n0.5,0.6,\n"
+    code, out, err = alone.run(text)
+    there = [alone.predicts(*x) for x in ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))]
+    assert (code, out) == (0, [there[0], "", there[1], "", "", there[2]])
+    assert "0 samples, 3 lines passed over" in err
+    assert alone.run(text, "--quiet")[1] == []
+
+
+# What is told of the fleet
+
+
+class Told:
+    """A device whose contacts end one after another for the reasons given."""
+
+    def __init__(self, *reasons: str) -> None:
+        self._reasons = list(reasons)
+        self._why = ""
+
+    def contact(self, _: float) -> bool:
+        self._why = self._reasons.pop(0)
+        return not self._why
+
+    def why_not(self) -> str:
+        return self._why
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (["", "", ""], []),
+        (["x", "x", ""], ["not reached (x); it goes on learning", "reached again"]),
+        (["x", "y", "y"], [f"not reached ({why}); it goes on learning" for why in "xy"]),
+        (["", "x", "", ""], ["not reached (x); it goes on learning", "reached again"]),
+    ],
+)
+@pytest.mark.parametrize("leave", [False, True])
+def test_what_keeps_the_fleet_away_is_told_once(
+    reasons: list[str], said: list[str], leave: bool, capsys: Capsys
+) -> None:
+    device: Any = Told(*reasons)
+    run = module._Run(device, Namespace(leave=leave))
+    for _ in reasons:
+        run._contact(1.0)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"paofed device run: the fleet is {line}" for line in said]

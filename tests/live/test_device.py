@@ -1,7 +1,9 @@
 """A device as an application uses it, over a real broker."""
 
 import gc
+import io
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -9,21 +11,30 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from paofed.cli import main
+from paofed.cli.device import run as module
 from paofed.errors import FileError, InputError
+from paofed.live.authority import Authority
+from paofed.live.credential import Credential
 from paofed.live.device import Device, NotJoinedError
 from paofed.live.edge import Edge
-from paofed.live.manifest import ManifestError
+from paofed.live.manifest import ManifestError, Scaling
 from paofed.live.mqtt import Link, packet_size
 from paofed.live.state import save_state
 from tests.live.brokers import PATIENCE, TICK, Site, sample, until, work
+from tests.live.fleets import manifest
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +198,69 @@ def test_a_new_manifest_is_read(
         assert device._manifest_topic not in device._link._topics
 
 
+@pytest.fixture
+def remembering(tmp_path: Path) -> Iterator[Device]:
+    """A device with a state of an earlier manifest, and without any network."""
+    file, state = tmp_path / "device.json", tmp_path / "state.npz"
+    Credential(fleet="g", since=1.0, name="3", label="x", host="127.0.0.1", port=1).save(file)
+    edge = Edge(manifest(), 3)
+    edge.w[:] = 0.125
+    edge.joined = True
+    save_state(state, edge)
+    with Device(file, state=state, stay=False) as device:
+        yield device
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({"epoch": 4}, True),
+        ({"step_size": 0.1}, True),
+        ({"shared": 3}, True),
+        ({"algorithm": "pao-fed-c2"}, True),
+        ({"max_age": 7}, True),
+        ({"tick_seconds": 2.0}, True),
+        ({"features": 9}, False),
+        ({"kernel_width": 1.5}, False),
+        ({"seed": 2}, False),
+        ({"inputs": (Scaling(name="a", scale=3.0), Scaling(name="b"))}, False),
+        ({"target": Scaling(name="y")}, False),
+    ],
+)
+def test_a_model_stays_where_its_parameters_mean_the_same(
+    changes: dict[str, Any], same: bool, remembering: Device
+) -> None:
+    remembering._adopt(manifest(**changes).to_json().encode())
+    assert remembering.manifest == manifest(**changes)
+    assert remembering.edge.joined == same
+    assert (remembering.edge.w == 0.125).all() == same
+
+
+def test_a_sample_that_makes_numbers_too_large_to_be_sent_is_told(
+    remembering: Device, caplog: pytest.LogCaptureFixture
+) -> None:
+    remembering.learn([0.3, 1.7], 11.0)
+    assert caplog.text == ""
+    remembering.learn([0.3, 1.7], 1e30)
+    assert not remembering.edge.w.any()
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "with this sample, the model's numbers are too large to be sent (a wrong sample, or a step "
+        "size of 0.4 that is too large): this device starts again from the fleet's model"
+    )
+
+
+def test_a_state_with_numbers_too_large_to_be_sent_is_told(
+    remembering: Device, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    remembering.edge.w[:] = 1e9
+    remembering.save()
+    with Device(tmp_path / "device.json", state=tmp_path / "state.npz", stay=False) as again:
+        assert again.knows_fleet()
+        assert not again.edge.w.any()
+    assert "with what was saved, the model's numbers are too large to be sent" in caplog.text
+
+
 def test_a_state_of_another_fleet_is_put_aside(
     site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -280,7 +354,8 @@ def test_samples_from_standard_input(site: Site, tmp_path: Path) -> None:
     )
     state = tmp_path / "state.npz"
     out, err = run_device(site, 8, text, "--state", str(state))
-    first, second, third = (float(line) for line in out.splitlines())
+    first, second, third = (float(line) for line in out.split())
+    assert [line == "" for line in out.splitlines()] == [False, True, False, False]
     assert abs(second - 11.0) < abs(first - 11.0)
     assert third == pytest.approx(second, abs=1.0)
     assert "line 3 is '0.5,zero,11.0,bad': expected 2 or 3 finite numbers (a, b, y)" in err
@@ -359,6 +434,90 @@ def test_a_device_that_cannot_join_says_why(site: Site, tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "error: the fleet was not reached: [Errno" in done.stderr
+
+
+Capsys = pytest.CaptureFixture[str]
+
+
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capsys, file: Path, *options: str
+) -> tuple[int, str]:
+    """`paofed device run` with two samples, in this process: its exit code, and what it says."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("0.5,0.25,11.0\n" * 2))
+    monkeypatch.setattr(module, "_LINGER", 0.5)
+    code = main(["device", "run", str(file), "--quiet", *options])
+    return code, capsys.readouterr().err
+
+
+def met(site: Site, label: str, state: Path) -> Path:
+    """Let a new device be in the fleet for a while; returns its file."""
+    (path,) = site.fleet.add([label])
+    file = state.with_name("device.json")
+    file.write_text(path.read_text())
+    with Device(file, state=state) as device:
+        until(lambda: device.contact(1.0))
+        device.learn(*sample(1))
+    return file
+
+
+def as_if_too_old(site: Site, file: Path) -> None:
+    """What a clock that is years ahead makes of a certificate: it is no longer valid."""
+    key = Authority.load(site.folder / "authority.pem")._key
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "g (a paofed fleet)")])
+    then = datetime.now(UTC) - timedelta(days=1)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, then, then)
+    expired = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    pem = expired.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
+    replace(Credential.load(file), authority=pem).save(file)
+
+
+# paho leaves the socket of a failed handshake to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        ("rotated", "the broker ended the connection; it may not accept this certificate"),
+        ("removed", "the broker ended the connection; it may not accept this certificate"),
+        ("quarantined", "no server answers: it is down, or this device is quarantined"),
+        ("clock", "certificate verify failed: certificate has expired"),
+    ],
+)
+def test_a_device_that_was_here_before_says_why_as_a_new_one_does(
+    what: str,
+    why: str,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capsys,
+) -> None:
+    state = tmp_path / "state.npz"
+    file = met(site, what, state)
+    if what == "rotated":
+        site.fleet.rotate(what)
+    elif what == "removed":
+        site.fleet.remove(what)
+    elif what == "quarantined":
+        site.fleet.quarantine(what)
+    else:
+        as_if_too_old(site, file)
+    code, said = run_here(monkeypatch, capsys, file, "--join-within=1")
+    assert (code, said.count("error: the fleet was not reached: ")) == (2, 1)
+    words = said.partition("error: the fleet was not reached: ")[2].strip()
+    assert why in words
+    code, said = run_here(monkeypatch, capsys, file, "--wait=1", f"--state={state}")
+    assert code == 0
+    assert f"the fleet is not reached ({words}); it goes on learning" in said
+    gc.collect()
+
+
+def test_a_restart_where_nothing_is_wrong_says_nothing_of_it(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    state = tmp_path / "state.npz"
+    file = met(site, "restarted", state)
+    _, said = run_here(monkeypatch, capsys, file, f"--state={state}")
+    assert "reached" not in said
+    assert re.search(r"([1-9]) of \1 messages answered", said)
 
 
 def test_bad_numbers_of_the_command_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,8 @@
 
 A line is a sample: CSV (with a header, or the inputs in their order and then the target), or JSON
 by name. Prints what it would have predicted before it learns from the line; a line without a target
-is only predicted. A line that cannot be used is told on stderr and passed over.
+is only predicted. A line that cannot be used is told on stderr, passed over, and answered with an
+empty line: the output has a line for each sample, in their order.
 """
 
 import logging
@@ -14,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.samples import Reader
+from paofed.cli.samples import HeaderError, Reader
 from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.live.device import Device
@@ -69,7 +70,7 @@ class _Run:
         self.args = args
         self.samples = self.bad = 0
         self.told = True  # whether the fleet has what was learned last
-        self.away = ""  # why there is no connection, as far as it was told
+        self.away = ""  # why the fleet is not reached, as far as it was told
 
     def all(self) -> None:
         """Join, then take the samples as they come."""
@@ -78,9 +79,7 @@ class _Run:
         _say(f"{self.device.label} of {self.device.fleet}: {self.device.footprint}")
         reader = Reader([s.name for s in (*manifest.inputs, manifest.target)], optional=1)
         for *x, y in self._values(reader):
-            predicted = self.device.predict(x)
-            if not self.args.quiet:
-                print(f"{predicted:.9g}", flush=True)
+            self._print(f"{self.device.predict(x):.9g}")
             if not math.isnan(y):
                 self.device.learn(x, y)
                 self.samples += 1
@@ -113,8 +112,8 @@ class _Run:
             self.device.contact(min(_LINGER, max(end - time.monotonic(), 0.0)))
             why = self.device.why_not()
             if time.monotonic() >= end and not self.device.knows_fleet():
-                raise InputError(f"the fleet was not reached: {why or 'no server answers'}")
-            if why != told:
+                raise InputError(f"the fleet was not reached: {why or 'there was no time'}")
+            if why not in ("", told):
                 _say(f"the fleet is not reached yet ({why}); trying on")
                 told = why
 
@@ -122,18 +121,27 @@ class _Run:
         for line in sys.stdin:
             try:
                 values = reader.parse(line)
+            except HeaderError:
+                raise  # what follows would be passed over as well
             except InputError as error:
                 self.bad += 1
                 _say(f"passed over: {error}")
+                self._print("")
             else:
                 if values is not None:
                     yield values
 
+    def _print(self, text: str) -> None:
+        if not self.args.quiet:
+            print(text, flush=True)
+
     def _contact(self, wait: float) -> None:
         self.told = self.device.contact(wait)
-        why = "" if self.args.leave else self.device.why_not()
-        if bool(why) != bool(self.away):
-            _say(f"no connection ({why}); it goes on learning" if why else "connected again")
+        why = self.device.why_not()
+        if why not in ("", self.away):
+            _say(f"the fleet is not reached ({why}); it goes on learning")
+        if self.away and not why:
+            _say("the fleet is reached again")
         self.away = why
 
 
