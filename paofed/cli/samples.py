@@ -31,9 +31,9 @@ class Reader:
 
     The last `optional` names may be missing or empty, and are then not a number (nan).
 
-    A line of CSV is read by the last header before it, wherever that stands, and by the order of the
-    names where there is none. A line of words before the first numbers may be their header even if
-    it has none of the names: numbers behind one that is as long as they are, are refused.
+    A line of CSV is read by the last header before it, wherever that stands, or else by the order
+    of the names. A line of words before the first numbers may be their header even if it has none
+    of the names: numbers behind one that is as long as they are, are refused.
     """
 
     def __init__(self, names: Sequence[str], optional: int = 0) -> None:

@@ -24,7 +24,6 @@ class BrokerLog:
     """Counts by reason, since the server started. The number of strays is a lower bound."""
 
     def __init__(self) -> None:
-        self.heard = 0  # messages from devices
         self._counts = dict.fromkeys(_SAYINGS.values(), 0)
         self._dropped = 0
         self._earlier = 0  # strays of connections that have ended
@@ -41,9 +40,12 @@ class BrokerLog:
         self._base = self._candidate = None
 
     def receive(
-        self, topic: str, payload: bytes, *, sent: int, last_sent: float, now: float
+        self, topic: str, payload: bytes, *, heard: int, sent: int, last_sent: float, now: float
     ) -> None:
-        """The broker says something; so many messages went out from here, the last one then."""
+        """The broker says something.
+
+        By then, so many messages of devices were heard here, and so many sent, the last one then.
+        """
         if topic in (_RECEIVED, _DROPPED):
             if not payload.isdigit():
                 return
@@ -51,7 +53,7 @@ class BrokerLog:
                 self._dropped = int(payload)
             else:
                 quiet = now - last_sent > _UNDER_WAY
-                self._told(int(payload) - self.heard - sent, 0 if quiet else sent - self._sent, now)
+                self._told(int(payload) - heard - sent, 0 if quiet else sent - self._sent, now)
                 self._sent = sent
             return
         said = payload.decode(errors="replace")

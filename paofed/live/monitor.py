@@ -95,6 +95,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             page(status)
 
+    def do_HEAD(self) -> None:
+        """Answer as a GET would, without the page."""
+        self.do_GET()
+
     def _health(self, status: Status) -> None:
         problems = status.service.problems if status.service is not None else ()
         text = json.dumps({"healthy": not problems, "problems": problems, "tick": status.tick})
@@ -112,7 +116,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: who looks how often is no news."""

@@ -3,7 +3,6 @@
 They end with whoever started them, however that ends.
 """
 
-import ctypes
 import os
 import shutil
 import signal
@@ -11,7 +10,6 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -46,26 +44,37 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+# A process asks the kernel itself to be ended with its parent, before it becomes the program: in a
+# child of a process with threads, nothing but that is safe between fork and exec (no preexec_fn).
+_TETHERED = f"""\
+import ctypes, os, sys
+try:
+    ctypes.CDLL(None).prctl({_DIE_WITH_PARENT}, {int(signal.SIGKILL)})
+except (OSError, AttributeError):
+    pass  # another system than Linux: it ends when it is told to
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
 def start(words: list[str], log: Path | None = None, cwd: Path | None = None) -> "Process":
-    """Start a program that ends with this one; what it says goes to a file, or nowhere."""
+    """Start a program, by its path, that ends with the thread that starts it.
+
+    What it says goes to a file, or nowhere.
+    """
+    tethered = [sys.executable, "-I", "-S", "-c", _TETHERED, str(os.getpid())]
     with (Path(os.devnull) if log is None else log).open("ab") as output:
         return subprocess.Popen(  # noqa: S603 (programs that we name ourselves)
-            words,
+            [*tethered, *words],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             cwd=cwd,
             start_new_session=True,  # Ctrl-C is for the one who started it
-            preexec_fn=_end_with_parent,
         )
 
 
 Process = subprocess.Popen[bytes]
-
-
-def _end_with_parent() -> None:
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
 def end(process: Process) -> int:

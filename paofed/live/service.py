@@ -1,7 +1,8 @@
 """A fleet's server at work: broker, clock, journal and what people want to know, in one loop.
 
-One thread owns the state. The network's thread and the health page put what they have into the
-inbox; the loop takes it in groups, commits each group, and only then lets its replies leave.
+One thread owns the state, the loop's: journal, model, clock, what the broker said. The network's
+thread and the health page put what they have into the inbox, the one thing that all of them change;
+the loop takes it in groups, commits each group, and only then lets its replies leave.
 
 - The disk is full: nothing is answered, what comes in is dropped (devices repeat it), the group
   that waits is written as soon as there is room. Nothing that was confirmed depends on it.
@@ -16,6 +17,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from paofed.errors import FileError, PaofedError
@@ -47,21 +49,28 @@ class Inbox:
     """What other threads have for the loop: bounded for messages, not for requests."""
 
     def __init__(self) -> None:
+        self.heard = 0  # messages from devices, taken or not
         self.dropped = 0
         self._items: deque[Any] = deque()
+        self._heard_of: Counter[int] = Counter()  # messages by device, since it was last asked
+        self._lock = threading.Lock()
         self._something = threading.Event()
 
     def message(self, device: int, payload: bytes) -> None:
         """From the network."""
-        if len(self._items) >= _MOST:
-            self.dropped += 1
-            return
-        self._items.append((device, payload))
+        with self._lock:
+            self.heard += 1
+            self._heard_of[device] += 1
+            if len(self._items) >= _MOST:
+                self.dropped += 1
+                return
+            self._items.append((device, payload))
         self._something.set()
 
     def request(self, what: Callable[[], object]) -> None:
         """Something to be done in the loop."""
-        self._items.append(what)
+        with self._lock:
+            self._items.append(what)
         self._something.set()
 
     def take(self, longest: float) -> list[Any]:
@@ -69,7 +78,20 @@ class Inbox:
         if self._something.wait(longest):
             time.sleep(_GROUP)
             self._something.clear()
-        return [self._items.popleft() for _ in range(len(self._items))]
+        with self._lock:
+            items, self._items = list(self._items), deque()
+        return items
+
+    def drop(self) -> None:
+        """A message that was taken is not looked at."""
+        with self._lock:
+            self.dropped += 1
+
+    def heard_of(self) -> Counter[int]:
+        """How many messages each device has sent since this was last asked."""
+        with self._lock:
+            heard, self._heard_of = self._heard_of, Counter()
+        return heard
 
 
 class Service:
@@ -92,7 +114,6 @@ class Service:
         # Of two names the later one is greater: both servers will agree who has to stop.
         self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
         self._looked = 0.0
-        self._heard_of: Counter[int] = Counter()  # messages by device, since the last look
         self._stuck = ""  # why the journal cannot be written
         self._broker = BrokerLog()
 
@@ -144,7 +165,7 @@ class Service:
             [f"{self._topic}/u/+", f"{self._topic}/s", *TOPICS],
             self._heard,
             ready=lambda: self._inbox.request(self._connected),
-            lost=self._lost,
+            lost=lambda why: self._inbox.request(lambda: self._disconnected(why)),
         )
         self._since = self._steady()
 
@@ -170,7 +191,7 @@ class Service:
                 if callable(item):
                     item()
                 elif self._stuck:
-                    self._inbox.dropped += 1
+                    self._inbox.drop()
                 else:
                     host.receive(*item)
             if not self._stuck or self._due():
@@ -190,8 +211,7 @@ class Service:
             return
         passed, self._looked = self._steady() - self._looked, self._steady()
         self._host.refresh()
-        heard, self._heard_of = list(self._heard_of.items()), Counter()  # the network goes on
-        for device, messages in heard:
+        for device, messages in self._inbox.heard_of().items():
             if messages > _FLOOD * passed and self._host.coordinator.devices.knows(device):
                 self._shut_out(device, round(messages / passed))
 
@@ -230,21 +250,21 @@ class Service:
     # The network
 
     def _heard(self, topic: str, payload: bytes) -> None:
-        """From the network's thread: pass it on."""
+        """From the network's thread: pass it on, with what it has to be seen beside."""
         fleet, _, rest = topic.partition("/")
         index = rest[2:] if rest.startswith("u/") and fleet == self._topic else ""
         if index.isascii() and index.isdigit() and len(index) <= _DIGITS:
-            self._broker.heard += 1
-            self._heard_of[int(index)] += 1
             self._inbox.message(int(index), payload)
         elif topic.startswith("$SYS/"):
-            link = self._link
-            self._broker.receive(
+            says = partial(
+                self._broker.receive,
                 *(topic, payload),
-                sent=link.messages,
-                last_sent=link.last_sent,
+                heard=self._inbox.heard,
+                sent=self._link.messages,
+                last_sent=self._link.last_sent,
                 now=time.monotonic(),
             )
+            self._inbox.request(says)
         elif rest == "s":
             self._inbox.request(lambda: self._named(payload))
 
@@ -259,10 +279,10 @@ class Service:
         # A message that is not retained: the broker's count of them has a beginning then.
         self._link.send(f"{self._topic}/p", b"")
 
-    def _lost(self, why: str) -> None:
-        if not self._stopping:
-            self._broker.restart()
-            self._log.warning("broker: %s; trying again", why)
+    def _disconnected(self, why: str) -> None:
+        """There is no broker."""
+        self._broker.restart()
+        self._log.warning("broker: %s; trying again", why)
 
     def _announce(self) -> None:
         """Leave our name at the broker, where another server of this fleet will find it."""

@@ -241,11 +241,15 @@ def test_passwords_are_long_and_never_the_same() -> None:
 
 @contextmanager
 def running(name: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is called so."""
+    """A process that is called so, and that a signal ends, however these tests were started."""
     sleep = shutil.which("sleep")
     assert sleep is not None
     (folder / name).symlink_to(sleep)
-    process = subprocess.Popen(["sleep", "60"], executable=folder / name)  # noqa: S607
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and children inherit
+    try:
+        process = subprocess.Popen(["sleep", "60"], executable=folder / name)  # noqa: S607
+    finally:
+        signal.signal(signal.SIGHUP, before)
     try:
         yield process
     finally:

@@ -1,7 +1,6 @@
 """A device that floods, while the broker's files cannot be written."""
 
 import logging
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,9 @@ def look(fleet: Fleet, messages: int, seconds: float) -> tuple[list[str], list[b
     with fleet.store() as store:
         service._start(store)
         service._look()
-        service._heard_of = Counter({0: 3, 1: messages, 77: 3})
+        for device, count in ((0, 3), (1, messages), (77, 3)):
+            for _ in range(count):
+                service._inbox.message(device, b"")
         now[0] += seconds
         service._look()
         service._host.receive(1, update(0))

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from http.client import HTTPConnection
 
 import pytest
 
@@ -135,6 +136,23 @@ def test_somebody_who_hangs_up_is_no_news(said: bytes, capfd: pytest.CaptureFixt
         assert until(lambda: threading.active_count() <= before)
         assert asked(monitor, "/health")[0] == 200
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("page", ["/health", "/metrics", "/status", "/nothing"])
+@pytest.mark.parametrize("problems", [(), ("no broker",)])
+def test_head_is_get_without_the_page(page: str, problems: tuple[str, ...]) -> None:
+    with Monitor(HOST, 0, lambda: status(*problems)) as monitor:
+        answers = []
+        for method in ("GET", "HEAD"):
+            connection = HTTPConnection(HOST, monitor.port, timeout=20)
+            connection.request(method, page)
+            answer = connection.getresponse()
+            fields = {k: v for k, v in answer.getheaders() if k != "Date"}
+            answers.append((answer.status, fields, answer.read()))
+            connection.close()
+    (code, fields, text), head = answers
+    assert head == (code, fields, b"")
+    assert int(fields["Content-Length"]) == len(text) > 0
 
 
 def test_other_methods_are_refused() -> None:
