@@ -20,6 +20,7 @@ from paofed.live.broker import LOCAL
 from paofed.live.manifest import Manifest
 from paofed.live.messages import Update, encode
 from paofed.live.mqtt import pause
+from paofed.live.topics import SERVER, Topics
 
 _CONNECT, _SUBSCRIBE, _SUBACK, _PUBLISH = 0x10, 0x82, 0x90, 0x30
 _CLEAN_SESSION = 2
@@ -72,9 +73,9 @@ class Crowd:
         self._up = self._connecting = 0
         values = np.full(manifest.shared, 0.1, dtype="<f4")
         self._update = encode(Update(manifest.epoch, 0, values))
-        topics = [(f"{fleet}/u/{k}".encode(), f"{fleet}/d/{k}") for k in range(devices)]
-        self._heads = [_text_bytes(up) for up, _ in topics]
-        self._hellos = [_hello(f"{fleet}-{k}", down) for k, (_, down) in enumerate(topics)]
+        topics = Topics(fleet, full=True)
+        self._heads = [_text_bytes(topics.up(k).encode()) for k in range(devices)]
+        self._hellos = [_hello(topics.user(k), topics.down(k)) for k in range(devices)]
 
     @property
     def up(self) -> int:
@@ -218,7 +219,8 @@ def echo(fleet: str, port: int, payload: bytes) -> None:
     """In a server's place: answer every message with the same few bytes, until killed."""
     sock = socket.create_connection((LOCAL, port))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.sendall(_hello(f"{fleet}-server", f"{fleet}/u/+"))
+    topics = Topics(fleet, full=True)
+    sock.sendall(_hello(topics.user(SERVER), topics.up("+")))
     data = b""
     while chunk := sock.recv(65536):
         data += chunk
@@ -233,7 +235,8 @@ def echo(fleet: str, port: int, payload: bytes) -> None:
                 break
             if data[0] & 0xF0 == _PUBLISH:
                 length = struct.unpack_from(">H", data, head)[0]
-                topic = data[head + 2 : head + 2 + length].replace(b"/u/", b"/d/")
+                sender = topics.sender(data[head + 2 : head + 2 + length].decode())
+                topic = topics.down(sender).encode()
                 body = _text_bytes(topic) + payload
                 answers.append(bytes((_PUBLISH,)) + _length(len(body)) + body)
             data = data[head + size :]

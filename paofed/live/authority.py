@@ -132,6 +132,15 @@ class Authority:
         return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
 
 
+def revoked_numbers(revocations: str) -> set[str]:
+    """The numbers in a list that `Authority.revocations` made."""
+    try:
+        listed = x509.load_pem_x509_crl(revocations.encode())
+    except ValueError:
+        return set()  # damaged, and about to be written anew
+    return {f"{entry.serial_number:x}" for entry in listed}
+
+
 def _new_key() -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 

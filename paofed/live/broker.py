@@ -4,20 +4,23 @@ import base64
 import hashlib
 import os
 import pwd
+import re
 import secrets
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from paofed.files import write_secret, write_text
-from paofed.live.credential import SERVER
+from paofed.errors import FileError
+from paofed.files import read_text, write_secret, write_text
 from paofed.live.manifest import Manifest
 from paofed.live.members import Member
 from paofed.live.settings import Settings
+from paofed.live.topics import SERVER, Topics
 
 FOLDER = "broker"
 CONFIGURATION = "mosquitto.conf"
+ACCESS = "access"
 LOCAL = "127.0.0.1"
 _KIND = "$7$"  # PBKDF2 with SHA-512
 _ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
@@ -61,7 +64,7 @@ pid_file {folder}/mosquitto.pid
 # A connection is known by the name that was checked: no device can push another off.
 _RIGHTS = """\
 use_username_as_clientid true
-acl_file {folder}/access
+acl_file {folder}/{access}
 """
 
 
@@ -76,7 +79,7 @@ def write_configuration(folder: Path, home: Path, settings: Settings, manifest: 
         listener=f"{settings.port}" if managed else f"{settings.port} {LOCAL}",
         managed=managed.format(folder=place),
         anonymous="false" if managed else "true",
-        rights=_RIGHTS.format(folder=place) if managed else "",
+        rights=_RIGHTS.format(folder=place, access=ACCESS) if managed else "",
         # The manifest is the largest thing that travels; what is larger ends its connection.
         largest=_WORDS + max(len(manifest.to_json()), 4 * manifest.features),
         user=_owner(),
@@ -92,28 +95,39 @@ def _owner() -> str:
         return ""
 
 
-def write_access(folder: Path, fleet: str, members: Iterable[Member]) -> None:
+def write_access(folder: Path, topics: Topics, members: Iterable[Member]) -> None:
     """Write who may do what: a device writes its own topic and reads its own, nothing else."""
     lines = [
-        f"user {SERVER}",
-        f"topic readwrite {fleet}/#",
+        f"user {topics.user(SERVER)}",
+        f"topic readwrite {topics.fleet}/#",
         "topic read $SYS/broker/log/#",
         "topic read $SYS/broker/publish/messages/+",
         "",
-        f"pattern write {fleet}/u/%u",
-        f"pattern read {fleet}/d/%u",
-        f"pattern read {fleet}/c",
+        f"pattern write {topics.up_of_user}",
+        f"pattern read {topics.down_of_user}",
+        f"pattern read {topics.manifest}",
     ]
     for member in members:
         if member.removed or member.quarantined:
-            lines += ["", f"user {member.device}", f"topic deny {fleet}/#"]
-    write_secret(folder / FOLDER / "access", "\n".join(lines) + "\n")
+            lines += ["", f"user {topics.user(member.device)}", f"topic deny {topics.fleet}/#"]
+    write_secret(folder / FOLDER / ACCESS, "\n".join(lines) + "\n")
 
 
-def write_passwords(folder: Path, server: str, members: Iterable[Member]) -> None:
+def denied(folder: Path, topics: Topics) -> set[int]:
+    """The indices of those whom `write_access` has denied everything."""
+    user, deny = re.escape(topics.user("")), re.escape(f"topic deny {topics.fleet}/#")
+    try:
+        text = read_text(folder / FOLDER / ACCESS)
+    except FileError:
+        return set()
+    return {int(k) for k in re.findall(rf"^user {user}([0-9]+)\n{deny}$", text, re.MULTILINE)}
+
+
+def write_passwords(folder: Path, topics: Topics, server: str, members: Iterable[Member]) -> None:
     """Write the hashes of the passwords of those who are in the fleet."""
-    known = [(SERVER, server), *((m.device, m.credential) for m in members if not m.removed)]
-    lines = [f"{name}:{mark}" for name, mark in known if is_hash(mark)]
+    known: list[tuple[object, str]] = [(SERVER, server)]
+    known += [(m.device, m.credential) for m in members if not m.removed]
+    lines = [f"{topics.user(who)}:{mark}" for who, mark in known if is_hash(mark)]
     write_secret(folder / FOLDER / "passwords", "\n".join(lines) + "\n")
 
 

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 from paofed.errors import FileError, unknown
 from paofed.files import read_text, write_secret
-
-SERVER = "server"  # the server's name at the broker; a device's is its index
+from paofed.live.topics import SERVER, Topics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +18,7 @@ class Credential:
 
     fleet: str  # the first part of every topic
     since: float  # when the fleet began: that tells it from another of its name
-    name: str  # at the broker: "server", or a device's index
+    name: str  # at the broker: paofed.live.topics
     label: str  # what people call it
     host: str
     port: int
@@ -29,9 +28,19 @@ class Credential:
     password: str | None = field(default=None, repr=False)
 
     @property
+    def topics(self) -> Topics:
+        """The fleet's, by the kind of name that this one has."""
+        return Topics(self.fleet, full="/" in self.name)
+
+    @property
+    def who(self) -> str:
+        """The name within the fleet: a device's index, or the server's."""
+        return self.name.rpartition("/")[2]
+
+    @property
     def device(self) -> int:
         """The index of the device."""
-        return int(self.name)
+        return int(self.who)
 
     def save(self, path: Path) -> None:
         """Write it for its owner alone."""
@@ -56,9 +65,11 @@ class Credential:
                 raise FileError(f"{path}: {unknown('entry', key, known)}")
         for name in known:
             _require_entry(path, name, values.get(name), remedy)
-        if values["name"] != SERVER and not values["name"].isdecimal():
+        credential = cls(**values)
+        who, topics = credential.who, credential.topics
+        if credential.name != topics.user(who) or not (who == SERVER or who.isdecimal()):
             raise FileError(f"{path} names neither a device's index nor {SERVER!r}: {remedy}")
-        return cls(**values)
+        return credential
 
     def tls(self) -> ssl.SSLContext | None:
         """How to speak to the broker: TLS 1.3, trusting the fleet's own authority alone."""

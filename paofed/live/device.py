@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.errors import FileError, InputError, PaofedError
-from paofed.live.credential import SERVER, Credential
+from paofed.live.credential import Credential
 from paofed.live.edge import Edge
 from paofed.live.footprint import Footprint, footprint
 from paofed.live.manifest import Manifest
 from paofed.live.mqtt import KEEP_ALIVE, Link
 from paofed.live.state import load_state, save_state, saved_manifest
+from paofed.live.topics import SERVER
 
 _log = logging.getLogger("paofed.device")
 _SHORTEST_WAIT = 1.0  # seconds
@@ -59,7 +60,7 @@ class Device:
         connection is tried.
         """
         credential = Credential.load(file)
-        if credential.name == SERVER:
+        if credential.who == SERVER:
             raise InputError(f"{file} is the server's own file: a device has one of its own")
         self.label, self.device, self.fleet = credential.label, credential.device, credential.fleet
         self._state = None if state is None else Path(state)
@@ -68,21 +69,21 @@ class Device:
         self.confirmed = 0  # updates that the server has on disk, in this life
         self.contacts = self.answered = 0  # messages sent, and those that were answered in time
         self._edge: Edge | None = None
-        self._manifest_topic = f"{self.fleet}/c"
+        self._topics = credential.topics
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
         self._why = ""  # the last connection ended, or could not be made
         self._connected = True  # in the last contact
         self._silent = False  # whether a server's answer was waited for in vain
         self._link = Link(
             credential,
-            [f"{self.fleet}/d/{self.device}"],
+            [self._topics.down(self.device)],
             lambda topic, payload: self._inbox.put((topic, payload)),
             lost=self._lost,
             keep_alive=keep_alive,
         )
         self._take_up(credential.since)
         if self._edge is None:
-            self._link.subscribe(self._manifest_topic)
+            self._link.subscribe(self._topics.manifest)
         self._stay = stay
         if stay:
             self._link.open()
@@ -227,7 +228,7 @@ class Device:
         if old is not None and _same_model(old.manifest, manifest):
             edge.w, edge.joined = old.w, old.joined
         self._edge = edge
-        self._link.unsubscribe(self._manifest_topic)
+        self._link.unsubscribe(self._topics.manifest)
 
     def _talk(self, deadline: float) -> bool:
         self._hear()
@@ -240,7 +241,7 @@ class Device:
             return self._edge is None or self._edge.outdated
 
         if missing():
-            self._link.subscribe(self._manifest_topic)
+            self._link.subscribe(self._topics.manifest)
         return self._wait_while(missing, deadline)
 
     def _exchange(self, deadline: float) -> bool:
@@ -251,7 +252,7 @@ class Device:
             payload = edge.contact(seconds())
             if payload is None:
                 return True
-            self._link.send(f"{self.fleet}/u/{self.device}", payload)
+            self._link.send(self._topics.up(self.device), payload)
             self.contacts += 1
             # Few hellos are answered in a tick: one that was not is tried again in the next.
             tick = max(edge.manifest.tick_seconds, _SHORTEST_WAIT)
@@ -280,7 +281,7 @@ class Device:
             self._take(*self._inbox.get())
 
     def _take(self, topic: str, payload: bytes) -> None:
-        if topic == self._manifest_topic:
+        if topic == self._topics.manifest:
             self._adopt(payload)
         elif self._edge is not None:
             self._safe(self._edge.receive(payload, seconds()))

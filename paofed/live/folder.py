@@ -19,19 +19,21 @@ from pathlib import Path
 from typing import Self
 
 from paofed.errors import FileError, InputError
-from paofed.files import make_folder, write_secret, write_text
+from paofed.files import make_folder, read_text, write_secret, write_text
 from paofed.live import broker
-from paofed.live.authority import Authority
-from paofed.live.credential import SERVER, Credential
+from paofed.live.authority import Authority, revoked_numbers
+from paofed.live.credential import Credential
 from paofed.live.database import FILE as STORE
 from paofed.live.manifest import Manifest
 from paofed.live.mqtt import take_over
 from paofed.live.settings import Settings
 from paofed.live.store import Store
+from paofed.live.topics import SERVER, Topics
 
 AUTHORITY = "authority.pem"
 SERVER_FILE = "server.json"
 DEVICES = "devices"
+_REVOKED = "revoked.pem"
 _LONGEST_LABEL = 64
 _VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
 
@@ -43,6 +45,7 @@ class Fleet:
         """Open the folder of a fleet that was created."""
         self.folder = Path(folder)
         self.settings = Settings.load(self.folder)
+        self.topics = Topics(self.settings.name, full=self.settings.users == "full")
         self.told = True  # whether the broker knows of the last change
 
     @classmethod
@@ -135,6 +138,29 @@ class Fleet:
         store.quarantine(device, on=on)
         self._tell_broker(store)
 
+    def reconcile(self, store: Store) -> list[str]:
+        """Let store and broker agree again on who is refused; gives the labels of those affected.
+
+        A store that was restored from a copy may have forgotten a quarantine, a removal or a
+        rotation of which the broker's files still know. What either of them refuses is refused.
+        """
+        if self.settings.security == "none":
+            return []
+        denied = broker.denied(self.folder, self.topics)
+        numbers = self._revoked_at_broker()
+        members = [m for m in store.members() if not (m.removed or m.quarantined)]
+        forgotten = [m for m in members if m.device in denied]
+        for member in forgotten:
+            store.quarantine(member.device)
+        for number in numbers.difference(store.revoked()):
+            store.revoke(number)
+        refused = {m.device for m in store.members() if m.removed or m.quarantined}
+        if refused == denied and numbers == self._numbers(store):
+            self.told = broker.reload(self.folder)  # it may have been started with other files
+        else:
+            self._tell_broker(store)
+        return [member.label for member in forgotten]
+
     def rotate_server(self, home: Path | None = None) -> None:
         """Give broker and server new credentials, and write the broker's settings anew.
 
@@ -167,9 +193,9 @@ class Fleet:
         credential.save(path)
         return path, credential
 
-    def _issue(self, store: Store, name: str, label: str) -> tuple[Credential, str]:
+    def _issue(self, store: Store, who: str, label: str) -> tuple[Credential, str]:
         """A credential, and what the broker will know it by."""
-        settings = self.settings
+        settings, name = self.settings, self.topics.user(who)
         plain = Credential(
             fleet=settings.name,
             since=store.manifest().start,
@@ -195,15 +221,27 @@ class Fleet:
         if security == "none":
             self.told = True  # it asks nobody who they are
             return True
-        broker.write_access(self.folder, self.settings.name, members)
+        broker.write_access(self.folder, self.topics, members)
         if security == "password":
-            broker.write_passwords(self.folder, store.server(), members)
+            broker.write_passwords(self.folder, self.topics, store.server(), members)
         else:
-            numbers = [mark for mark in store.revoked() if not broker.is_hash(mark)]
-            revoked = self._authority().revocations(numbers)
-            write_text(self.folder / broker.FOLDER / "revoked.pem", revoked)
+            revoked = self._authority().revocations(sorted(self._numbers(store)))
+            write_text(self.folder / broker.FOLDER / _REVOKED, revoked)
         self.told = broker.reload(self.folder)
         return self.told
+
+    def _numbers(self, store: Store) -> set[str]:
+        """The certificates that are good no more, where there are any."""
+        if self.settings.security != "certificate":
+            return set()
+        return {mark for mark in store.revoked() if not broker.is_hash(mark)}
+
+    def _revoked_at_broker(self) -> set[str]:
+        """The same, as the broker knows them."""
+        path = self.folder / broker.FOLDER / _REVOKED
+        if self.settings.security != "certificate" or not path.is_file():
+            return set()
+        return revoked_numbers(read_text(path))
 
     def _authority(self) -> Authority:
         return Authority.load(self.folder / AUTHORITY)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from paofed.live.manifest import Manifest
 from paofed.live.messages import HEADER, MOST_REPEATS
 from paofed.live.mqtt import packet_size
+from paofed.live.topics import Topics
 
 _FLOAT, _WIRE = 8, 4  # bytes of a number in memory, and of one that travels
 
@@ -29,11 +30,12 @@ def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
     """Add up what a device of this fleet needs."""
     features, shared = manifest.features, manifest.shared
     numbers = features * (len(manifest.inputs) + 4) + shared * (MOST_REPEATS + 1)
-    up, down = f"{fleet}/u/{device}", f"{fleet}/d/{device}"
+    topics = Topics(fleet, full=True)  # those of short names are as long
+    up, down = topics.up(device), topics.down(device)
     return Footprint(
         _FLOAT * numbers,
         packet_size(up, bytes(HEADER.size + _WIRE * shared)),
         packet_size(down, bytes(HEADER.size + 1 + _WIRE * shared)),
         packet_size(down, bytes(HEADER.size + _WIRE * features)),
-        packet_size(f"{fleet}/c", manifest.to_json().encode()),
+        packet_size(topics.manifest, manifest.to_json().encode()),
     )

@@ -55,7 +55,8 @@ class Link:
         self._ready = ready
         self._lost = lost
         self._failures = 0
-        self.client_id = f"{credential.fleet}-{credential.name}"  # a careful broker uses the name
+        # A careful broker goes by the name it has checked.
+        self.client_id = f"{credential.fleet}-{credential.who}"
         self._credential = credential
         self._tls = credential.tls()
         self._keep_alive = keep_alive
@@ -202,7 +203,7 @@ class _Client(Client):
 
 def take_over(credential: Credential, seconds: float = 3.0) -> bool:
     """Connect once under a name, which ends another's connection under it; whether it worked."""
-    link = Link(credential, [f"{credential.fleet}/d/{credential.name}"], lambda *_: None)
+    link = Link(credential, [credential.topics.down(credential.who)], lambda *_: None)
     link.open()
     try:
         return link.accepted.wait(seconds)

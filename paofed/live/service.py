@@ -37,7 +37,6 @@ _GROUP = 0.02  # seconds during which arrivals share one commit
 _MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
 _LONGEST_WAIT = 0.5  # seconds between two looks at the clock
 _LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
-_DIGITS = 10  # of a device's index, at most
 _FLOOD = 1000  # messages of one device in a second
 
 
@@ -110,7 +109,7 @@ class Service:
         self._wall, self._steady = wall, steady
         self._inbox = Inbox()
         self._stopping = False
-        self._topic = fleet.settings.name
+        self._topics = fleet.topics
         # Of two names the later one is greater: both servers will agree who has to stop.
         self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
         self._looked = 0.0
@@ -151,6 +150,7 @@ class Service:
 
     def _start(self, store: Store) -> None:
         self._store = store
+        self._reconcile()
         manifest = store.manifest()
         self._manifest = manifest.to_json().encode()
         self._host = Host(
@@ -162,12 +162,26 @@ class Service:
         self._clock = TickClock(manifest, self._log.warning, wall=self._wall, steady=self._steady)
         self._link = Link(
             self._fleet.credential(),
-            [f"{self._topic}/u/+", f"{self._topic}/s", *TOPICS],
+            [self._topics.up("+"), self._topics.server, *TOPICS],
             self._heard,
             ready=lambda: self._inbox.request(self._connected),
             lost=lambda why: self._inbox.request(lambda: self._disconnected(why)),
         )
         self._since = self._steady()
+
+    def _reconcile(self) -> None:
+        """Refuse whom the broker refuses, and the other way round."""
+        try:
+            forgotten = self._fleet.reconcile(self._store)
+        except (FileError, OSError) as error:  # its authority is kept elsewhere, say
+            self._log.warning("the broker cannot be told who is refused: %s", error)
+            return
+        for label in forgotten:
+            self._log.warning(
+                "%s is quarantined: the broker refuses it, which this journal did not know (a "
+                "copy that was restored?)",
+                label,
+            )
 
     def _introduce(self) -> None:
         settings = self._fleet.settings
@@ -251,10 +265,9 @@ class Service:
 
     def _heard(self, topic: str, payload: bytes) -> None:
         """From the network's thread: pass it on, with what it has to be seen beside."""
-        fleet, _, rest = topic.partition("/")
-        index = rest[2:] if rest.startswith("u/") and fleet == self._topic else ""
-        if index.isascii() and index.isdigit() and len(index) <= _DIGITS:
-            self._inbox.message(int(index), payload)
+        device = self._topics.sender(topic)
+        if device is not None:
+            self._inbox.message(device, payload)
         elif topic.startswith("$SYS/"):
             says = partial(
                 self._broker.receive,
@@ -265,19 +278,19 @@ class Service:
                 now=time.monotonic(),
             )
             self._inbox.request(says)
-        elif rest == "s":
+        elif topic == self._topics.server:
             self._inbox.request(lambda: self._named(payload))
 
     def _send(self, send: Send) -> None:
-        self._link.send(f"{self._topic}/d/{send.device}", send.payload)
+        self._link.send(self._topics.down(send.device), send.payload)
 
     def _connected(self) -> None:
         """There is a broker: it may have forgotten everything."""
         self._log.info("connected to the broker")
-        self._link.send(f"{self._topic}/c", self._manifest, retain=True)
+        self._link.send(self._topics.manifest, self._manifest, retain=True)
         self._announce()
         # A message that is not retained: the broker's count of them has a beginning then.
-        self._link.send(f"{self._topic}/p", b"")
+        self._link.send(self._topics.beginning, b"")
 
     def _disconnected(self, why: str) -> None:
         """There is no broker."""
@@ -286,7 +299,7 @@ class Service:
 
     def _announce(self) -> None:
         """Leave our name at the broker, where another server of this fleet will find it."""
-        self._link.send(f"{self._topic}/s", self._name, retain=True)
+        self._link.send(self._topics.server, self._name, retain=True)
 
     def _named(self, name: bytes) -> None:
         """The broker says who serves this fleet."""
@@ -330,4 +343,4 @@ class Service:
             bytes_sent=self._link.sent,
             broker_refused=dict(self._broker.counts(time.monotonic())),
         )
-        return Status.of(self._topic, self._host.coordinator, self._store.members(), service)
+        return Status.of(self._topics.fleet, self._host.coordinator, self._store.members(), service)

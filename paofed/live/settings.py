@@ -12,6 +12,7 @@ from paofed.files import read_text, write_text
 
 FILE = "fleet.toml"
 Security = Literal["certificate", "password", "none"]
+Users = Literal["full", "short"]
 
 
 class SettingsError(InputError):
@@ -26,6 +27,7 @@ class Settings:
     host: str = "localhost"
     port: int = 8883
     security: Security = "certificate"
+    users: Users = "full"
     http: str = "127.0.0.1:9883"
     snapshot_every: int = 100
 
@@ -33,8 +35,9 @@ class Settings:
         _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
         _check("host", _is_host(self.host), self.host, "a host name or an address")
         _check("port", 0 < self.port < 2**16, self.port, "1 to 65535")
-        known = get_args(Security)
-        _check("security", self.security in known, self.security, ", ".join(known))
+        for name, kinds in (("security", Security), ("users", Users)):
+            value, known = getattr(self, name), get_args(kinds)
+            _check(name, value in known, value, ", ".join(known))
         right = self.http == "" or self._http_place() is not None
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
         _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
@@ -69,7 +72,8 @@ class Settings:
             raise SettingsError(f"{path} has no name")
         try:
             _check_types(values)
-            return cls(**values)
+            # Fleets that were made before there was a choice have short names.
+            return cls(**{"users": "short", **values})
         except SettingsError as error:
             raise SettingsError(f"{path}: {error}") from None
 
@@ -78,12 +82,13 @@ _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = "1 to 32 letters, digits, - or _"
 _FIELDS = fields(Settings)
 _TEXT = """\
-# Devices carry the first four in their files, and the broker's files follow from them: after a
+# Devices carry the first five in their files, and the broker's files follow from them: after a
 # change, `paofed fleet rotate` writes both anew.
 name = "{name}"  # begins every topic, so it travels with every message: short is cheap
 host = "{host}"  # of the broker, as devices reach it
 port = {port}
 security = "{security}"  # certificate, password, or none (no encryption; one machine only)
+users = "{users}"  # names at the broker: full (NAME/0), or short (0), which may be another's, too
 
 http = "{http}"  # where the server shows health and metrics; "" for nowhere
 snapshot_every = {snapshot_every}  # ticks

@@ -20,7 +20,7 @@ from paofed.live.manifest import Manifest
 from paofed.live.mqtt import Link
 from paofed.live.processes import LocalBroker, free_port
 from paofed.live.service import Service
-from paofed.live.settings import Security, Settings
+from paofed.live.settings import Security, Settings, Users
 from paofed.live.status import Status
 from tests.live.fleets import manifest
 from tests.system import needs
@@ -54,6 +54,7 @@ class Site:
         folder: Path,
         security: Security = "certificate",
         labels: tuple[str, ...] = ("north", "south"),
+        users: Users = "full",
         **changes: Any,
     ) -> None:
         program = needs("mosquitto")
@@ -62,6 +63,7 @@ class Site:
             host="localhost",
             port=free_port(),
             security=security,
+            users=users,
             http=f"127.0.0.1:{free_port()}",
             snapshot_every=1_000_000,
         )
@@ -93,7 +95,7 @@ class Site:
     def link(self, index: int, *topics: str) -> Iterator[Link]:
         """A connection with a device's credential, for whatever it may try."""
         credential = Credential.load(self.files[index])
-        link = Link(credential, [f"g/d/{index}", *topics], lambda *_: None)
+        link = Link(credential, [f"g/{index}/d", *topics], lambda *_: None)
         link.open()
         try:
             until(link.up.is_set)

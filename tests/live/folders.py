@@ -55,8 +55,9 @@ def revoked(fleet: Fleet) -> set[int]:
     return {entry.serial_number for entry in listed}
 
 
-def opens(fleet: Fleet, name: str, password: str | None) -> bool:
+def opens(fleet: Fleet, who: str, password: str | None) -> bool:
     """Whether the broker would let somebody in, by mosquitto's rule."""
+    name = f"{fleet.settings.name}/{who}"
     lines = dict(line.split(":") for line in text(fleet, "passwords").splitlines())
     if name not in lines or password is None:
         return False

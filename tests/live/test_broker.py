@@ -13,9 +13,10 @@ import pytest
 
 from paofed.live import broker
 from paofed.live import folder as module
-from paofed.live.credential import SERVER, Credential
+from paofed.live.credential import Credential
 from paofed.live.folder import DEVICES, SERVER_FILE, Fleet
 from paofed.live.settings import Security, Settings
+from paofed.live.topics import SERVER
 from tests.live.fleets import manifest
 from tests.live.folders import (
     EVERY,
@@ -166,24 +167,24 @@ def test_a_device_writes_and_reads_its_own_topics_alone(security: Security, tmp_
     fleet.quarantine("west")
     access = text(fleet, "access")
     topics = [
-        *(f"greenhouse/{kind}/{k}" for kind in "ud" for k in range(4)),
+        *(f"greenhouse/{k}/{kind}" for kind in "ud" for k in range(4)),
         "greenhouse/c",
         "greenhouse/x",
-        "other/u/0",
+        "other/0/u",
         "$SYS/broker/log/N",
     ]
 
     def may(user: str, right: str) -> set[str]:
         return {topic for topic in topics if allowed(access, user, topic, right)}
 
-    for k in ("0", "2"):
-        assert may(k, "write") == {f"greenhouse/u/{k}"}
-        assert may(k, "read") == {f"greenhouse/d/{k}", "greenhouse/c"}
-    for k in ("1", "3"):
-        assert may(k, "write") == may(k, "read") == set()
+    for name in ("greenhouse/0", "greenhouse/2"):
+        assert may(name, "write") == {f"{name}/u"}
+        assert may(name, "read") == {f"{name}/d", "greenhouse/c"}
+    for name in ("greenhouse/1", "greenhouse/3"):
+        assert may(name, "write") == may(name, "read") == set()
     ours = {topic for topic in topics if topic.startswith("greenhouse/")}
-    assert may(SERVER, "write") == ours
-    assert may(SERVER, "read") == {*ours, "$SYS/broker/log/N"}
+    assert may(f"greenhouse/{SERVER}", "write") == ours
+    assert may(f"greenhouse/{SERVER}", "read") == {*ours, "$SYS/broker/log/N"}
     assert "topic read $SYS/broker/publish/messages/+" in access.splitlines()
 
 
@@ -193,8 +194,8 @@ def test_what_is_denied_stays_denied(tmp_path: Path) -> None:
     fleet.remove("north")
     for does in (fleet.rotate_server, lambda: fleet.rotate("south"), lambda: add(fleet, "x")):
         does()
-        assert "user 0\ntopic deny greenhouse/#\n" in text(fleet, "access")
-        assert "user 1" not in text(fleet, "access")
+        assert "user greenhouse/0\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        assert "user greenhouse/1" not in text(fleet, "access")
 
 
 # Passwords
@@ -206,7 +207,7 @@ def test_a_password_opens_for_its_owner_alone(tmp_path: Path) -> None:
     names = [SERVER, "0", "1"]
     for name in names:
         for credential in credentials:
-            assert opens(fleet, name, credential.password) == (credential.name == name)
+            assert opens(fleet, name, credential.password) == (credential.who == name)
     assert len({c.password for c in credentials}) == 3
 
 
@@ -346,7 +347,7 @@ def test_a_device_that_leaves_is_disconnected_and_no_way_in_remains(
     tells = taken.tells
     fleet.remove("north")
     (last,) = taken.credentials
-    assert (last.name, last.since) == ("0", manifest().start)
+    assert (last.name, last.since) == ("greenhouse/0", manifest().start)
     holds(last, "certificate")
     assert taken.revoked == [{number(north.certificate)}]  # the last one is good for this
     assert revoked(fleet) == {number(north.certificate), number(last.certificate)}

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from paofed.errors import FileError
 from paofed.live.authority import Authority
-from paofed.live.credential import SERVER, Credential
+from paofed.live.credential import Credential
+from paofed.live.topics import SERVER, Topics
 
 AUTHORITY = Authority.create("greenhouse")
 ISSUED = AUTHORITY.issue("3", years=1.0)
@@ -35,7 +36,16 @@ FULL = replace(
 )
 
 
-@pytest.mark.parametrize("credential", [PLAIN, FULL, replace(PLAIN, name=SERVER)])
+@pytest.mark.parametrize(
+    "credential",
+    [
+        PLAIN,
+        FULL,
+        replace(PLAIN, name=SERVER),
+        replace(PLAIN, name="greenhouse/3"),
+        replace(PLAIN, name=f"greenhouse/{SERVER}"),
+    ],
+)
 def test_it_comes_back_as_it_was(credential: Credential, tmp_path: Path) -> None:
     credential.save(tmp_path / "3.json")
     assert Credential.load(tmp_path / "3.json") == credential
@@ -78,9 +88,12 @@ def test_its_secrets_are_never_shown() -> None:
         assert ISSUED.key.splitlines()[1] not in text
 
 
-def test_the_index_is_its_name() -> None:
-    assert PLAIN.device == 3
-    assert replace(PLAIN, name="120").device == 120
+@pytest.mark.parametrize("name", ["120", "greenhouse/120"])
+def test_the_index_is_in_its_name(name: str) -> None:
+    credential = replace(PLAIN, name=name)
+    assert (credential.device, credential.who) == (120, "120")
+    assert credential.topics == Topics("greenhouse", full="/" in name)
+    assert credential.topics.user(120) == name
 
 
 def changed(**changes: Any) -> str:
@@ -107,6 +120,10 @@ TEXTS = ("fleet", "name", "label", "host", "authority", "certificate", "key", "p
         (changed(name="1.5"), "names neither a device's index nor 'server'"),
         (changed(name="²"), "names neither a device's index nor 'server'"),
         (changed(name="Server"), "names neither a device's index nor 'server'"),
+        (changed(name="house/3"), "names neither a device's index nor 'server'"),
+        (changed(name="/3"), "names neither a device's index nor 'server'"),
+        (changed(name="greenhouse/"), "names neither a device's index nor 'server'"),
+        (changed(name="greenhouse/3/u"), "names neither a device's index nor 'server'"),
         *((changed(**{name: ...}), f"has no usable {name!r}") for name in NEEDED),
         *((changed(**{name: None}), f"has no usable {name!r}") for name in NEEDED),
         *((changed(**{name: 5}), f"has no usable {name!r}") for name in TEXTS),

@@ -77,7 +77,7 @@ def test_it_learns_predicts_and_contacts(site: Site) -> None:
         up, down = device.footprint.up, device.footprint.down
         assert up < 40
         assert down < 40
-        assert device.bytes_sent == packet_size("g/u/0", bytes(6)) + 2 * up  # a hello, two updates
+        assert device.bytes_sent == packet_size("g/0/u", bytes(6)) + 2 * up  # a hello, two updates
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_new_manifest_is_read(
         assert device.contact(PATIENCE)
         assert device.manifest.epoch == 3
         assert (np.sum(device.edge.w == 0.125) > 4) == kept
-        assert device._manifest_topic not in device._link._topics
+        assert device._topics.manifest not in device._link._topics
 
 
 @pytest.fixture
@@ -307,7 +307,7 @@ def test_a_broker_that_says_nothing_does_not_hold_a_device_up(tmp_path: Path, si
 
 def test_a_manifest_that_cannot_be_followed(tmp_path: Path) -> None:
     with Site(tmp_path / "fleet", "none") as site:
-        server = Link(site.fleet.credential(), ["g/u/+"], lambda *_: None)
+        server = Link(site.fleet.credential(), ["g/+/u"], lambda *_: None)
         server.open()
         try:
             until(server.up.is_set)

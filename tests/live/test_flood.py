@@ -48,7 +48,31 @@ def test_one_that_floods_is_shut_out(messages: int, seconds: float, fleet: Fleet
     rate = messages / seconds
     assert said == [f"device 1 (south) sends {rate:.0f} messages a second: it is quarantined"]
     assert quarantined == [False, True]
-    assert "user 1\n" in (fleet.folder / "broker" / "access").read_text()
+    assert "user g/1\n" in (fleet.folder / "broker" / "access").read_text()
+
+
+def test_a_server_refuses_whom_its_broker_refuses(fleet: Fleet) -> None:
+    """A journal that was restored from a copy does not know of a quarantine since."""
+    fleet.quarantine("south")
+    with fleet.store() as store:
+        store.quarantine(1, on=False)
+    said, quarantined = look(fleet, 0, 1.0)
+    (warning,) = said
+    assert warning == (
+        "south is quarantined: the broker refuses it, which this journal did not know (a copy "
+        "that was restored?)"
+    )
+    assert quarantined == [False, True]
+
+
+def test_a_server_that_cannot_tell_its_broker_starts(fleet: Fleet) -> None:
+    (fleet.folder / AUTHORITY).unlink()
+    with fleet.store() as store:
+        store.quarantine(1)
+    said, quarantined = look(fleet, 0, 1.0)
+    (warning,) = said
+    assert warning.startswith("the broker cannot be told who is refused: ")
+    assert quarantined == [False, True]
 
 
 @pytest.mark.parametrize(("messages", "seconds"), [(1000, 1.0), (1999, 2.0)])

@@ -13,12 +13,13 @@ from cryptography import x509
 from paofed.errors import FileError, InputError
 from paofed.live import broker
 from paofed.live.authority import Authority
-from paofed.live.credential import SERVER, Credential
+from paofed.live.credential import Credential
 from paofed.live.database import FILE as STORE
 from paofed.live.database import StoreError
 from paofed.live.folder import AUTHORITY, DEVICES, SERVER_FILE, Fleet
 from paofed.live.settings import FILE, Security, Settings
 from paofed.live.store import Store
+from paofed.live.topics import SERVER
 from tests.live.fleets import manifest
 from tests.live.folders import (
     EVERY,
@@ -122,7 +123,11 @@ def test_what_the_broker_shows_is_certified_for_where_it_is_reached(
 def test_the_server_has_a_credential_of_its_own(security: Security, tmp_path: Path) -> None:
     fleet = create(tmp_path, security, host="broker.example")
     server = fleet.credential()
-    assert (server.fleet, server.name, server.label) == ("greenhouse", SERVER, SERVER)
+    assert (server.fleet, server.name, server.label) == (
+        "greenhouse",
+        f"greenhouse/{SERVER}",
+        SERVER,
+    )
     assert (server.host, server.port) == ("broker.example", 8883)
     assert server.since == manifest().start
     holds(server, security)
@@ -160,7 +165,7 @@ def test_an_empty_folder_becomes_the_fleets_and_its_owners_alone(tmp_path: Path)
     (tmp_path / "fleet").mkdir(mode=0o755)
     fleet = create(tmp_path)
     assert stat.S_IMODE(fleet.folder.stat().st_mode) == 0o700
-    assert fleet.credential().name == SERVER
+    assert fleet.credential().name == f"greenhouse/{SERVER}"
     assert list(tmp_path.iterdir()) == [fleet.folder]
 
 
@@ -434,7 +439,8 @@ def test_security_can_be_changed_by_rotating(
         assert opens(fleet, "0", new.password)
         # One that has no password yet has no line: its old mark would be no hash.
         known = [line.split(":")[0] for line in text(fleet, "passwords").splitlines()]
-        assert known == [SERVER, "0", *(["1"] if before == "password" else [])]
+        whom = [SERVER, "0", *(["1"] if before == "password" else [])]
+        assert known == [f"greenhouse/{who}" for who in whom]
 
 
 def test_an_authority_that_was_lost_is_not_replaced(tmp_path: Path) -> None:
@@ -474,7 +480,8 @@ def test_a_password_of_one_that_left_is_forgotten(tmp_path: Path) -> None:
     fleet.remove("north")
     assert not opens(fleet, "0", north.password)
     assert opens(fleet, "1", south.password)
-    assert [line.split(":")[0] for line in text(fleet, "passwords").splitlines()] == [SERVER, "1"]
+    known = [line.split(":")[0] for line in text(fleet, "passwords").splitlines()]
+    assert known == [f"greenhouse/{SERVER}", "greenhouse/1"]
 
 
 def test_a_label_can_be_given_again_an_index_never(tmp_path: Path) -> None:
@@ -524,8 +531,8 @@ def test_a_quarantine_can_be_ended(tmp_path: Path) -> None:
     before = text(fleet, "access"), text(fleet, "revoked.pem")
     fleet.quarantine("south")
     assert [m.quarantined for m in members(fleet)] == [False, True]
-    assert "user 1\ntopic deny greenhouse/#\n" in text(fleet, "access")
-    assert "user 0" not in text(fleet, "access")
+    assert "user greenhouse/1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+    assert "user greenhouse/0" not in text(fleet, "access")
     assert revoked(fleet) == set()  # it may come back
     fleet.quarantine("south", on=False)
     assert [m.quarantined for m in members(fleet)] == [False, False]
@@ -538,7 +545,7 @@ def test_a_quarantine_of_an_index_in_a_store_that_is_open(tmp_path: Path) -> Non
     with fleet.store() as store:
         fleet.set_quarantine(store, 1, on=True)
         assert [m.quarantined for m in store.members()] == [False, True]
-        assert "user 1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        assert "user greenhouse/1\ntopic deny greenhouse/#\n" in text(fleet, "access")
         fleet.set_quarantine(store, 1, on=False)
         assert [m.quarantined for m in store.members()] == [False, False]
     assert "deny" not in text(fleet, "access")
@@ -550,7 +557,96 @@ def test_a_quarantine_outlives_all_other_changes(tmp_path: Path) -> None:
     fleet.quarantine("south")
     for does in (fleet.rotate_server, lambda: fleet.rotate("south"), lambda: add(fleet, "x")):
         does()
-        assert "user 1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        assert "user greenhouse/1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+
+
+# A store that was restored from a copy
+
+
+def restored(fleet: Fleet, change: Callable[[Fleet], object]) -> Fleet:
+    """The same fleet after a change, with its store as it was before."""
+    with fleet.store():
+        pass  # what it has written is in its one file when it is closed
+    before = (fleet.folder / STORE).read_bytes()
+    change(fleet)
+    for path in fleet.folder.glob(f"{STORE}*"):
+        path.unlink()
+    (fleet.folder / STORE).write_bytes(before)
+    return Fleet(fleet.folder)
+
+
+@pytest.mark.parametrize("users", ["full", "short"])
+@pytest.mark.parametrize("security", SECURE)
+def test_a_restored_store_learns_again_whom_the_broker_refuses(
+    security: Security, users: str, tmp_path: Path
+) -> None:
+    fleet = create(tmp_path, security, users=users)
+    add(fleet, "north", "south", "east")
+    fleet.quarantine("east")
+
+    def change(fleet: Fleet) -> None:
+        fleet.quarantine("south")
+        fleet.remove("north")
+
+    fleet = restored(fleet, change)
+    denied = text(fleet, "access")
+    assert denied.count("deny") == 3
+    assert [m.quarantined for m in members(fleet)] == [False, False, True]
+    with fleet.store() as store:
+        assert fleet.reconcile(store) == ["north", "south"]
+        assert [m.quarantined for m in store.members()] == [True, True, True]
+        assert fleet.reconcile(store) == []
+    assert text(fleet, "access") == denied
+
+
+def test_a_restored_store_learns_again_what_was_revoked(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    (old,) = add(fleet, "north")
+    fleet = restored(fleet, lambda fleet: fleet.rotate("north"))
+    assert revoked(fleet) == {number(old.certificate)}
+    with fleet.store() as store:
+        assert fleet.reconcile(store) == []
+    fleet.rotate_server()  # writes the list anew
+    assert number(old.certificate) in revoked(fleet)
+
+
+def test_a_quarantine_that_a_restored_store_knows_reaches_the_broker(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    add(fleet, "north")
+    fleet.quarantine("north")
+    fleet = restored(fleet, lambda fleet: fleet.quarantine("north", on=False))
+    assert "deny" not in text(fleet, "access")
+    with fleet.store() as store:
+        assert fleet.reconcile(store) == []
+        assert store.member("north").quarantined
+    assert "user greenhouse/0\ntopic deny greenhouse/#\n" in text(fleet, "access")
+
+
+@pytest.mark.parametrize("security", EVERY)
+def test_where_both_agree_nothing_is_written(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security)
+    add(fleet, "north", "south", "east")
+    fleet.rotate("east")
+    fleet.remove("south")
+    fleet.quarantine("north")
+    times = {name: (fleet.folder / name).stat().st_mtime_ns for name in files(fleet)}
+    with fleet.store() as store:
+        assert fleet.reconcile(store) == []
+    assert {name: (fleet.folder / name).stat().st_mtime_ns for name in files(fleet)} == times
+
+
+def test_the_broker_s_files_are_written_where_they_are_gone(tmp_path: Path) -> None:
+    fleet = create(tmp_path)
+    (old,) = add(fleet, "north")
+    fleet.quarantine("north")
+    fleet.rotate("north")
+    (fleet.folder / broker.FOLDER / "access").unlink()
+    (fleet.folder / broker.FOLDER / "revoked.pem").write_text("flash wears out")
+    with fleet.store() as store:
+        assert fleet.reconcile(store) == []
+        assert store.member("north").quarantined
+    assert "user greenhouse/0\ntopic deny greenhouse/#\n" in text(fleet, "access")
+    assert revoked(fleet) == {number(old.certificate)}
 
 
 def test_the_authority_in_the_folder_is_the_one_that_signs(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Loop:
     def hear(self, device: int, values: float = 1.0) -> None:
         """As the network's thread does."""
         payload = update(self.tick, values, values)
-        self.service._heard(f"g/u/{device}", payload)
+        self.service._heard(f"g/{device}/u", payload)
 
     def elsewhere(self, does: Callable[[], object]) -> None:
         """Do something in another thread, and wait for its end."""

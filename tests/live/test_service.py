@@ -86,12 +86,12 @@ def turned_away(credential: Credential, reason: str, site: Site) -> None:
     """Try to connect; it must fail, show in the counts, and nothing be heard."""
     with site.served() as server:
         reasons: list[str] = []
-        link = Link(credential, ["g/d/0"], lambda *_: None, lost=reasons.append)
+        link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
         link.open()
         try:
             until(lambda: server.refused(reason) > 0)
             assert not link.up.is_set()
-            assert not link.send("g/u/0", b"hello")
+            assert not link.send("g/0/u", b"hello")
             assert reasons
         finally:
             link.close()
@@ -99,7 +99,7 @@ def turned_away(credential: Credential, reason: str, site: Site) -> None:
 
 
 def test_a_foreign_certificate(site: Site) -> None:
-    issued = Authority.create("g").issue("0", years=1)
+    issued = Authority.create("g").issue("g/0", years=1)
     known = Credential.load(site.files[0])
     foreign = replace(known, certificate=issued.certificate, key=issued.key)
     turned_away(foreign, "certificate", site)
@@ -142,7 +142,7 @@ def test_a_server_with_a_foreign_certificate_is_not_trusted(site: Site) -> None:
     own = Authority.create("g")
     credential = replace(Credential.load(site.files[0]), authority=own.certificate)
     reasons: list[str] = []
-    link = Link(credential, ["g/d/0"], lambda *_: None, lost=reasons.append)
+    link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
     link.open()
     try:
         until(lambda: reasons)
@@ -226,12 +226,12 @@ def test_a_quarantine_reaches_a_running_server(security: str, tmp_path: Path) ->
 def test_writing_to_the_topic_of_another(site: Site) -> None:
     forged, tries = update(1), 7
     with site.served() as server, site.device(1) as south:
-        with site.link(0, "g/d/1") as link:
+        with site.link(0, "g/1/d") as link:
             work(south, 2)
             time.sleep(3)  # the broker's count of messages has a beginning
             for _ in range(tries):
-                link.send("g/u/1", forged)
-                link.send("g/d/1", forged)
+                link.send("g/1/u", forged)
+                link.send("g/1/d", forged)
                 link.send("g/c", forged, retain=True)
             until(lambda: server.refused("topic") >= tries)
         assert server.status().counts.keys() <= {"accepted", "hellos", "duplicates"}
@@ -244,7 +244,7 @@ def test_nobody_reads_what_is_for_another(site: Site) -> None:
     with site.served(), site.device(1) as south:
         link = Link(
             Credential.load(site.files[0]),
-            ["g/d/0", "g/d/1", "g/#", "g/s", "$SYS/#"],
+            ["g/0/d", "g/1/d", "g/#", "g/s", "$SYS/#"],
             lambda topic, _: heard.append(topic),
         )
         link.open()
@@ -260,8 +260,8 @@ def test_no_device_can_push_another_off(site: Site) -> None:
     """It may call its connection what it likes: the broker goes by the name it has checked."""
     with site.served(), site.device(1) as south:
         assert south.contact(PATIENCE)
-        thief = Link(Credential.load(site.files[0]), ["g/d/0"], lambda *_: None)
-        thief.client_id = "1"
+        thief = Link(Credential.load(site.files[0]), ["g/0/d"], lambda *_: None)
+        thief.client_id = "g/1"
         thief.open()
         try:
             until(thief.up.is_set)
@@ -277,7 +277,7 @@ def test_no_device_can_push_another_off(site: Site) -> None:
 def test_an_oversized_packet_ends_its_connection(site: Site) -> None:
     with site.served() as server, site.device(1) as south:
         with site.link(0) as link:
-            link.send("g/u/0", bytes(100_000))
+            link.send("g/0/u", bytes(100_000))
             until(lambda: server.refused("oversized packet") == 1)
         assert server.status().counts == {}
         assert work(south, 2) == 2
@@ -288,7 +288,7 @@ def test_a_message_of_a_wrong_length_is_refused(site: Site) -> None:
         assert south.contact(PATIENCE)
         with site.link(0) as link:
             for _ in range(12):
-                link.send("g/u/0", bytes(1000))
+                link.send("g/0/u", bytes(1000))
             until(lambda: server.status().counts.get("refused: version", 0) == 12)
         assert any("device 0 (north) is refused again and again" in line for line in server.said)
 
@@ -301,7 +301,7 @@ def flooding(link: Link) -> Iterator[None]:
     def flood() -> None:
         while not stop.wait(0.01):
             for number in range(200):
-                link.send("g/u/0", update(number))
+                link.send("g/0/u", update(number))
 
     thread = threading.Thread(target=flood)
     thread.start()
@@ -333,7 +333,7 @@ def test_a_device_that_sends_much_but_not_too_much(site: Site) -> None:
         assert south.contact(PATIENCE)
         with site.link(0) as link:
             for number in range(100):
-                link.send("g/u/0", update(number))
+                link.send("g/0/u", update(number))
             until(lambda: server.status().counts.get("refused: flood", 0) > 50)
         assert [device.standing for device in server.status().devices] == ["member", "member"]
 
@@ -384,7 +384,7 @@ def test_a_topic_that_is_no_index(tmp_path: Path) -> None:
     with Site(tmp_path / "fleet", "none") as site, site.served() as server:
         with site.link(0) as link:
             for index in ("9" * 500, "\u0663", "-1", "", "1e3", "9999999999"):
-                link.send(f"g/u/{index}", update(1))
+                link.send(f"g/{index}/u", update(1))
             until(lambda: server.status().counts.get("refused: unknown device") == 1)
             assert link.up.is_set()
         with site.device(1) as south:

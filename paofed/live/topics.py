@@ -1,0 +1,69 @@
+"""Who is called what at the broker, and which topics they have: spelled here alone.
+
+A broker knows a connection by its user's name, and a new one ends the old one of that name. So
+names begin with the fleet's (`greenhouse/3`), and several fleets can share a broker. A device's
+topics begin with its name, so that one pattern says what each device may do.
+
+Fleets that were made before that have short names (`3`), which are the same in another fleet on the
+broker. They go on with them, and with topics as long as the others: their devices carry them.
+"""
+
+from typing import NamedTuple
+
+SERVER = "server"  # in the place of a device's index
+_DIGITS = 10  # of an index, at most
+
+
+class Topics(NamedTuple):
+    """The names and topics of a fleet."""
+
+    fleet: str
+    full: bool  # whether names begin with the fleet's
+
+    def user(self, who: object) -> str:
+        """The name at the broker of a device's index, or of the server."""
+        return f"{self.fleet}/{who}" if self.full else f"{who}"
+
+    def up(self, device: object) -> str:
+        """From a device to the server; "+" for all."""
+        return self._own("u", device)
+
+    def down(self, device: object) -> str:
+        """From the server to a device."""
+        return self._own("d", device)
+
+    def _own(self, kind: str, device: object) -> str:
+        first, second = (device, kind) if self.full else (kind, device)
+        return f"{self.fleet}/{first}/{second}"
+
+    @property
+    def up_of_user(self) -> str:
+        """`up` of whoever asks, as a pattern in which %u is the user's name."""
+        return "%u/u" if self.full else self.up("%u")
+
+    @property
+    def down_of_user(self) -> str:
+        """`down` of whoever asks."""
+        return "%u/d" if self.full else self.down("%u")
+
+    @property
+    def manifest(self) -> str:
+        """What the fleet has agreed on, retained."""
+        return f"{self.fleet}/c"
+
+    @property
+    def server(self) -> str:
+        """Which server is at work, retained."""
+        return f"{self.fleet}/s"
+
+    @property
+    def beginning(self) -> str:
+        """An empty message, with which the broker's count of messages begins."""
+        return f"{self.fleet}/p"
+
+    def sender(self, topic: str) -> int | None:
+        """The index of the device whose `up` this is, if it is one."""
+        before, _, after = self.up("+").partition("+")
+        index = topic.removeprefix(before).removesuffix(after)
+        right = index.isascii() and index.isdigit() and len(index) <= _DIGITS
+        return int(index) if right and topic == f"{before}{index}{after}" else None
