@@ -108,6 +108,8 @@ class Crowd:
         rate: float = float("inf"),
     ) -> Contacts:
         """Contact for some time or number, at most `window` at once and `rate` in a second."""
+        for member in self._members:
+            member.sent = 0.0  # what was not answered before is waited for no longer
         begin = now = time.monotonic()
         latencies: list[float] = []
         queue = deque(range(len(self._members)))

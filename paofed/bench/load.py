@@ -107,7 +107,8 @@ def _crowd(fleet: Fleet, devices: int) -> Iterator[Crowd]:
         crowd.connect()
         if crowd.up < devices:
             raise InputError(f"only {crowd.up:,} of {devices:,} devices could connect")
-        crowd.load(seconds=2.0, rate=devices)  # everything is warm
+        while not crowd.load(seconds=2.0, rate=devices).answered:
+            pass  # until everything is there, and warm
         yield crowd
     finally:
         crowd.close()

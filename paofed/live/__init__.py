@@ -10,9 +10,9 @@ keeps through a power cut (`state`).
 
 Its rehearsal: whole federations with every fault in one process (`rehearsal`, `auditor`).
 
-The network: a connection that comes back (`mqtt`), what proves who one is (`credential`), the
-device for applications (`device`, `footprint`); the server at work (`service`, `clock`, `status`,
-`monitor`, `broker_log`).
+The network: a connection that comes back (`mqtt`), names and topics at the broker (`topics`), what
+proves who one is (`credential`), the device for applications (`device`, `footprint`); the server at
+work (`service`, `clock`, `status`, `monitor`, `broker_log`).
 
 The fleet's folder: `settings`, `authority`, `broker`, and what is done with them (`folder`); broker
 and server as processes on this machine (`processes`).

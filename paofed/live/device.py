@@ -139,12 +139,13 @@ class Device:
             self._link.open()
         try:
             self._connected = self._link.up.wait(wait)
+            why = self._why or _SILENT_BROKER  # closing it makes another reason
             answered = self._connected and self._talk(deadline)
         finally:
             if not self._stay:
                 self._link.close()
         if wait > 0 and not self._connected:
-            self._why = self._why or _SILENT_BROKER
+            self._why = why
         elif answered or wait > 0:
             self._silent = not answered
         self._save_now_and_then()

@@ -155,9 +155,8 @@ class Fleet:
         for number in numbers.difference(store.revoked()):
             store.revoke(number)
         refused = {m.device for m in store.members() if m.removed or m.quarantined}
-        if refused == denied and numbers == self._numbers(store):
-            self.told = broker.reload(self.folder)  # it may have been started with other files
-        else:
+        # Only if need be: a broker that is just starting would be ended by the signal.
+        if refused != denied or numbers != self._numbers(store):
             self._tell_broker(store)
         return [member.label for member in forgotten]
 

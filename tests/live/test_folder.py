@@ -416,6 +416,22 @@ def test_settings_that_were_changed_reach_the_files_by_rotating(tmp_path: Path) 
     assert "elsewhere.example" in hosts.get_values_for_type(x509.DNSName)
 
 
+@pytest.mark.parametrize("security", EVERY)
+def test_short_names_can_be_made_full_by_rotating(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security, users="short")
+    (north,) = add(fleet, "north")
+    assert (north.name, fleet.credential().name) == ("0", SERVER)
+    replace(fleet.settings, users="full").save(fleet.folder)
+    fleet = Fleet(fleet.folder)
+    fleet.rotate_server()
+    new = Credential.load(fleet.rotate("north"))
+    assert (new.name, fleet.credential().name) == ("greenhouse/0", f"greenhouse/{SERVER}")
+    if security == "password":
+        assert opens(fleet, "0", new.password)
+    if security != "none":
+        assert text(fleet, "access").startswith(f"user greenhouse/{SERVER}\n")
+
+
 @pytest.mark.parametrize("before", EVERY)
 @pytest.mark.parametrize("after", EVERY)
 def test_security_can_be_changed_by_rotating(
