@@ -51,9 +51,15 @@ class Confirmed(NamedTuple):
 
 
 def create(path: Path, confirmed: Confirmed) -> None:
-    """Begin anew, whole or not at all: whatever the file said before counts no longer."""
-    with replacing(path) as file:
+    """Begin anew, whole or not at all: whatever the file said before counts no longer.
+
+    Like SQLite's own files, it belongs to the database's owner, whoever makes it.
+    """
+    with replacing(path, secret=True) as file:
         file.write(confirmed.to_line().ljust(_BLOCK) * _SLOTS)
+        if os.geteuid() == 0:
+            owner = path.with_name(path.name.removesuffix(SUFFIX)).stat()
+            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)  # the name, too, outlives a power cut

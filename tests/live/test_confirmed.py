@@ -1,5 +1,6 @@
 """The small file that counts what was confirmed: torn, damaged, written by several at once."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ def nothing(_: str) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    path = tmp_path / "file"
+    path = tmp_path / f"file{confirmed.SUFFIX}"
+    (tmp_path / "file").touch()
     confirmed.create(path, BEFORE)
     return path
 
@@ -50,6 +52,14 @@ def test_a_write_that_is_torn_anywhere_leaves_one_of_both(path: Path) -> None:
     for place in range(min(changed), max(changed) + 2):
         path.write_bytes(new[:place] + old[place:])
         assert confirmed.read(path) == (LATER if place > max(changed) else AFTER)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another's file is made by root alone")
+def test_it_belongs_to_the_databases_owner(path: Path) -> None:
+    os.chown(path.with_name("file"), 12345, 54321)
+    confirmed.create(path, BEFORE)
+    assert (path.stat().st_uid, path.stat().st_gid) == (12345, 54321)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_it_never_counts_back(path: Path) -> None:
