@@ -5,14 +5,9 @@ import csv
 import io
 import os
 import tempfile
-import zipfile
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
 
 from paofed.errors import FileError
 
@@ -111,37 +106,3 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
     writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
     with replacing(path) as file:
         file.write(text.getvalue().encode())
-
-
-def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write named arrays as one compressed `.npz`, whole or not at all."""
-    with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-
-
-def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Read all arrays of an `.npz`; a damaged or foreign file is one clear error."""
-    try:
-        with path.open("rb") as file:
-            return _read_archive(file)
-    except FileNotFoundError:
-        raise FileError(f"{path} does not exist") from None
-    except FileError as error:
-        raise FileError(f"{path} cannot be read: {error}") from None
-    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile):
-        raise FileError(
-            f"{path} cannot be read as a .npz of plain arrays: it is truncated, damaged, or "
-            f"something else"
-        ) from None
-
-
-def _read_archive(file: BinaryIO) -> dict[str, NDArray[np.generic]]:
-    archive = np.load(file, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise FileError("it holds a single array, not a .npz archive of named ones")
-    with archive:
-        arrays = {name: archive[name] for name in archive.files}
-    for name, content in arrays.items():
-        if not isinstance(content, np.ndarray):
-            raise FileError(f"its entry {name!r} is not an array")
-    return arrays

@@ -3,7 +3,6 @@ import math
 import os
 import stat
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from hypothesis import strategies as st
 
 from paofed.errors import FileError
 from paofed.files import (
-    load_arrays,
     make_folder,
     read_text,
     replacing,
     require_folder,
     require_writable,
-    save_arrays,
     write_secret,
     write_table,
     write_text,
@@ -44,11 +41,10 @@ def _write_half(path: Path) -> None:
 
 
 def test_a_write_replaces_and_keeps_the_usual_rights(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
+    path = tmp_path / "a.txt"
     path.write_bytes(b"old")
-    save_arrays(path, {"v": np.arange(3)})
-    with np.load(path) as file:
-        assert file["v"].tolist() == [0, 1, 2]
+    write_text(path, "new")
+    assert path.read_bytes() == b"new"
     (tmp_path / "usual").touch()
     assert path.stat().st_mode == (tmp_path / "usual").stat().st_mode
 
@@ -64,13 +60,6 @@ def test_a_folder_without_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     with pytest.raises(FileError, match="may not be written to"):
         require_writable(tmp_path / "a.npz")
-
-
-def test_an_archive_of_something_else(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
-        archive.writestr("notes.txt", "hello")
-    with pytest.raises(FileError, match=r"its entry 'notes.txt' is not an array"):
-        load_arrays(tmp_path / "a.npz")
 
 
 def test_a_table_keeps_every_digit_and_whole_numbers_stay_whole(tmp_path: Path) -> None:

@@ -7,13 +7,32 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import FloatArray
 from paofed.core.rules import Message
 from paofed.errors import FileError
-from paofed.files import load_arrays, save_arrays
+from paofed.forms import Contents, Form
 from paofed.live.coordinator import Coordinator
-from paofed.live.manifest import Manifest
+from paofed.live.manifest import Manifest, ManifestError
 from paofed.live.store import Store
+
+_MODEL = Contents(
+    arrays={"server_model": Form("f", "D"), "tick": Form("iu"), "manifest": Form("U")},
+    sizes={"D": "features"},
+)
+_MESSAGES = Contents(
+    arrays={
+        "device": Form("iu", "M"),
+        "sent": Form("iu", "M"),
+        "arrived": Form("iu", "M"),
+        "values": Form("f", "Vm"),  # one row without numbers where there is no message
+        "start_model": Form("f", "D"),
+        "start_tick": Form("iu"),
+        "manifest": Form("U"),
+    },
+    sizes={"M": "messages", "V": "messages", "m": "shared numbers", "D": "features"},
+    may_be_none="Mm",
+)
 
 
 class FleetModel(NamedTuple):
@@ -45,13 +64,11 @@ class FleetModel(NamedTuple):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read it back."""
-        arrays = _read(path, ("server_model", "tick", "manifest"), "a fleet's model")
-        manifest = Manifest.from_json(str(arrays["manifest"]))
-        w, tick = arrays["server_model"], arrays["tick"]
-        numbers = w.shape == (manifest.features,) and w.dtype.kind == "f" and tick.dtype.kind == "i"
-        if not numbers or tick.shape or not np.isfinite(w).all():
+        arrays, manifest = _read(path, _MODEL, "a fleet's model")
+        w = arrays["server_model"]
+        if w.size != manifest.features or not np.isfinite(w).all():
             raise FileError(f"{path} is not a fleet's model: expected {manifest.features} numbers")
-        return cls(manifest, int(tick), w.astype(np.float64))
+        return cls(manifest, int(arrays["tick"]), w.astype(np.float64))
 
 
 def export_messages(store: Store, path: str | Path) -> int:
@@ -71,26 +88,31 @@ def export_messages(store: Store, path: str | Path) -> int:
 
 def replay_messages(path: str | Path) -> FleetModel:
     """Apply the server's rule, and nothing else, to exported messages: the model they make."""
-    names = ("device", "sent", "arrived", "values", "start_model", "start_tick", "manifest")
-    arrays = _read(path, names, "an export of messages")
-    manifest = Manifest.from_json(str(arrays["manifest"]))
+    arrays, manifest = _read(path, _MESSAGES, "an export of messages")
+    messages, values = arrays["device"].size, arrays["values"]
+    fits = values.shape == (messages, manifest.shared) or not messages
+    if arrays["start_model"].size != manifest.features or not fits:
+        raise FileError(f"{path} is not an export of messages: it has numbers of another fleet's")
     row, features = manifest.row, manifest.features
     w, tick = arrays["start_model"].astype(np.float64), int(arrays["start_tick"])
     by_tick: defaultdict[int, list[Message]] = defaultdict(list)
-    for k, sent, arrived, values in zip(
+    for k, sent, arrived, held in zip(
         *(arrays[name].tolist() for name in ("device", "sent", "arrived")),
-        arrays["values"].astype(np.float64),
+        values.astype(np.float64),
         strict=False,
     ):
-        by_tick[arrived].append(Message(k, sent, row.uplink(k, sent, features), values))
+        by_tick[arrived].append(Message(k, sent, row.uplink(k, sent, features), held))
     for arrived in sorted(by_tick):
         w = row.aggregate(w, by_tick[arrived], arrived, row.staleness, row.divisor)
         tick = arrived + 1
     return FleetModel(manifest, tick, w)
 
 
-def _read(path: str | Path, names: tuple[str, ...], what: str) -> dict[str, NDArray[Any]]:
-    arrays = load_arrays(Path(path))
-    if set(arrays) != set(names):
-        raise FileError(f"{path} is not {what}: it holds {', '.join(arrays) or 'nothing'}")
-    return arrays
+def _read(
+    path: str | Path, contents: Contents, what: str
+) -> tuple[dict[str, NDArray[Any]], Manifest]:
+    arrays = load_arrays(Path(path), contents, what)
+    try:
+        return arrays, Manifest.from_json(str(arrays["manifest"]))
+    except ManifestError as error:
+        raise FileError(f"{path} is not {what}: {error}") from None

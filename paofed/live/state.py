@@ -6,11 +6,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.archives import load_arrays, save_arrays
 from paofed.errors import FileError
-from paofed.files import load_arrays, save_arrays
+from paofed.forms import Contents, Form
 from paofed.live.edge import Edge
 from paofed.live.manifest import Manifest
 from paofed.live.messages import LAST_TICK
+
+STATE = Contents(
+    arrays={
+        "epoch": Form("iu"),
+        "device": Form("iu"),
+        "model": Form("f", "D"),
+        "merged": Form("iu"),
+        "joined": Form("b"),
+        "stamped": Form("iu"),
+        "ticks": Form("iu", "U"),
+        "left": Form("iu", "U"),
+        "values": Form("f", "Vm"),  # one row without numbers where no update is on its way
+    },
+    optional=({"manifest": Form("U")},),
+    sizes={"D": "features", "U": "updates", "V": "updates", "m": "shared numbers"},
+    may_be_none="Um",
+)
 
 
 def save_state(path: str | Path, edge: Edge) -> None:
@@ -44,10 +62,7 @@ def saved_manifest(path: str | Path) -> Manifest | None:
 
 
 def _read(path: str | Path) -> dict[str, NDArray[Any]]:
-    try:
-        return load_arrays(Path(path))
-    except RuntimeError:  # an archive's damaged flags ask for what nobody has made
-        raise _foreign(path) from None
+    return load_arrays(Path(path), STATE, "a device's state")
 
 
 def _require_sense(state: dict[str, NDArray[Any]]) -> None:
@@ -56,8 +71,6 @@ def _require_sense(state: dict[str, NDArray[Any]]) -> None:
     heard = int(state["merged"]), int(state["stamped"])  # -1: never
     if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
         raise ValueError("ticks out of range")
-    if len(state["ticks"]) != len(state["left"]):
-        raise ValueError("updates that are not complete")
 
 
 def _foreign(path: str | Path) -> FileError:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from paofed.archives import save_arrays
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels, payload_bytes
-from paofed.errors import FileError, InputError, unknown
-from paofed.files import load_arrays, save_arrays, write_table
+from paofed.errors import InputError, unknown
+from paofed.files import write_table
+from paofed.simulate import stored
 from paofed.simulate.progressive import ColdStart, Progressive
 from paofed.simulate.statistics import NEPERS, Final, final, over_runs
 
@@ -223,18 +225,13 @@ class Result:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a result back; a file that is none is one clear error."""
-        arrays: dict[str, Any] = load_arrays(Path(path))
-        known, parts = {*_ARRAYS, "provenance"}, {}
+        arrays, provenance = stored.load(Path(path))
+        held: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
         for part, kind in _PARTS.items():
             names = {field.name: f"{part}/{field.name}" for field in fields(kind)}
-            if not set(arrays).isdisjoint(names.values()):
-                known |= set(names.values())
-                parts[part] = kind, names
-        if set(arrays) != known:
-            raise FileError(f"{path} is not a result: it holds {', '.join(arrays) or 'nothing'}")
-        for part, (kind, names) in parts.items():
-            arrays[part] = kind(**{field: arrays.pop(name) for field, name in names.items()})
-        return cls(provenance=json.loads(str(arrays.pop("provenance"))), **arrays)
+            if not arrays.keys().isdisjoint(names.values()):
+                held[part] = kind(**{field: arrays[name] for field, name in names.items()})
+        return cls(provenance=provenance, **held)
 
     def to_csv(self, path: str | Path) -> None:
         """Write the curves as a tidy table: one row per algorithm and tick."""

@@ -1,44 +1,42 @@
 """Trace: one run's nature, realised as arrays that anyone's program can be fed."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.errors import TraceError, unknown
-from paofed.files import load_arrays, save_arrays
+from paofed.errors import TraceError
+from paofed.forms import Contents, Form
 
-# What each array looks like: the letters name sizes that must agree; the kinds are NumPy's.
-_SHAPES = {
-    "x": "NKd",
-    "y": "NK",
-    "has_data": "NK",
-    "available": "NK",
-    "delay": "NK",
-    "lottery": "NK",
-    "frequencies": "dD",
-    "phases": "D",
-    "x_test": "Td",
-    "y_test": "T",
-}
-# Only where the target changes.
-_DRIFTING = {"drifts": "E", "y_test_drifted": "ET"}
-_SIZES = {
-    "N": "ticks",
-    "K": "clients",
-    "d": "inputs",
-    "D": "features",
-    "T": "test samples",
-    "E": "drifts",
-}
-_KINDS = {"has_data": "b", "available": "b", "delay": "iu", "drifts": "iu"}
-_KIND_NAMES = {"b": "bool", "iu": "an integer type", "f": "a floating-point type"}
-_DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}
+_TRACE = Contents(
+    arrays={
+        "x": Form("f", "NKd"),
+        "y": Form("f", "NK"),
+        "has_data": Form("b", "NK"),
+        "available": Form("b", "NK"),
+        "delay": Form("iu", "NK"),
+        "lottery": Form("f", "NK"),
+        "frequencies": Form("f", "dD"),
+        "phases": Form("f", "D"),
+        "x_test": Form("f", "Td"),
+        "y_test": Form("f", "T"),
+    },
+    # Only where the target changes.
+    optional=({"drifts": Form("iu", "E"), "y_test_drifted": Form("f", "ET")},),
+    sizes={
+        "N": "ticks",
+        "K": "clients",
+        "d": "inputs",
+        "D": "features",
+        "T": "test samples",
+        "E": "drifts",
+    },
+)
+_DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # what the engines compute in
 
 
 class Targets(NamedTuple):
@@ -77,22 +75,22 @@ class Trace:
     y_test_drifted: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (E, T)
 
     def __post_init__(self) -> None:
-        sizes: dict[str, tuple[int, str]] = {}
-        for name, letters in self._shapes().items():
-            array = np.asarray(getattr(self, name))
-            _check_shape(name, array, letters, sizes)
-            object.__setattr__(self, name, _of_kind(name, array))
+        arrays = {name: np.asarray(getattr(self, name)) for name in _TRACE.known}
+        given = self._given()
+        wrong = _TRACE.misnamed(given) or _TRACE.misshapen({name: arrays[name] for name in given})
+        if wrong is not None:
+            raise TraceError(wrong)
+        for name in given:
+            dtype = _DTYPES[_TRACE.known[name].kind]
+            object.__setattr__(self, name, arrays[name].astype(dtype, copy=False))
         self._check_values()
 
-    def _shapes(self) -> dict[str, str]:
-        """What each array that this trace has looks like."""
-        given = [name for name in _DRIFTING if np.size(getattr(self, name))]
-        if len(given) == 1:
-            (missing,) = set(_DRIFTING) - set(given)
-            raise TraceError(
-                f"{given[0]} is given without {missing}: a trace whose target changes has both"
-            )
-        return {**_SHAPES, **_DRIFTING} if given else _SHAPES
+    def _given(self) -> list[str]:
+        """The names of the arrays that this trace has."""
+        drifting = [name for part in _TRACE.optional for name in part]
+        return [
+            name for name in _TRACE.known if name not in drifting or np.size(getattr(self, name))
+        ]
 
     def _check_values(self) -> None:
         if (lonely := self.available & ~self.has_data).any():
@@ -137,60 +135,16 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write the trace as one `.npz`, whole or not at all."""
-        save_arrays(Path(path), {name: getattr(self, name) for name in self._shapes()})
+        save_arrays(Path(path), {name: getattr(self, name) for name in self._given()})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read and check a trace; anything wrong with it is one clear error."""
-        arrays = load_arrays(Path(path))
+        arrays = load_arrays(Path(path), _TRACE, "a trace", TraceError)
         try:
-            _check_names(arrays)
-            _check_drifting(arrays)
-            return cls(**cast("dict[str, Any]", arrays))  # types are checked in __post_init__
+            return cls(**arrays)
         except TraceError as error:
             raise TraceError(f"{path} is not a trace: {error}") from None
-
-
-def _check_names(names: Iterable[str]) -> None:
-    given = set(names)
-    known = {**_SHAPES, **_DRIFTING}
-    for name in sorted(given - set(known)):
-        raise TraceError(unknown("array", name, known))
-    if missing := [name for name in _SHAPES if name not in given]:
-        raise TraceError(f"arrays missing: {', '.join(missing)}")
-
-
-def _check_drifting(arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    for name in _DRIFTING:
-        if name in arrays and not arrays[name].size:
-            raise TraceError(f"{name} is empty: leave it out where the target does not change")
-
-
-def _check_shape(
-    name: str, array: NDArray[np.generic], letters: str, sizes: dict[str, tuple[int, str]]
-) -> None:
-    """Refuse a shape that disagrees with those of the arrays before it."""
-    if array.ndim != len(letters):
-        raise TraceError(
-            f"{name} has shape {array.shape}: expected {len(letters)} dimensions, "
-            f"({', '.join(letters)})"
-        )
-    for letter, size in zip(letters, array.shape, strict=True):
-        if size == 0:
-            raise TraceError(f"{name} has shape {array.shape}: no {_SIZES[letter]} ({letter} = 0)")
-        expected, origin = sizes.setdefault(letter, (size, name))
-        if size != expected:
-            raise TraceError(
-                f"{name} has {size} {_SIZES[letter]} ({letter}), but {origin} has {expected}"
-            )
-
-
-def _of_kind(name: str, array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Refuse an array of the wrong type; widen a right one to what the engines compute in."""
-    kind = _KINDS.get(name, "f")
-    if array.dtype.kind not in kind:
-        raise TraceError(f"{name} is of type {array.dtype}: expected {_KIND_NAMES[kind]}")
-    return array.astype(_DTYPES[kind], copy=False)
 
 
 def _refuse(name: str, bad: BoolArray, what: str) -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from paofed.archives import save_arrays
 from paofed.errors import FileError
-from paofed.files import save_arrays
 from paofed.live.edge import Edge
 from paofed.live.exports import FleetModel, export_messages, replay_messages
-from paofed.live.manifest import SERVED, ManifestError
+from paofed.live.manifest import SERVED
 from paofed.live.messages import Model, encode
 from tests.live.fleets import f32, live, manifest, records, server, stored, update
 
@@ -129,7 +129,7 @@ def test_a_model_and_an_export_are_not_taken_for_each_other(tmp_path: Path) -> N
 def test_a_manifest_that_cannot_be_followed(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     np.savez(path, server_model=np.zeros(8), tick=np.array(1), manifest=np.array("{}"))
-    with pytest.raises(ManifestError, match="the manifest has no"):
+    with pytest.raises(FileError, match=r"model.npz is not a fleet's model: the manifest has no"):
         FleetModel.load(path)
 
 

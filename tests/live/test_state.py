@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paofed.archives import save_arrays
 from paofed.errors import FileError
-from paofed.files import save_arrays
 from paofed.live.edge import Edge
 from paofed.live.messages import Model, encode
 from paofed.live.state import load_state, save_state, saved_manifest

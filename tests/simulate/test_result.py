@@ -1,4 +1,5 @@
 import csv
+import json
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -6,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paofed.archives import save_arrays
 from paofed.errors import FileError, InputError
-from paofed.files import load_arrays, save_arrays
 from paofed.simulate.progressive import ColdStart, Progressive
 from paofed.simulate.result import Result, curve_ticks
+from paofed.simulate.stored import RESULT
 from tests.natures import small_trace
 
 
@@ -18,7 +20,26 @@ def made(mse: list[list[list[float]]], ticks: int = 4) -> Result:
     runs, algorithms, _ = curves.shape
     names = ["a", "b", "c"][:algorithms]
     return Result(
-        provenance={"algorithms": [{"name": name} for name in names], "scenario": {"name": "s"}},
+        provenance={
+            "scenario": {
+                "name": "s",
+                "ticks": ticks,
+                "clients": 2,
+                "features": 3,
+                "step_size": 0.4,
+                "kernel_width": 1.0,
+                "stream": {},
+            },
+            "algorithms": [{"name": name} for name in names],
+            "seed": 0,
+            "same_world": False,
+            "runs_requested": runs,
+            "runs_finished": list(range(runs)),
+            "engines": ["fast"] * algorithms,
+            "precision": "float32",
+            "table": None,
+            "versions": {"paofed": "0"},
+        },
         ticks=np.arange(ticks),
         mse=curves,
         sent=np.broadcast_to(25 * np.arange(1, ticks + 1), curves.shape),
@@ -107,9 +128,13 @@ def test_points_of_a_curve(ticks: int, every: int, points: list[int]) -> None:
 def drifted(curve: list[float], drifts: list[int], ticks: list[int] | None = None) -> Result:
     """One run whose curve has a point at every tick, or at those given."""
     result = made([[curve]], len(curve))
-    about = {**result.provenance, "scenario": {"name": "s", "stream": {"drifts": drifts}}}
     points = result.ticks if ticks is None else np.array(ticks)
-    return replace(result, provenance=about, ticks=points)
+    scenario = {
+        **result.provenance["scenario"],
+        "ticks": int(points[-1]) + 1,
+        "stream": {"drifts": drifts},
+    }
+    return replace(result, provenance={**result.provenance, "scenario": scenario}, ticks=points)
 
 
 def test_recovery_from_one_drift() -> None:
@@ -206,12 +231,24 @@ JOINED = ColdStart(
     devices=np.array([0, 1]),
     starts=np.array([0, 2]),
     horizons=np.array([1]),
-    errors=np.arange(16.0).reshape(2, 1, 2, 2, 2, 1),
+    errors=np.arange(24.0).reshape(2, 1, 3, 2, 2, 1),
     alone=np.arange(8.0).reshape(2, 2, 2, 1),
     last_value=np.ones((2, 2, 1)),
     samples=np.full((2, 2, 1), 5),
 )
-OVER_A_TABLE = replace(TWO_RUNS, progressive=judged([1, 2, 3, 4]), cold_start=JOINED)
+OVER_A_TABLE = replace(
+    TWO_RUNS,
+    provenance={
+        **TWO_RUNS.provenance,
+        "scenario": {
+            **TWO_RUNS.provenance["scenario"],
+            "stream": {"kind": "table", "file": "readings.csv", "target": "y"},
+        },
+        "table": {"facts": [], "recipes": [], "calendar": True, "begin": 0.0, "tick": 3600.0},
+    },
+    progressive=judged([1, 2, 3, 4]),
+    cold_start=JOINED,
+)
 
 
 @pytest.mark.parametrize("parts", [(), ("progressive",), ("progressive", "cold_start")])
@@ -232,25 +269,137 @@ def test_the_parts_of_a_table_there_and_back(tmp_path: Path, parts: tuple[str, .
             np.testing.assert_array_equal(got, expected, field.name)
 
 
+def saved(folder: Path, result: Result = OVER_A_TABLE) -> dict[str, Any]:
+    """The arrays of a result's file, as another program would read them."""
+    result.save(folder / "r.npz")
+    with np.load(folder / "r.npz") as file:
+        return dict(file)
+
+
+def refusal(folder: Path, arrays: dict[str, Any]) -> str:
+    """What is said of a file with these arrays."""
+    save_arrays(folder / "r.npz", arrays)
+    with pytest.raises(FileError) as refused:
+        Result.load(folder / "r.npz")
+    before, _, told = str(refused.value).partition(" is not a result: ")
+    assert before == str(folder / "r.npz")
+    assert "\n" not in told
+    return told
+
+
 @pytest.mark.parametrize(
-    "name", ["progressive/devices", "progressive/errors", "cold_start/samples", "mse", "provenance"]
+    ("name", "told"),
+    [
+        ("progressive/devices", "progressive/learners is given without progressive/devices"),
+        ("progressive/learners", "progressive/devices is given without progressive/learners"),
+        ("cold_start/samples", "cold_start/algorithms is given without cold_start/samples"),
+        ("mse", "arrays missing: mse"),
+        ("provenance", "arrays missing: provenance"),
+    ],
 )
-def test_a_result_that_lacks_an_array_is_none(tmp_path: Path, name: str) -> None:
-    OVER_A_TABLE.save(tmp_path / "r.npz")
-    arrays = load_arrays(tmp_path / "r.npz")
+def test_a_result_that_lacks_an_array_is_none(tmp_path: Path, name: str, told: str) -> None:
+    arrays = saved(tmp_path)
     del arrays[name]
-    save_arrays(tmp_path / "less.npz", arrays)
-    with pytest.raises(FileError, match=r"less\.npz is not a result: it holds ticks, ") as refusal:
-        Result.load(tmp_path / "less.npz")
-    assert name not in str(refusal.value).split(": it holds ")[1].split(", ")
+    assert refusal(tmp_path, arrays) == told
 
 
 def test_an_array_that_no_part_knows_is_refused(tmp_path: Path) -> None:
-    OVER_A_TABLE.save(tmp_path / "r.npz")
-    arrays = {**load_arrays(tmp_path / "r.npz"), "progressive/more": np.zeros(1)}
-    save_arrays(tmp_path / "more.npz", arrays)
-    with pytest.raises(FileError, match="is not a result"):
-        Result.load(tmp_path / "more.npz")
+    arrays = {**saved(tmp_path), "progressive/erors": np.zeros(1)}
+    assert "did you mean 'progressive/errors'?" in refusal(tmp_path, arrays)
+
+
+def test_newcomers_without_the_devices_they_are_among(tmp_path: Path) -> None:
+    arrays = saved(tmp_path)
+    alone = {name: array for name, array in arrays.items() if "progressive" not in name}
+    assert refusal(tmp_path, alone) == "cold_start is given without progressive"
+
+
+def test_every_array_of_a_result_has_its_form() -> None:
+    """Held against the records themselves: who adds an array says what it looks like."""
+    parts = {"progressive": Progressive, "cold_start": ColdStart}
+    names = {f"{part}/{field.name}" for part, kind in parts.items() for field in fields(kind)}
+    own = {field.name for field in fields(Result)} - set(parts)
+    assert set(RESULT.known) == names | own
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "told"),
+    [
+        ("mse", np.ones(4), "mse has shape (4,): expected 3 dimensions, (R, A, P)"),
+        ("mse", np.ones((3, 1, 4)), "sent has 2 runs (R), but mse has 3"),
+        ("mse", np.ones((2, 1, 4), int), "mse is of type int64: expected a floating-point type"),
+        ("mse", np.full((2, 1, 4), -1.0), "mse holds -1.0: expected nothing below 0"),
+        ("sent_up", np.array([[40], [-1]]), "sent_up holds -1: expected nothing below 0"),
+        ("sent", np.array([[[4, 3, 5, 6]]] * 2), "sent falls: expected what was sent until each"),
+        ("ticks", np.array([0, 1, 1, 3]), "ticks does not rise"),
+        ("ticks", np.array([-1, 1, 2, 3]), "ticks holds -1: expected nothing below 0"),
+        ("ticks", np.array([0, 1, 2, 9]), "its provenance tells of 4 ticks, but its arrays hold"),
+        ("models", np.zeros((2, 1, 0)), "models has shape (2, 1, 0): no features (D = 0)"),
+        ("provenance", np.array("{"), "its provenance is not JSON"),
+        ("provenance", np.array("[" * 9999), "its provenance is not JSON"),
+        ("provenance", np.array('{"scenario": "\\ud800"}'), "its provenance is not JSON"),
+        ("provenance", np.array("{}"), "its provenance.scenario is missing or of another type"),
+        ("provenance", np.array(["{}"]), "provenance has shape (1,): expected one value"),
+        ("progressive/learners", np.array([["a", "b", "c"]] * 3), "expected (L, 2)"),
+        ("progressive/learners", np.array([["a", "server"], ["a", "device"], ["alone", "x"]]),
+         "its learners are not both models of each algorithm and then baselines"),
+        ("progressive/learners", np.array([["a", "device"], ["a", "server"], ["b", "server"]]),
+         "its learners are not both models of each algorithm and then baselines"),
+        ("progressive/samples", np.array([1, 2, 3, -4]), "samples holds -4: expected nothing"),
+        ("cold_start/devices", np.array([0, 2]), "a newcomer is none of its devices"),
+        ("cold_start/starts", np.array([2, 0]), "cold_start/starts does not rise"),
+        ("cold_start/horizons", np.array([0]), "a horizon has no tick"),
+        ("cold_start/algorithms", np.array(["b"]), "algorithms that it does not have"),
+        ("cold_start/errors", np.zeros((2, 1, 2, 2, 2, 1)), "expected (R, F, 3, S, J, H)"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_nonsense_inside(tmp_path: Path, name: str, array: Any, told: str) -> None:
+    arrays = saved(tmp_path)
+    assert told in refusal(tmp_path, {**arrays, name: array})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (["algorithms"], [], "tells of 0 algorithms, but its arrays hold 1"),
+        (["algorithms"], [{"name": 1}], "its provenance.algorithms[0].name is missing or of"),
+        (["runs_finished"], [0], "tells of 1 finished runs, but its arrays hold 2"),
+        (["runs_finished"], [0, "1"], "its provenance.runs_finished[1] is missing or of"),
+        (["seed"], None, "its provenance.seed is missing"),
+        (["same_world"], 0, "its provenance.same_world is missing"),
+        (["scenario", "features"], 4, "tells of 4 features, but its arrays hold 3"),
+        (["scenario", "step_size"], 0, "its provenance.scenario.step_size is missing"),
+        (["scenario", "kernel_width"], 10**400, "its provenance.scenario.kernel_width is missing"),
+        (["scenario", "stream", "drifts"], [0], "its drifts are not ticks of its scenario"),
+        (["scenario", "stream", "drifts"], [1.5], "its drifts are not ticks of its scenario"),
+        (["scenario", "stream", "file"], None, "its provenance.scenario.stream.file is missing"),
+        (["table"], None, "its provenance.table is missing"),
+        (["table", "tick"], 0.0, "its provenance.table.tick is missing"),
+    ],
+)
+def test_a_provenance_that_is_nonsense(
+    tmp_path: Path, path: list[str], value: Any, told: str
+) -> None:
+    arrays = saved(tmp_path)
+    about = inner = json.loads(str(arrays["provenance"]))
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    arrays["provenance"] = np.array(json.dumps(about))
+    assert told in refusal(tmp_path, arrays)
+
+
+def test_two_algorithms_of_one_name(tmp_path: Path) -> None:
+    arrays = saved(tmp_path, made([[[1.0] * 4] * 2]))
+    about = json.loads(str(arrays["provenance"]))
+    about["algorithms"] = [{"name": "a"}, {"name": "a"}]
+    arrays["provenance"] = np.array(json.dumps(about))
+    assert "two algorithms of the same name" in refusal(tmp_path, arrays)
+
+
+def test_errors_that_diverged_are_no_nonsense(tmp_path: Path) -> None:
+    made([[[1.0, np.inf, np.nan, np.nan]]]).save(tmp_path / "r.npz")
+    assert Result.load(tmp_path / "r.npz").diverged("a") == (1, 1)
 
 
 def test_over_a_table_the_final_error_is_that_of_all_samples_that_count() -> None:

@@ -1,0 +1,215 @@
+"""Named arrays in one `.npz`: written whole, and read trusting nothing that the file says.
+
+A file may be damaged, forged, or of another program. So whoever reads one says what it must hold;
+names, types and shapes are held against that before any array is read, and what they claim against
+the bytes that are there and the memory of this machine. Nothing is evaluated or unpickled.
+"""
+
+import math
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import FileError, InputError
+from paofed.files import replacing
+from paofed.forms import Contents
+from paofed.memory import require_memory
+
+_MAGIC = b"\x93NUMPY"
+_WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}  # by version: bytes of the header's length
+_LONGEST_HEADER = 4096  # that of a plain array has 118 bytes, but some programs leave room in it
+_TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
+_COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
+_SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)", re.ASCII)
+_ENCRYPTED = 0x1  # a flag of a member
+_HOLDS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes that one byte can stand for
+_CHUNK = 2**18  # bytes that are read at a time
+_CHARACTERS = 0x110000
+_SURROGATES = (0xD800, 0xE000)  # halves of characters, from and up to: no text has them
+
+# What the libraries raise when a file is not what they take it for.
+_DAMAGE = (
+    OSError, EOFError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError,
+    struct.error, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile,
+)  # fmt: skip
+
+
+class _RefusedError(Exception):
+    """A file that cannot be trusted, and why."""
+
+
+class _Claim(NamedTuple):
+    """What the header of an array says of the bytes behind it."""
+
+    stream: IO[bytes]
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    columns_first: bool
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write named arrays as one compressed `.npz`, whole or not at all."""
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def load_arrays(
+    path: Path, contents: Contents, what: str, error: type[InputError] = FileError
+) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an `.npz`, which must be `what` ("a trace"): its names, types and shapes.
+
+    A file that cannot be read is a FileError; one that can, but holds something else, an `error`.
+    """
+    with _reading(path, "a .npz of plain arrays") as file, ExitStack() as streams:
+        if file.read(len(_MAGIC)) == _MAGIC:
+            raise _RefusedError("it holds a single array, not a .npz archive of named ones")
+        archive = streams.enter_context(zipfile.ZipFile(file))
+        members = _members(archive, _size(file))
+        claims: dict[str, _Claim] = {}
+        wrong = contents.misnamed(members)
+        if wrong is None:
+            claims = {name: _opened(archive, streams, member) for name, member in members.items()}
+            wrong = contents.misshapen(claims)
+        if wrong is not None:
+            raise error(f"{path} is not {what}: {wrong}")
+        _require_memory(path, claims.values())
+        return {name: _read(claim) for name, claim in claims.items()}
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """Read the one array of an `.npy`."""
+    with _reading(path, "a .npy of one plain array") as file:
+        claim = _claim(file, _size(file))
+        _require_memory(path, [claim])
+        return _read(claim)
+
+
+@contextmanager
+def _reading(path: Path, expected: str) -> Iterator[BinaryIO]:
+    """Open a file; whatever turns out to be wrong with it is one clear error."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+    with file:
+        try:
+            yield file
+        except InputError:
+            raise
+        except _RefusedError as error:
+            raise FileError(f"{path} cannot be read: {error}") from None
+        except MemoryError:
+            raise FileError(f"{path} needs more memory than this machine gives") from None
+        except _DAMAGE:
+            raise FileError(
+                f"{path} cannot be read as {expected}: it is truncated, damaged, or something else"
+            ) from None
+
+
+def _size(file: BinaryIO) -> int:
+    size = file.seek(0, 2)
+    file.seek(0)
+    return size
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """The arrays of an archive of so many bytes by name; none of them is opened yet."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        if name == member.filename:
+            raise _RefusedError(f"its entry {name!r} is not an array")
+        if name in members:
+            raise _RefusedError(f"it holds {name!r} twice")
+        if member.flag_bits & _ENCRYPTED or member.compress_type not in _HOLDS:
+            raise _RefusedError(f"{name!r} is encrypted, or packed in a way that is not known here")
+        if member.file_size > _HOLDS[member.compress_type] * member.compress_size:
+            raise _RefusedError(
+                f"{name!r} claims {member.file_size:,} bytes, which the {member.compress_size:,} "
+                f"that are there cannot hold"
+            )
+        members[name] = member
+    if sum(member.compress_size for member in members.values()) > size:
+        raise _RefusedError("its entries claim more bytes than it has")
+    return members
+
+
+def _opened(archive: zipfile.ZipFile, streams: ExitStack, member: zipfile.ZipInfo) -> _Claim:
+    """Read the header of a member."""
+    size = member.file_size
+    # The library would stop at this size without a word; one byte more shows what goes on.
+    member.file_size += 1
+    return _claim(streams.enter_context(archive.open(member)), size)
+
+
+def _claim(stream: IO[bytes], size: int) -> _Claim:
+    """Read the header of an array, which has `size` bytes with it."""
+    magic, version = stream.read(len(_MAGIC)), stream.read(2)
+    width = _WIDTHS.get(version, 0)
+    length = int.from_bytes(stream.read(width), "little")
+    header = stream.read(min(length, _LONGEST_HEADER)).decode("latin-1")
+    dtype, order, shape = (part.search(header) for part in (_TYPE, _COLUMNS_FIRST, _SHAPE))
+    if magic != _MAGIC or dtype is None or order is None or shape is None:
+        raise _RefusedError("it holds something else than plain arrays")
+    sizes = tuple(int(digits) for digits in shape[1].replace(",", " ").split())
+    claim = _Claim(stream, np.dtype(dtype[1]), sizes, order[1] is not None)
+    there = size - len(magic) - len(version) - width - length
+    if claim.size * claim.dtype.itemsize != there:
+        raise _RefusedError(
+            f"an array claims shape {claim.shape} of type {claim.dtype}, but has {there:,} bytes"
+        )
+    return claim
+
+
+def _require_memory(path: Path, claims: Iterable[_Claim]) -> None:
+    # Engines compute in numbers of eight bytes: narrower ones are widened.
+    needed = sum(
+        claim.size * max(claim.dtype.itemsize, 8 if claim.dtype.kind in "iuf" else 1)
+        for claim in claims
+    )
+    try:
+        require_memory(needed, f"what {path} holds", "read it on a larger machine")
+    except InputError as error:
+        raise FileError(str(error)) from None
+
+
+def _read(claim: _Claim) -> NDArray[Any]:
+    """Read an array's bytes, neither more nor fewer than its header claims."""
+    flat = np.empty(claim.size, claim.dtype)
+    raw = flat.view(np.uint8)
+    for begin in range(0, raw.size, _CHUNK):
+        chunk = raw[begin : begin + _CHUNK]
+        part = claim.stream.read(chunk.size)
+        if len(part) < chunk.size:
+            raise EOFError
+        chunk[:] = np.frombuffer(part, np.uint8)
+    if claim.stream.read(1):  # at the end the library compares the checksum, too
+        raise _RefusedError("an array has more bytes than it claims")
+    _check_values(flat, raw)
+    native = flat.astype(claim.dtype.newbyteorder("="), copy=False)
+    return native.reshape(claim.shape, order="F" if claim.columns_first else "C")
+
+
+def _check_values(flat: NDArray[Any], raw: NDArray[np.uint8]) -> None:
+    """Refuse bytes that stand for no truth value and no character."""
+    if flat.dtype.kind == "b" and (raw > 1).any():
+        raise _RefusedError("a truth value is neither true nor false")
+    if flat.dtype.kind == "U":
+        codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
+        first, beyond = _SURROGATES
+        if ((codes >= _CHARACTERS) | ((codes >= first) & (codes < beyond))).any():
+            raise _RefusedError("a text holds what is no character")

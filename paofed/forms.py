@@ -1,0 +1,110 @@
+"""What named arrays must look like to be a trace, a result or a model: names, types, shapes.
+
+Held against arrays, or against what a file says of its arrays before any of them is read.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from paofed.errors import unknown
+
+Kind = Literal["f", "iu", "b", "U"]  # NumPy's letters
+_KINDS: Mapping[Kind, str] = {
+    "f": "a floating-point type",
+    "iu": "an integer type",
+    "b": "bool",
+    "U": "text",
+}
+_SOME = 12  # names that are told of a file which is something else
+
+
+class Form(NamedTuple):
+    """What one array looks like: its type, and a letter for each of its dimensions.
+
+    A letter is a size that all arrays agree on; a digit is that very size.
+    """
+
+    kind: Kind
+    letters: str = ""
+
+
+class Described(Protocol):
+    """An array, or what is said of one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of every dimension."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its entries."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """All arrays that one kind of thing has."""
+
+    arrays: Mapping[str, Form]
+    sizes: Mapping[str, str]  # what the letters count
+    optional: tuple[Mapping[str, Form], ...] = ()  # groups that are there as a whole or not at all
+    may_be_none: str = ""  # letters of sizes that may be 0
+
+    @property
+    def known(self) -> dict[str, Form]:
+        """All arrays that there may be."""
+        return {name: form for part in (self.arrays, *self.optional) for name, form in part.items()}
+
+    def misnamed(self, names: Collection[str]) -> str | None:
+        """Say what is wrong with the names of the arrays, if anything is."""
+        given = set(names)
+        if given.isdisjoint(self.arrays):
+            some = [name if name.isprintable() else repr(name) for name in islice(names, _SOME)]
+            return f"it holds {', '.join(some) or 'nothing'}{', ...' * (len(given) > _SOME)}"
+        for name in sorted(given - set(self.known)):
+            return unknown("array", name, self.known)
+        if missing := [name for name in self.arrays if name not in given]:
+            return f"arrays missing: {', '.join(missing)}"
+        for part in self.optional:
+            there = [name for name in part if name in given]
+            if there and len(there) < len(part):
+                lacking = ", ".join(name for name in part if name not in given)
+                return f"{there[0]} is given without {lacking}"
+        return None
+
+    def misshapen(self, arrays: Mapping[str, Described]) -> str | None:
+        """Say which array has another type or shape than expected, if any has."""
+        return next(self._misshapen(arrays), None)
+
+    def _misshapen(self, arrays: Mapping[str, Described]) -> Iterator[str]:
+        agreed: dict[str, tuple[int, str]] = {}  # the size of a letter, and whose it was first
+        for name, form in self.known.items():
+            if name in arrays:
+                yield from self._wrong_shape(name, arrays[name].shape, form.letters, agreed)
+                dtype = arrays[name].dtype
+                if dtype.kind not in form.kind:
+                    yield f"{name} is of type {dtype}: expected {_KINDS[form.kind]}"
+
+    def _wrong_shape(
+        self, name: str, shape: tuple[int, ...], letters: str, agreed: dict[str, tuple[int, str]]
+    ) -> Iterator[str]:
+        if len(shape) != len(letters):
+            dimensions = f"{len(letters)} dimensions, ({', '.join(letters)})"
+            yield f"{name} has shape {shape}: expected {dimensions if letters else 'one value'}"
+            return
+        for letter, size in zip(letters, shape, strict=True):
+            if letter.isdigit():
+                if size != int(letter):
+                    yield f"{name} has shape {shape}: expected ({', '.join(letters)})"
+                continue
+            counted = self.sizes[letter]
+            if size == 0 and letter not in self.may_be_none:
+                yield f"{name} has shape {shape}: no {counted} ({letter} = 0)"
+            expected, origin = agreed.setdefault(letter, (size, name))
+            if size != expected:
+                yield f"{name} has {size} {counted} ({letter}), but {origin} has {expected}"
