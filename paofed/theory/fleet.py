@@ -66,13 +66,7 @@ class Fleet(NamedTuple):
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
         """A scenario's fleet in one world; exact where its laws are."""
-        size = 8 * scenario.clients * scenario.features**2
-        if size > _MOST_BYTES:
-            raise InputError(
-                f"{scenario.clients} clients with {scenario.features} features need "
-                f"{size / 1e9:.1f} GB of correlation matrices: theory goes up to "
-                f"{_MOST_BYTES / 1e9:.0f} GB; take a smaller fleet with the same groups"
-            )
+        _require_room(scenario.clients, scenario.features)
         made = make_world(scenario, seed, world)
         moments = closed_form(made.fourier_map, made.laws)
         z_test = made.fourier_map(made.x_test)
@@ -82,9 +76,21 @@ class Fleet(NamedTuple):
     @classmethod
     def seen(cls, trace: Trace) -> Self:
         """The fleet of a trace, estimated from it."""
+        _require_room(trace.clients, trace.features)
         z_test = trace.fourier_map(trace.x_test)
         contacts = Contacts.seen(trace)
         return cls(estimated(trace), contacts, z_test, trace.y_test, trace.drifts.size)
+
+
+def _require_room(clients: int, features: int) -> None:
+    """Refuse a fleet whose correlation matrices are too large to be multiplied at every tick."""
+    size = 8 * clients * features**2
+    if size > _MOST_BYTES:
+        raise InputError(
+            f"{clients} clients with {features} features need {size / 1e9:.1f} GB of correlation "
+            f"matrices: theory goes up to {_MOST_BYTES / 1e9:.0f} GB; take a smaller fleet with "
+            f"the same groups"
+        )
 
 
 def _frequencies(delays: IntArray) -> tuple[IntArray, FloatArray]:

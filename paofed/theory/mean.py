@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from paofed.core.rules import aggregate, lms_step
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.errors import AlgorithmError, InputError
+from paofed.memory import require_memory
 from paofed.theory.cost import picked_share, windows_of
 from paofed.theory.fleet import Fleet
 from paofed.theory.weights import Weights
@@ -58,7 +60,7 @@ def predict(
     report: Callable[[float], None] = lambda _: None,
 ) -> Prediction:
     """Follow the means of all algorithms at once, noting them after the ticks `points`."""
-    recursion = MeanRecursion(fleet, methods, settings)
+    recursion = MeanRecursion(fleet, methods, settings, int(points[-1]) + 1)
     models = np.empty((len(methods), points.size, fleet.z_test.shape[1]))
     begin = 0
     for point, tick in enumerate(points.tolist()):
@@ -83,7 +85,7 @@ def growth(
     By power iteration: above 1 the mean diverges. Where R_k is nearly singular (Fourier features of
     smooth data) some modes hardly move, and the factor is just below 1.
     """
-    recursion = MeanRecursion(fleet, methods, settings, driven=False)
+    recursion = MeanRecursion(fleet, methods, settings, ticks + _STRETCH, driven=False)
     logs = []
     for begin in range(0, ticks, _STRETCH):
         recursion.advance(begin, begin + _STRETCH)
@@ -97,7 +99,8 @@ def growth(
 class MeanRecursion:
     """The means of several algorithms' models in one fleet, tick by tick.
 
-    Not `driven`, it is the recursion of deviations from the fixed point, started at random.
+    It is followed for `ticks` at most: what is later on its way does not arrive. Not `driven`, it
+    is the recursion of deviations from the fixed point, started at random.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class MeanRecursion:
         fleet: Fleet,
         methods: Sequence[Algorithm],
         settings: Settled,
+        ticks: int,
         *,
         driven: bool = True,
     ) -> None:
@@ -113,12 +117,22 @@ class MeanRecursion:
                 f"the target changes (drifts: {fleet.drifts}), and theory follows the mean to one: "
                 f"leave the drifts out; step sizes and traffic are the same without them"
             )
-        self._R = fleet.moments.R
+        extents = [_Extent.of(fleet, method, settings, ticks) for method in methods]
         K, D = fleet.moments.r.shape
+        require_memory(
+            sum(extent.bytes(K, D) for extent in extents),
+            f"theory of {K} clients with {D} features, {len(methods)} algorithms and messages of "
+            f"up to {max(extent.longest for extent in extents)} ticks on their way",
+            "lower max_age, or take a smaller fleet with the same groups",
+        )
+        self._R = fleet.moments.R
         self._x, self._Rx = (np.empty((K, len(methods), D)) for _ in range(2))
         self._parts = [slice(K * i // _THREADS, K * (i + 1) // _THREADS) for i in range(_THREADS)]
         self._pool = ThreadPoolExecutor(_THREADS)
-        self.rows = [_Row(fleet, method, settings, driven=driven) for method in methods]
+        self.rows = [
+            _Row(fleet, method, extent, driven=driven)
+            for method, extent in zip(methods, extents, strict=True)
+        ]
 
     def advance(self, begin: int, end: int) -> None:
         """Run the ticks from `begin` up to `end`."""
@@ -135,18 +149,55 @@ class MeanRecursion:
             np.matmul(self._x[part], self._R[part], out=self._Rx[part])
 
 
+class _Extent(NamedTuple):
+    """How much one algorithm has to remember."""
+
+    mu: float
+    counts: BoolArray  # which ages of the fleet's messages count
+    ages: IntArray  # (L,), those
+    period: int  # of the windows (P)
+    live: bool
+
+    @classmethod
+    def of(cls, fleet: Fleet, method: Algorithm, settings: Settled, ticks: int) -> Self:
+        """Of an algorithm that theory knows, over so many ticks."""
+        if method.learn is not lms_step or method.aggregate is not aggregate:
+            raise AlgorithmError(f"{method.name} has rules of its own: theory knows the paper's")
+        D = fleet.moments.r.shape[1]
+        method.require_fits(D)
+        sizes = [windows_of(method, side).size(D) for side in ("downlink", "uplink")]
+        mu, max_age = method.settled(**settings._asdict())
+        ages = fleet.contacts.ages
+        counts = (ages <= max_age) & (ages < ticks)
+        period = math.lcm(*(D // math.gcd(size, D) for size in sizes))
+        return cls(mu, counts, ages[counts], period, method.exchange == "live")
+
+    @property
+    def longest(self) -> int:
+        """The highest age that counts."""
+        return int(self.ages.max(initial=0))
+
+    @property
+    def cells(self) -> IntArray:
+        """What is on its way for l ticks takes l + 1 cells, used in turn: how many, by age."""
+        return self.ages + 1
+
+    def bytes(self, K: int, D: int) -> float:
+        """What it takes at least: windows, weights, what is on its way, what "live" answers."""
+        windows, weights = self.period * K * D, 2 * self.period * self.ages.size * D
+        waiting = int(self.cells.sum()) * D
+        answers = (self.longest + 1) * K * D if self.live else 0
+        return 8.0 * (windows + weights + waiting + answers)
+
+
 class _Row:
     """One algorithm: its mean models, and what is on its way as sums by sending tick and age."""
 
-    def __init__(self, fleet: Fleet, method: Algorithm, settings: Settled, *, driven: bool) -> None:
-        if method.learn is not lms_step or method.aggregate is not aggregate:
-            raise AlgorithmError(f"{method.name} has rules of its own: theory knows the paper's")
+    def __init__(self, fleet: Fleet, method: Algorithm, extent: _Extent, *, driven: bool) -> None:
         R, r = fleet.moments.R, fleet.moments.r
         K, D = r.shape
-        method.require_fits(D)
         down, up = windows_of(method, "downlink"), windows_of(method, "uplink")
-        self._mu, max_age = method.settled(**settings._asdict())
-        self._period = math.lcm(*(D // math.gcd(side.size(D), D) for side in (down, up)))
+        self._mu, counts, ages, self._period, live = extent
         self._up_coordinates = _coordinates(up, self._period, K, D)
         self._up = _masks(self._up_coordinates, D)
         self._down = _masks(_coordinates(down, self._period, K, D), D)
@@ -155,8 +206,6 @@ class _Row:
         contacts = fleet.contacts
         self._contact = (contacts.available * picked_share(method))[:, None]
         self._alone = contacts.data[:, None] - self._contact  # a sample, but no contact
-        counts = contacts.ages <= max_age
-        ages = contacts.ages[counts]
         self._weights = Weights(
             ages,
             np.array([weight_of(method.staleness, age) for age in ages.tolist()]),
@@ -166,13 +215,12 @@ class _Row:
         )
         start = np.random.default_rng(0).standard_normal((K + 1, D)) * (not driven)
         self.w, self.W = start[0], start[1:]
-        # What was sent, by tick modulo the longest age and by age.
-        self._pulls = np.zeros((int(ages.max(initial=0)) + 1, ages.size, D))
-        self._recent = np.arange(ages.size)
+        # What was sent, by age and by tick modulo its cells; where the cells of each age begin.
+        self._cells = extent.cells
+        self._begins = np.cumsum(self._cells) - self._cells
+        self._pulls = np.zeros((int(self._cells.sum()), D))
         # By how much a client that sends has learned more than the mean; for "live" answers.
-        self._surplus = np.zeros(
-            (len(self._pulls), K, D) if method.exchange == "live" else (1, 1, 1)
-        )
+        self._surplus = np.zeros((extent.longest + 1, K, D) if live else (1, 1, 1))
 
     def learns_from(self, n: int) -> FloatArray:
         """What must be multiplied by R_k at tick n, (K, D)."""
@@ -185,12 +233,13 @@ class _Row:
         """Move on by one tick, given the product with R_k."""
         contact = self._paper if self._exchange == "paper" else self._one_exchange
         sent = contact(n, Rx)
-        phase, size = n % self._period, len(self._pulls)
-        self._pulls[n % size] = self._weights.pulls(phase, np.where(self._up[phase], sent, 0.0))
-        pulls = self._pulls[(n - self._weights.ages) % size, self._recent]
+        phase, now, then = n % self._period, n % self._cells, (n - self._weights.ages) % self._cells
+        pulls = self._weights.pulls(phase, np.where(self._up[phase], sent, 0.0))
+        self._pulls[self._begins + now] = pulls
+        arriving = self._pulls[self._begins + then]
         if self._exchange == "live":
             self._answer(n)
-        self.w = self._weights.move(self.w, n, pulls)
+        self.w = self._weights.move(self.w, n, arriving)
 
     def _paper(self, n: int, Rx: FloatArray) -> FloatArray:
         """Merge, learn, send."""
@@ -239,8 +288,8 @@ class _Row:
         """Scale everything so that the longest model has length 1; return the log of its length."""
         length = max(float(np.linalg.norm(self.w)), float(np.linalg.norm(self.W, axis=1).max()))
         if length > 0:
-            states = (self.w, self.W, self._pulls, self._surplus)
-            self.w, self.W, self._pulls, self._surplus = (state / length for state in states)
+            for state in (self.w, self.W, self._pulls, self._surplus):
+                state /= length
         with np.errstate(divide="ignore"):
             return float(np.log(length))
 

@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
-from paofed.errors import TraceError
+from paofed.errors import InputError, TraceError
+from paofed.memory import require_memory
 from paofed.world.streams import ClientLaws
 from paofed.world.trace import Trace
 
 ComplexArray = NDArray[np.complex128]
 
 _NARROW = 0.1  # a spread up to which the target is all but smooth over the inputs
+_TURNS = 8.0  # radians over a spread up to which Gauss and Hermite resolve a wave
+_NODES = 50  # of Gauss and Legendre in a panel
+_RADIANS = 30.0  # from its middle to its ends, up to which they resolve a wave
+_MOST_WORK = 1e11  # steps; it is some minutes
 _BATCHES = 10  # of consecutive samples, for a standard error that survives correlated inputs
 
 
@@ -64,7 +69,7 @@ def _with_target(fourier_map: FourierMap, mean: FloatArray, spread: FloatArray) 
     (a1, a2, a3, a4), b = fourier_map
     m, s = mean[:, None], spread[:, None]
     wave = np.empty((mean.size, b.size), dtype=np.complex128)
-    wide = spread > _NARROW
+    wide = (spread > _NARROW) | (spread * np.abs(fourier_map.frequencies).max() > _TURNS)
     for clients, integral in ((wide, _wide_wave), (~wide, _narrow_wave)):
         if clients.any():
             wave[clients] = integral(a1, a4, mean[clients], spread[clients])
@@ -107,13 +112,12 @@ def _wide_wave(
     The function has period 1 in x4: as a Fourier series sum_q c_q(x1) cos(2 pi q x4), its mean over
     x4 is closed, dies out fast in q, and leaves one integral over x1.
     """
-    highest = int(np.ceil((np.abs(a4).max() + 8.0 / spread.min()) / (2 * np.pi)))
+    grid = _grid(a1, a4, mean, spread)
     # Both integrands have a kink at 0: nodes that gather there make it harmless.
-    reach = np.abs(mean).max() + 9.0 * spread.max()
-    u, weight = _gauss_legendre(panels=max(8, math.ceil(reach / spread.min() / 2)), nodes=50)
-    x1 = np.concatenate([-reach * u**2, reach * u**2])
-    dx1 = np.tile(2 * reach * u * weight, 2)
-    u, weight = _gauss_legendre(panels=8, nodes=50)
+    u, weight = _gauss_legendre(grid.panels)
+    x1 = np.concatenate([-grid.reach * u**2, grid.reach * u**2])
+    dx1 = np.tile(2 * grid.reach * u * weight, 2)
+    u, weight = _gauss_legendre(grid.panels_over_t)
     t, dt = 0.5 * u**4, 2 * u**3 * weight
     root = np.sqrt(x1[:, None] ** 2 + np.sin(np.pi * t) ** 2)
     density = np.exp(-((x1 - mean[:, None]) ** 2) / (2 * spread[:, None] ** 2)) * dx1
@@ -121,16 +125,50 @@ def _wide_wave(
     turning = np.exp(1j * np.outer(x1, a1))
     m, s = mean[:, None], spread[:, None]
     wave = np.zeros((mean.size, a1.size), dtype=np.complex128)
-    for q in range(highest + 1):
+    for q in range(grid.highest + 1):
         c_q = (2.0 if q == 0 else 4.0) * (root * np.cos(2 * np.pi * q * t)) @ dt
         over_x4 = (_phi(a4 + 2 * np.pi * q, m, s) + _phi(a4 - 2 * np.pi * q, m, s)) / 2
         wave += ((density * c_q) @ turning) * over_x4
     return wave
 
 
-def _gauss_legendre(panels: int, nodes: int) -> tuple[FloatArray, FloatArray]:
+class _Grid(NamedTuple):
+    """How fine the integrals of `_wide_wave` are: panels of nodes over x1 > 0 and over t."""
+
+    reach: float  # of x1
+    panels: int
+    panels_over_t: int
+    highest: int  # of the Fourier series
+
+
+def _grid(a1: FloatArray, a4: FloatArray, mean: FloatArray, spread: FloatArray) -> _Grid:
+    """As fine as densities and waves ask for; what would take for ever is refused."""
+    reach, narrowest = float(np.abs(mean).max() + 9.0 * spread.max()), float(spread.min())
+    fastest = float(max(np.abs(a1).max(), np.abs(a4).max()))
+    highest = math.ceil((np.abs(a4).max() + 8.0 / narrowest) / (2 * np.pi))
+    panels = math.ceil(max(8, reach / narrowest / 2, reach * np.abs(a1).max() / _RADIANS))
+    over_t = math.ceil(max(8, 2 * np.pi * highest / _RADIANS))
+    nodes, columns = 2.0 * _NODES * panels, _NODES * over_t
+    what = (
+        f"inputs up to {reach:.3g}, spreads from {narrowest:.3g} on and waves of {fastest:.3g} "
+        f"radians per unit"
+    )
+    advice = "take a wider kernel_width, or bring centre and variance nearer to each other"
+    # Of what is worked out for each term of the series, the root takes ten times as long.
+    work = (highest + 1) * nodes * (10 * columns + mean.size * a1.size)
+    if work > _MOST_WORK:
+        raise InputError(
+            f"{what} are too much for the integrals of theory ({work:.0e} steps, expected at most "
+            f"{_MOST_WORK:.0e}): {advice}"
+        )
+    needed = 8 * nodes * (2 * columns + mean.size + 2 * a1.size)
+    require_memory(needed, f"theory with {what}", advice)
+    return _Grid(reach, panels, over_t, highest)
+
+
+def _gauss_legendre(panels: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights on [0, 1], in equal panels."""
-    x, weight = np.polynomial.legendre.leggauss(nodes)
+    x, weight = np.polynomial.legendre.leggauss(_NODES)
     begins = np.arange(panels)[:, None] / panels
     return (begins + (x + 1) / 2 / panels).ravel(), np.tile(weight / 2 / panels, panels)
 

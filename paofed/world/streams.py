@@ -8,7 +8,7 @@ from pydantic import Discriminator, Tag
 from paofed.core.arrays import FloatArray
 from paofed.core.random import Key, philox, uniform
 from paofed.world.table.spec import Table
-from paofed.world.value import Counts, MemoryRange, Range, Ticks, Value, VarianceRange
+from paofed.world.value import Counts, MemoryRange, PlaceRange, Ticks, Value, VarianceRange
 
 INPUTS = 4  # what the paper's function takes
 
@@ -48,7 +48,7 @@ class Synthetic(Value):
     samples: Counts  # per data group over the whole run; client k is in group floor(G k / K)
     arrivals: Literal["bernoulli", "even"] = "bernoulli"
     memory: MemoryRange = (0.2, 0.9)
-    centre: Range = (-0.2, 0.2)
+    centre: PlaceRange = (-0.2, 0.2)
     variance: VarianceRange = (0.2, 1.2)
     noise_variance: VarianceRange = (0.005, 0.03)
     drifts: Ticks = ()  # from whose samples on the target is another

@@ -37,8 +37,10 @@ def _rising(pair: tuple[float, float]) -> tuple[float, float]:
     return pair
 
 
+_FAR = 1e6  # as far as the widest kernel reaches: beyond, features of inputs are noise
+_Place = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 _Memory = Annotated[float, Field(ge=0, lt=1)]
-_Variance = Annotated[float, Field(ge=0)]
-Range = Annotated[tuple[float, float], Field(strict=False), AfterValidator(_rising)]
+_Variance = Annotated[float, Field(ge=0, le=_FAR**2)]
+PlaceRange = Annotated[tuple[_Place, _Place], Field(strict=False), AfterValidator(_rising)]
 MemoryRange = Annotated[tuple[_Memory, _Memory], Field(strict=False), AfterValidator(_rising)]
 VarianceRange = Annotated[tuple[_Variance, _Variance], Field(strict=False), AfterValidator(_rising)]

@@ -255,3 +255,30 @@ def test_a_target_that_changes_is_refused(
     out, err = capsys.readouterr()
     assert out == ""
     assert "error: the target changes (drifts: 1)" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("verb", "key", "value", "told"),
+    [
+        ("theory", "kernel_width", "1e-06", "too much for the integrals of theory"),
+        ("theory", "centre", "[1e150, 1e150]", "stream.centre.0 is 1e+150: input should be less"),
+        ("run", "centre", "[-1e150, 1e150]", "stream.centre.0 is -1e+150: input should be great"),
+        ("run", "variance", "[1.0, 1e308]", "stream.variance.1 is 1e+308: input should be less"),
+    ],
+)
+def test_numbers_that_nothing_can_be_computed_with_are_one_line(
+    verb: str,
+    key: str,
+    value: str,
+    told: str,
+    small: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = Path(small)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(f"{key} = {value}" if f"{key} =" in i[:14] else i for i in lines))
+    assert main([verb, small, "--algorithm", "pao-fed-u1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert told in err

@@ -176,3 +176,9 @@ def test_a_fleet_too_large_to_hold_is_refused_with_its_size() -> None:
     huge = small_scenario(features=4000)
     with pytest.raises(InputError, match=r"^12 clients with 4000 features need 1\.5 GB"):
         Fleet.of(huge)
+
+
+def test_so_is_a_trace_of_one() -> None:
+    huge = small_trace(5, clients=1, features=14_000)
+    with pytest.raises(InputError, match=r"^1 clients with 14000 features need 1\.6 GB"):
+        Fleet.seen(huge)

@@ -4,6 +4,7 @@ It is exact, for a fleet of any size, where every message is equally late: then 
 arrives now says nothing about the models it meets. tests/theory/test_mean_of_runs.py has the rest.
 """
 
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -319,3 +320,41 @@ def test_a_target_that_changes_has_no_mean_to_follow() -> None:
     np.testing.assert_array_equal(other.moments.R, one.moments.R)
     first, second = (growth(fleet, methods, SETTINGS, 40) for fleet in (one, other))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("exchange", ["paper", "live"])
+def test_what_would_arrive_after_the_run_takes_no_memory(exchange: str) -> None:
+    """Ages of up to 22,862 ticks; a ring for all of them would take 78 GB."""
+    fleet = Fleet.of(small_scenario(delay={"kind": "geometric", "base": 0.999}))
+    methods = [from_text(f"pao-fed-u1:exchange={exchange}")]
+    tracemalloc.start()
+    found = predict(fleet, methods, Settled(0.4, 1_000_000), np.array([29]))
+    factors = growth(fleet, methods, Settled(0.4, 1_000_000), 40)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**26
+    limited = predict(fleet, methods, Settled(0.4, 29), np.array([29]))
+    np.testing.assert_array_equal(found.models, limited.models)
+    assert found.models.any()
+    np.testing.assert_array_equal(factors, growth(fleet, methods, Settled(0.4, 39), 40))
+
+
+@pytest.mark.parametrize("exchange", ["paper", "live"])
+def test_memory_for_what_is_on_its_way_is_asked_for_first(
+    exchange: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def none(needed: float, what: str, advice: str) -> None:
+        asked.append(needed)
+        raise InputError(f"{what}: {advice}")
+
+    monkeypatch.setattr("paofed.theory.mean.require_memory", none)
+    fleet = Fleet.of(small_scenario(delay={"kind": "geometric", "base": 0.999}))
+    methods = [from_text(f"pao-fed-u1:exchange={exchange}")] * 2
+    with pytest.raises(InputError, match=r"2 algorithms and messages of up to 9999 ticks .* lower"):
+        predict(fleet, methods, Settled(0.4, 1_000_000), np.array([9999]))
+    clients, features, cells = 12, 24, 10_000 * 10_001 // 2
+    answers = 10_000 * clients if exchange == "live" else 0
+    assert asked[0] > 2 * 8 * features * (cells + answers)
+    assert asked[0] < 2 * 8 * features * (cells + answers) * 1.01

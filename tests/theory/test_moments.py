@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
-from paofed.errors import TraceError
+from paofed.errors import InputError, TraceError
 from paofed.theory.fleet import Fleet
 from paofed.theory.moments import closed_form, estimated
 from paofed.world.realize import World, make_world, realize
@@ -197,3 +198,44 @@ def test_a_client_with_too_few_samples_is_refused_by_number() -> None:
     short = replace(trace, has_data=has_data, available=trace.available & has_data)
     with pytest.raises(TraceError, match=r"^client 3 has 9 samples: .* at least 10$"):
         estimated(short)
+
+
+@pytest.mark.parametrize(
+    ("turns", "spread"),
+    [((300.0, 0.2), 1.1), ((0.2, 900.0), 0.45), ((0.2, 280.0), 0.05), ((280.0, 0.2), 0.05)],
+    ids=["fast in x1", "fast in x4", "narrow, in x4", "narrow, in x1"],
+)
+def test_fast_waves_of_a_narrow_kernel_cancel(turns: tuple[float, float], spread: float) -> None:
+    """Over so many turns the mean of wave times target is all but 0: its kinks leave 1 / a^3."""
+    (a1, a4), still = turns, 0.1
+    fourier_map = FourierMap(np.array([[a1], [still], [still], [a4]]), np.zeros(1))
+    (r,) = closed_form(fourier_map, laws_of([0.5], [spread])).r
+    assert abs(r[0]) < 1e-5
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kernel_width": 1e-6},
+        {"stream": {"centre": (1e5, 1e6)}},
+        {"stream": {"memory": (1 - 1e-15, 1 - 1e-15)}},
+        {"stream": {"variance": (0.02, 1e12)}},
+    ],
+    ids=["kernel", "centre", "memory", "variance"],
+)
+def test_integrals_that_would_never_end_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"too much for the integrals of theory .* kernel_width"):
+        Fleet.of(small_scenario(**changes))
+
+
+def test_memory_for_the_integrals_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def none(needed: float, what: str, advice: str) -> None:
+        asked.append(needed)
+        raise InputError(f"{what}: {advice}")
+
+    monkeypatch.setattr("paofed.theory.moments.require_memory", none)
+    with pytest.raises(InputError, match=r"theory with inputs up to .* spreads from .* and waves"):
+        Fleet.of(small_scenario(stream={"centre": (1e3, 1e3)}))
+    assert asked[0] > 1e9
