@@ -11,6 +11,8 @@ from paofed.errors import FileError, unknown
 from paofed.files import read_text, write_secret
 from paofed.live.topics import SERVER, Topics
 
+_LONGEST_INDEX = 9  # digits
+
 
 @dataclass(frozen=True, kw_only=True)
 class Credential:
@@ -67,7 +69,8 @@ class Credential:
             _require_entry(path, name, values.get(name), remedy)
         credential = cls(**values)
         who, topics = credential.who, credential.topics
-        if credential.name != topics.user(who) or not (who == SERVER or who.isdecimal()):
+        index = who.isdecimal() and len(who) <= _LONGEST_INDEX
+        if credential.name != topics.user(who) or not (who == SERVER or index):
             raise FileError(f"{path} names neither a device's index nor {SERVER!r}: {remedy}")
         return credential
 

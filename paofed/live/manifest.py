@@ -25,6 +25,7 @@ LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are a
 _FAR = 1e300  # where numbers end that people mean
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
 _MOST_FEATURES = 1_000_000
+_KERNELS = (1e-6, 1e6)  # narrower, and the map's numbers overflow
 _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # more would only make the manifest longer
 
@@ -74,6 +75,9 @@ class Manifest:
             value = getattr(self, name)
             right = type(value) in (int, float) and 0 < value < _FAR
             _check(name, right, value, "a finite number above 0")
+        narrowest, widest = _KERNELS
+        right = narrowest <= self.kernel_width <= widest
+        _check("kernel_width", right, self.kernel_width, f"{narrowest:g} to {widest:g}")
         most = _MOST_FEATURES
         _check("features", 1 <= self.features <= most, self.features, f"1 to {most:,}")
         shortest = _SHORTEST_TICK

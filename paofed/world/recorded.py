@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator
 
+from paofed.archives import load_array
 from paofed.errors import FileError
 from paofed.world.value import Value
 
@@ -29,10 +30,12 @@ class Recorded(Value):
         """Read the table and refuse one that does not fit the scenario."""
         path = Path(self.file)
         try:
-            raw = _read(path)
+            raw = load_array(path) if path.suffix == ".npy" else _read_csv(path)
+        except FileError:
+            raise
         except FileNotFoundError:
             raise FileError(f"{path} does not exist") from None
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError) as error:
             raise FileError(f"{path} cannot be read as a table of numbers: {error}") from None
         if raw.shape != (ticks, clients):
             raise FileError(
@@ -48,13 +51,7 @@ class Recorded(Value):
         return raw.astype(np.int64)
 
 
-def _read(path: Path) -> NDArray[Any]:
-    if path.suffix == ".npy":
-        loaded = np.load(path)
-        if not isinstance(loaded, np.ndarray):
-            loaded.close()
-            raise ValueError("it is an archive of arrays, not one array")
-        return loaded
+def _read_csv(path: Path) -> NDArray[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # an empty file is told by its shape
         return np.loadtxt(path, delimiter=",", ndmin=2)

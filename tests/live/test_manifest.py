@@ -153,6 +153,8 @@ def test_finite_numbers_above_0(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
+        ("kernel_width", 1e-320, "1e-06 to 1e+06"),
+        ("kernel_width", 1e7, "1e-06 to 1e+06"),
         ("features", 0, "1 to 1,000,000"),
         ("features", -3, "1 to 1,000,000"),
         ("features", 1_000_001, "1 to 1,000,000"),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from paofed.errors import FileError
 from paofed.world.recorded import Recorded
+from tests.forgery import claiming
 
 
 def refusal(path: Path, ticks: int = 2, clients: int = 3) -> str:
@@ -88,11 +89,10 @@ def test_no_entry_wraps_round(tmp_path: Path) -> None:
     [
         np.array([["0", "1", "2"]] * 2),
         np.zeros((2, 3), dtype=complex),
-        np.zeros((2, 3), dtype="M8[s]"),
         np.full((2, 3), np.nan, dtype=np.float16),
         np.full((2, 3), -1, dtype=np.int8),
     ],
-    ids=["text", "complex", "dates", "nan", "negative"],
+    ids=["text", "complex", "nan", "negative"],
 )
 def test_arrays_of_something_else(table: NDArray[np.generic], tmp_path: Path) -> None:
     path = tmp_path / "table.npy"
@@ -130,15 +130,30 @@ def archive() -> bytes:
         b"0,1,2\n3,4,5\n",
         bytes_of(np.zeros((2, 3)))[:-1],
         bytes_of(np.zeros((2, 3)))[:20],
+        bytes_of(np.zeros((2, 3))) + b"more",
         bytes_of(np.array([[0, 1, None]] * 2)),
+        bytes_of(np.zeros((2, 3), dtype="M8[s]")),
+        claiming("(1000000000000, 3)"),
+        claiming("(2, 3)", "|b1", b"\0\1\2\0\0\0"),
         archive(),
     ],
-    ids=["empty", "text", "truncated", "no header", "objects", "archive"],
+    ids=[
+        "empty",
+        "text",
+        "truncated",
+        "no header",
+        "longer",
+        "objects",
+        "dates",
+        "absurd",
+        "truth",
+        "archive",
+    ],
 )
 def test_npy_files_that_are_no_array(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "table.npy"
     path.write_bytes(content)
-    assert " cannot be read as a table of numbers: " in refusal(path)
+    assert " cannot be read" in refusal(path)
     gc.collect()  # a file left open is told now, as a warning
 
 
