@@ -80,7 +80,8 @@ def _each(
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         waiting |= {executor.submit(job, index) for index in islice(left, len(done))}
-        yield from (future.result() for future in done)
+        # What went well is kept even if something else that has just ended did not.
+        yield from (f.result() for f in sorted(done, key=lambda f: f.exception() is not None))
 
 
 def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
