@@ -120,6 +120,8 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "checksum": (lambda p: lie(p, CHECKSUM, 1), "truncated, damaged, or"),
     "longer": (lambda p: lie(p, SIZE, 167), "claims shape (5,) of type float64, but has 39"),
     "shorter": (lambda p: lie(p, SIZE, 169), "claims shape (5,) of type float64, but has 41"),
+    "ends early": (lambda p: lie(archive(p, {"v.npy": npy(V)[:-8], "w.npy": npy(W)}), SIZE, 168),
+                   "truncated, damaged, or"),
     "4 GB": (lambda p: lie(p, SIZE, 2**32 - 2), "'v' claims 4,294,967,294 bytes, which the"),
     "packed in 2 GB": (lambda p: lie(p, PACKED_SIZE, 2**31), "claim more bytes than it has"),
     "goes on": (lambda p: archive(p, {"v.npy": npy(V) + b"\0" * 8, "w.npy": npy(W)}),

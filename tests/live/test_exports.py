@@ -151,3 +151,16 @@ def test_arrays_of_another_kind_are_refused(
     save_arrays(path, arrays)
     with pytest.raises(FileError):
         FleetModel.load(path)
+
+
+def test_messages_of_another_size_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "messages.npz"
+    with stored(tmp_path / "fleet") as store:
+        live(store, store.recover(), range(2))
+        export_messages(store, path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    for name, wrong in (("start_model", np.zeros(9)), ("values", arrays["values"][:, :1])):
+        save_arrays(path, {**arrays, name: wrong})
+        with pytest.raises(FileError, match="is not an export of messages: it has numbers of"):
+            replay_messages(path)

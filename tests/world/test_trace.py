@@ -174,6 +174,12 @@ def test_a_file_with_one_half_of_the_drifts(tmp_path: Path) -> None:
         Trace.load(path)
 
 
+def test_values_that_cannot_be_are_told_with_their_file(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", **spoil("y_test", 0, np.nan))
+    with pytest.raises(TraceError, match=r"t\.npz is not a trace: y_test\[0\] is not finite$"):
+        Trace.load(tmp_path / "t.npz")
+
+
 def test_missing_and_unknown_arrays(tmp_path: Path) -> None:
     path = tmp_path / "t.npz"
     some = arrays(small_trace(1))
