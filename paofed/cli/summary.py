@@ -55,7 +55,7 @@ def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any
     parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"})]
     if judged.baselines:
         rows = [
-            [name, _error(db), _number(error), BASELINES[name]]
+            [name, _error(db), _number(error), BASELINES.get(name, "")]
             for name in judged.baselines
             for db, error in [judged.final(name, "baseline")]
         ]

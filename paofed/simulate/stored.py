@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.simulate.baselines import BASELINES
 from paofed.simulate.progressive import MODELS
 
 _PROGRESSIVE = {
@@ -177,9 +176,9 @@ def _wrong_origin(
 
 
 def _wrong_learners(learners: list[list[str]], names: list[str]) -> Iterator[str]:
-    expected = [[name, whose] for name in names for whose in MODELS]
-    known = [*expected, *([name, "baseline"] for name in BASELINES)]
-    if learners[: len(expected)] != expected or not all(learner in known for learner in learners):
+    models = [[name, whose] for name in names for whose in MODELS]
+    beside = learners[len(models) :]
+    if learners[: len(models)] != models or not all(whose == "baseline" for _, whose in beside):
         yield "its learners are not both models of each algorithm and then baselines"
 
 
