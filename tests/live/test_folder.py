@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -588,6 +589,8 @@ def restored(fleet: Fleet, change: Callable[[Fleet], object]) -> Fleet:
     for path in fleet.folder.glob(f"{STORE}*"):
         path.unlink()
     (fleet.folder / STORE).write_bytes(before)
+    with closing(Store.open(fleet.folder, to_repair=True)) as store:
+        store.repair()  # has less than was confirmed: whoever restores a copy says that so be it
     return Fleet(fleet.folder)
 
 
