@@ -1,7 +1,7 @@
 """What a fleet has agreed on: all a device needs to take part, as JSON."""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -104,13 +104,14 @@ class Manifest:
                 )
             raise ManifestError(unknown("algorithm", self.algorithm, SERVED))
         shared = None if self.algorithm == "online-fedsgd" else self.shared
-        return algorithm(
+        row = algorithm(
             self.algorithm,
             shared=shared,
             step_size=self.step_size,
             max_age=self.max_age,
             exchange="live",
         )
+        return replace(row, name=self.algorithm)  # the options are the manifest's own
 
     @cached_property
     def fourier_map(self) -> FourierMap:
