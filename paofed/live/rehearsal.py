@@ -138,7 +138,8 @@ class _Rehearsal:
                 self.host.advance(n + 1)
                 self.auditor.closed(n + 1, self.host.coordinator.w)
         except _PowerCut:
-            self._cut_log_short()
+            if self.random.random() < 0.3:
+                self._cut_log_short()
             self.store.close()
             self.host, self.down_until = None, n + 1 + int(self.random.integers(3))
         self._check_memory()
