@@ -96,7 +96,7 @@ def run(args: Namespace) -> int:
     missing = (
         []
         if result.runs == args.runs
-        else [f"{args.runs - result.runs} of {counted(args.runs, 'run')}"]
+        else [f"{args.runs - result.runs:,} of {counted(args.runs, 'run')}"]
     )
     if result.progressive is not None and not result.progressive.baselines:
         missing.append("the baselines")

@@ -11,6 +11,7 @@ from paofed.errors import InputError
 from paofed.live import confirmed
 from paofed.live.confirmed import Confirmed
 from paofed.live.schema import MIGRATIONS, SEALED, checksum
+from paofed.words import counted
 
 FILE = "fleet.sqlite"
 
@@ -247,12 +248,9 @@ def explained(path: Path) -> Iterator[None]:
 
 def missing(lines: int, changes: int) -> str:
     """Say how much is missing, or nothing."""
-    found = [(lines, "update", ""), (changes, "change", " of who is in the fleet")]
-    return " and ".join(
-        f"{count} confirmed {what}{'s' if count > 1 else ''}{of}"
-        for count, what, of in found
-        if count > 0
-    )
+    updates = counted(lines, "confirmed update") if lines > 0 else ""
+    joined = f"{counted(changes, 'confirmed change')} of who is in the fleet" if changes > 0 else ""
+    return " and ".join(filter(None, (updates, joined)))
 
 
 def _first_line(error: sqlite3.Error) -> str:

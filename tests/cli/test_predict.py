@@ -134,11 +134,11 @@ def test_what_came_before_a_bad_line_is_answered(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.csv"
-    path.write_text("a,b\n0.5,1.5\na,b\n-2,1e-3\n")
+    path.write_text("a,b\n0.5,1.5\nx,y\n-2,1e-3\n")
     assert main(["predict", model, "--input", str(path)]) == 2
     out, err = capsys.readouterr()
     assert out == expected(ROWS[0])
-    assert "line 3 is 'a,b'" in err
+    assert "line 3 is 'x,y'" in err
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "."])

@@ -332,9 +332,13 @@ def test_a_device_that_sends_much_but_not_too_much(site: Site) -> None:
     with site.served() as server, site.device(1) as south:
         assert south.contact(PATIENCE)
         with site.link(0) as link:
-            for number in range(100):
-                link.send("g/0/u", update(number))
-            until(lambda: server.status().counts.get("refused: flood", 0) > 50)
+
+            def much() -> bool:  # on a busy machine a tick may end before many have come
+                for number in range(20):
+                    link.send("g/0/u", update(number))
+                return server.status().counts.get("refused: flood", 0) > 50
+
+            until(much)
         assert [device.standing for device in server.status().devices] == ["member", "member"]
 
 

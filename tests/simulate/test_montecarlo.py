@@ -245,7 +245,7 @@ def test_ctrl_c_on_the_command_line(engine: str, tmp_path: Path) -> None:
     # The workers say nothing, and are gone with it.
     assert {*stderr.splitlines()} <= {
         "begun",
-        f"interrupted: kept what was finished, without {100000 - kept.runs} of 100000 runs",
+        f"interrupted: kept what was finished, without {100_000 - kept.runs:,} of 100,000 runs",
     }
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
