@@ -14,6 +14,7 @@ from paofed.live.coordinator import Record
 from paofed.live.database import CONFIRMED, FILE, StoreError
 from paofed.live.host import Host
 from paofed.live.store import Repair, Store, Verification
+from tests.effort import effort
 from tests.live.fleets import f32, live, manifest, opened, records, stored, update
 from tests.live.stores import PowerCutError, ask, execute, flip, goes_on, lived, made, refusal
 
@@ -386,10 +387,11 @@ def test_a_snapshot_with_another_line_is_noticed(fleet: Path) -> None:
 
 
 def test_nothing_grows_over_a_long_life(tmp_path: Path) -> None:
+    ticks = effort(everyday=800, thorough=3000)
     with stored(tmp_path) as store:
         host = Host(store, lambda _: None, snapshot_every=50)
         lines = []
-        for tick in range(3000):
+        for tick in range(ticks):
             for device in range(3):
                 host.receive(device, update(tick, *np.sin([device + 3.0 * tick, device - tick])))
             host.advance(tick + 1)
@@ -399,8 +401,8 @@ def test_nothing_grows_over_a_long_life(tmp_path: Path) -> None:
                 assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 5_000_000
         assert set(lines) == {150}
         assert host.coordinator.waiting() == []
-        assert store.verify() == Verification(3000, 150, agrees=True)
+        assert store.verify() == Verification(ticks, 150, agrees=True)
         assert store.recover().digest() == host.coordinator.digest()
     assert {path.name for path in tmp_path.iterdir()} == {FILE, CONFIRMED}
     assert (tmp_path / FILE).stat().st_size < 100_000
-    assert host.coordinator.w.tobytes() == lived(3000).w.tobytes()
+    assert host.coordinator.w.tobytes() == lived(ticks).w.tobytes()

@@ -20,11 +20,12 @@ from paofed.simulate.result import RunRecord, curve_ticks
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.cases import Case, cases
+from tests.effort import effort
 from tests.natures import small_scenario as scenario
 from tests.natures import small_trace
 
 
-@settings(max_examples=250)
+@settings(max_examples=effort(everyday=80, thorough=250))
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
@@ -111,7 +112,7 @@ def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm) -> None:
     np.testing.assert_allclose(drawn, expected[curve_ticks(150, 7)], rtol=0, atol=1e-9)
 
 
-@settings(max_examples=50)
+@settings(max_examples=effort(everyday=20, thorough=50))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_test_targets_of_one_s_own_are_those_of_their_tick(case: Case, seed: int) -> None:
     """What is learned does not depend on them, and both engines measure against the same."""

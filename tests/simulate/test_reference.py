@@ -14,6 +14,7 @@ from paofed.errors import AlgorithmError, InputError, TraceError
 from paofed.simulate.reference import replay, ticks
 from paofed.world.trace import Trace
 from tests.cases import NAMES, Case, cases
+from tests.effort import effort
 from tests.natures import small_trace
 from tests.oracle import extended, literal
 
@@ -46,13 +47,13 @@ def assert_same_history(trace: Trace, case: Case, *, wire32: bool = False) -> No
     np.testing.assert_array_equal(outcome.server_model, state.server)
 
 
-@settings(max_examples=250)
+@settings(max_examples=effort(everyday=80, thorough=250))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case)
 
 
-@settings(max_examples=60)
+@settings(max_examples=effort(everyday=20, thorough=60))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper_over_a_float32_wire(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case, wire32=True)
@@ -70,7 +71,7 @@ def test_every_row_in_every_exchange(name: str, exchange: Exchange, subset: floa
     assert_same_history(small_trace(1), case)
 
 
-@settings(max_examples=120)
+@settings(max_examples=effort(everyday=40, thorough=120))
 @given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
 def test_equals_the_extended_matrices(case: Case, seed: int) -> None:
     """Eq. (12), corrected as docs/notation.md says, reproduces the engine's step."""
@@ -80,7 +81,7 @@ def test_equals_the_extended_matrices(case: Case, seed: int) -> None:
         np.testing.assert_allclose(state.server, expected[info.tick + 1], rtol=0, atol=1e-12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(everyday=15, thorough=40))
 @given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
 def test_rows_of_the_extended_matrices_sum_to_one(case: Case, seed: int) -> None:
     """What the proof of Theorem I needs, and what "newest only" provides."""

@@ -13,6 +13,7 @@ from paofed.core.arrays import FloatArray
 from paofed.theory.bounds import step_sizes
 from paofed.theory.fleet import Fleet
 from paofed.theory.mean import growth
+from tests.effort import effort
 from tests.theory.fleets import fleet_of
 
 TWO_FEATURES = np.array([[[0.641, 0.48], [0.48, 0.361]], [[0.851, -0.357], [-0.357, 0.151]]])
@@ -125,7 +126,7 @@ def positive_fleets(draw: st.DrawFn) -> Fleet:
     return fleet_of(R, **draw(contacts(clients)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=effort(everyday=20, thorough=50))
 @given(
     positive_fleets(),
     st.floats(0.05, 0.97),
@@ -153,7 +154,7 @@ def dominant_fleets(draw: st.DrawFn) -> Fleet:
     return fleet_of(R, **draw(contacts(clients)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(everyday=12, thorough=30))
 @given(
     dominant_fleets(),
     st.floats(0.3, 0.97),
