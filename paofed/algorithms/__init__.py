@@ -4,7 +4,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
 
 from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
@@ -13,8 +15,6 @@ from paofed.algorithms.pso_fed import pso_fed
 from paofed.core.rules import Divisor
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
-
-T = TypeVar("T")
 
 __all__ = ["ALGORITHMS", "Algorithm", "algorithm", "options_of"]
 
@@ -55,27 +55,29 @@ def algorithm(
     'pao-fed-u1:shared=32,step_size=0.2'
     """
     shape = _given({"shared": shared, "subset": subset, "coordinated": coordinated})
-    others: dict[str, object] = {
-        "step_size": step_size,
-        "max_age": max_age,
-        "staleness": staleness,
-        "divisor": divisor,
-        "exchange": exchange,
-    }
-    row = _build(name, shape) if isinstance(name, str) else _unshaped(name, shape)
-    return replace(
-        row,
-        name=_named(row.name, shape | _given(others)),
-        step_size=_first(step_size, row.step_size),
-        max_age=_first(max_age, row.max_age),
-        staleness=row.staleness if staleness is None else Geometric(staleness),
-        divisor=_first(divisor, row.divisor),
-        exchange=_first(exchange, row.exchange),
+    values = _given(
+        {
+            "step_size": step_size,
+            "max_age": max_age,
+            "staleness": staleness,
+            "divisor": divisor,
+            "exchange": exchange,
+        }
     )
+    row = _build(name, shape) if isinstance(name, str) else _unshaped(name, shape)
+    named = _named(row.name, shape | values)
+    if "staleness" in values:
+        values["staleness"] = Geometric(values["staleness"])
+    return replace(row, name=named, **values)
 
 
 def _given(options: Mapping[str, object]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
+    """Keep the options that are not None; a number of NumPy's becomes Python's."""
+    return {
+        key: value.item() if isinstance(value, np.generic) else value
+        for key, value in options.items()
+        if value is not None
+    }
 
 
 def _named(name: str, options: Mapping[str, object]) -> str:
@@ -86,10 +88,6 @@ def _named(name: str, options: Mapping[str, object]) -> str:
     kept = [pair for pair in said.split(",") if pair and pair.partition("=")[0] not in options]
     new = [f"{key}={str(value).lower()}" for key, value in options.items()]  # true, not True
     return f"{base}:{','.join(kept + new)}"
-
-
-def _first(given: T | None, own: T) -> T:
-    return own if given is None else given
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:

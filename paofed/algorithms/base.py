@@ -100,8 +100,10 @@ def _plain(value: object) -> object:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
         return {"kind": type(value).__name__} | {key: _plain(part) for key, part in parts.items()}
     if isinstance(value, partial):
-        given = {"function": value.func, "arguments": value.args} | value.keywords
-        return {"kind": "partial"} | {key: _plain(part) for key, part in given.items()}
+        parts = {"function": value.func, "arguments": value.args}
+        keywords = {key: _plain(part) for key, part in value.keywords.items()}
+        said = {key: _plain(part) for key, part in parts.items()}
+        return {"kind": "partial", **said, "keywords": keywords}
     named = value if hasattr(value, "__qualname__") else type(value)  # a function, or an object
     text = repr(value)
     return f"{named.__module__}.{named.__qualname__}" if " at 0x" in text else text

@@ -33,9 +33,13 @@ class Geometric:
 def weight_of(staleness: Staleness, age: int) -> float:
     """Return the weight of an update of this age; one's own function may give what is none."""
     weight = staleness(age)
-    if not 0.0 <= weight <= 1.0:
+    try:
+        fits = 0.0 <= weight <= 1.0
+    except TypeError:  # it is no number at all
+        fits = False
+    if not fits:
         raise AlgorithmError(
-            f"staleness weighs an update of age {age} by {weight}: expected a weight from 0 "
+            f"staleness weighs an update of age {age} by {weight!r}: expected a weight from 0 "
             f"(it does not count) to 1 (it counts in full)"
         )
     return weight

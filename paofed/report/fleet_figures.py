@@ -34,6 +34,7 @@ _BASELINES: Mapping[str, _Beside] = {
     "batch fourier": _Beside("#8C6D31", (0, (5, 2)), "^", "server"),
     "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
 }
+_UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
 _WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
 _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
@@ -57,8 +58,9 @@ def over_time(result: Result, judged: Progressive) -> Figure:
     panels = figure.subplots(2, 1, sharex=True)
     texts = entries(result, result.algorithms)
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
-        for name, look in _BASELINES.items():
-            if name in judged.baselines and look.whose == whose:
+        for name in judged.baselines:
+            look = _BASELINES.get(name, _UNKNOWN)
+            if look.whose == whose:
                 x, y = periods(result, judged, name, "baseline")
                 axes.plot(x, y, color=look.colour, ls=look.dashes, marker=_dot(y), label=name,
                           **_WIDE)  # fmt: skip
@@ -131,7 +133,7 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     looks, texts = styles(who.named), entries(result, cold.algorithms.tolist())
     for axes, (way, title) in zip(panels, ways.items(), strict=True):
         for name, errors in cold.beside.items():
-            look = _BASELINES[name]
+            look = _BASELINES.get(name, _UNKNOWN)
             y = cold.pooled_db(errors)
             axes.plot(place, y, color=look.colour, ls=look.dashes, marker=look.marker, ms=7, mew=2,
                       label=name, **_WIDE)  # fmt: skip
@@ -169,7 +171,7 @@ def _learners(
     judged: Progressive, names: Sequence[str], texts: Mapping[str, str]
 ) -> Iterator[_Learner]:
     for name in judged.baselines:
-        look = _BASELINES[name]
+        look = _BASELINES.get(name, _UNKNOWN)
         errors = judged.by_device_db(name, "baseline")
         yield _Learner(errors, name, look.colour, look.marker, look.dashes)
     for name, style in styles(names).items():

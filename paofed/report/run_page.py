@@ -58,9 +58,10 @@ def write(result: Result, folder: Path) -> None:
 
     What an earlier page has left there and this one does not have goes.
     """
+    figures = gallery(result)
     for name in PAGE:
         (folder / name).unlink(missing_ok=True)
-    drawings = draw.save_all(gallery(result), folder)
+    drawings = draw.save_all(figures, folder)
     write_numbers(result, folder)
     write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
     write_text(folder / "report.html", build(result, drawings))

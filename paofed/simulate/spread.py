@@ -80,7 +80,7 @@ def _each(
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         waiting |= {executor.submit(job, index) for index in islice(left, len(done))}
-        # What went well is kept even if something else that has just ended did not.
+        # An interrupt that was raised in a thread comes last: runs that ended beside it are kept.
         yield from (f.result() for f in sorted(done, key=lambda f: f.exception() is not None))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from paofed.simulate.result import Result
+from paofed.words import counted
 
 Report = Callable[[float], None]  # told a share of the work that is done
 
@@ -17,7 +18,8 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
     def __str__(self) -> str:
-        return f"{self.result.runs if self.result else 'no'} finished runs are in its `result`"
+        finished = counted(self.result.runs if self.result else 0, "finished run")
+        return f"interrupted, with {finished} in its `result`"
 
 
 def ignored(_: float) -> None:

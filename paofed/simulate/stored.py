@@ -168,6 +168,10 @@ def _wrong_origin(
     ):
         if told != there:
             yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
+    for described in provenance["algorithms"]:
+        step = described.get("step_size")  # None: the scenario's
+        if step is not None and _misfit(step, _Above(0), "") is not None:
+            yield f"the step size of {described['name']} is {step!r}: expected a number above 0"
     if len(set(names)) < len(names):
         yield "its provenance tells of two algorithms of the same name"
     drifts = scenario["stream"].get("drifts", [])

@@ -43,7 +43,7 @@ class Worker:
         self._first = work
         with _undisturbed():
             self._process = subprocess.Popen(  # noqa: S603 (our own program)
-                [sys.executable, "-c", _BEGIN.format(path=sys.path)],
+                [sys.executable, "-c", _BEGIN.format(path=list(map(str, sys.path)))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, **_ONE_THREAD},
@@ -62,9 +62,10 @@ class Worker:
             done, found = pickle.load(self._answers)  # noqa: S301 (our own process's)
         except Exception as error:  # it has ended, or said something that is no answer
             self._process.kill()
+            code = self._process.wait()
+            advice = "if memory was short, ask for fewer workers" if code < 0 else "see above"
             raise PaofedError(
-                f"a worker process ended with exit code {self._process.wait()} before its work was "
-                f"done: if memory was short, ask for fewer workers"
+                f"a worker process ended with exit code {code} before its work was done: {advice}"
             ) from error
         if not done:
             raise found

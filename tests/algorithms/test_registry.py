@@ -145,13 +145,21 @@ def test_one_s_own_parts_are_described_without_addresses() -> None:
     here = "tests.algorithms.test_registry"
     described = json.loads(json.dumps(own.describe()))
     assert described["downlink"] == f"{here}.Every"
-    bound = {"function": f"{here}.Every.__call__", "arguments": [], "features": 7}
+    bound = {"function": f"{here}.Every.__call__", "arguments": [], "keywords": {"features": 7}}
     assert described["uplink"] == {"kind": "partial", **bound}
     beyond = {"kind": "Geometric", "base": 0.1}
     assert described["staleness"] == {"kind": "Steps", "weights": [1.0, 0.5], "beyond": beyond}
     assert described["learn"] == "Drawn()"
     assert described["aggregate"].startswith(f"{here}.test_one_s_own_parts")
     assert "0x" not in str(described)
+
+
+def test_numbers_of_numpy_are_options_too() -> None:
+    eight: Any = np.int64(8)  # as a loop over np.arange gives it
+    made = algorithm("pao-fed-u1", shared=eight, step_size=np.float64(0.25))
+    assert made == algorithm("pao-fed-u1", shared=8, step_size=0.25)
+    assert made.name == "pao-fed-u1:shared=8,step_size=0.25"
+    json.dumps(made.describe())
 
 
 def test_options_are_part_of_the_name_as_the_command_line_takes_them() -> None:

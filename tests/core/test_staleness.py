@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from paofed.core.staleness import Geometric
+from paofed.core.staleness import Geometric, weight_of
 from paofed.errors import AlgorithmError
 
 
@@ -16,3 +16,9 @@ def test_weights_by_age() -> None:
 def test_refuses_a_base_that_is_no_weight(base: float) -> None:
     with pytest.raises(AlgorithmError, match="staleness base"):
         Geometric(base)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan, "x", None])
+def test_refuses_a_weight_of_one_s_own_that_is_none(weight: float) -> None:
+    with pytest.raises(AlgorithmError, match=r"of age 3 by .*: expected a weight from 0"):
+        weight_of(lambda _: weight, 3)

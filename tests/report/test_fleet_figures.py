@@ -76,6 +76,15 @@ def test_each_panel_has_its_models_and_their_baselines_beneath(result: Result) -
             assert ys(lines[name]) == periods(result, judged, name, "baseline")[1].tolist()
 
 
+def test_a_baseline_of_a_newer_version_is_drawn_too(result: Result) -> None:
+    judged = judged_of(result)
+    learners = judged.learners.copy()
+    learners[learners[:, 0] == "batch linear", 0] = "batch new"
+    judged = replace(judged, learners=learners)
+    assert "batch new" in legend_of(over_time(result, judged).axes[1])
+    assert "batch new" in legend_of(by_device(result, judged, ALGORITHMS).axes[0])
+
+
 def test_the_axis_has_dates(result: Result) -> None:
     figure = over_time(result, judged_of(result))
     labels = x_labels(figure)

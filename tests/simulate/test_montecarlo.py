@@ -168,7 +168,8 @@ def interrupted_run(*args: Any, **options: Any) -> Result:
     assert isinstance(interrupt.value, KeyboardInterrupt)
     result = interrupt.value.result
     assert result is not None
-    assert str(interrupt.value).startswith(f"{result.runs} finished runs")
+    finished = "1 finished run" if result.runs == 1 else f"{result.runs} finished runs"
+    assert str(interrupt.value) == f"interrupted, with {finished} in its `result`"
     again = pickle.loads(pickle.dumps(interrupt.value))  # noqa: S301 (our own): through a pool
     assert_same(again.result, result)
     return result

@@ -362,6 +362,8 @@ def test_a_file_that_is_nonsense_inside(tmp_path: Path, name: str, array: Any, t
     ("path", "value", "told"),
     [
         (["algorithms"], [], "tells of 0 algorithms, but its arrays hold 1"),
+        (["algorithms"], [{"name": "u1", "step_size": []}], "the step size of u1 is []: expected"),
+        (["algorithms"], [{"name": "u1", "step_size": -1}], "the step size of u1 is -1: expected"),
         (["algorithms"], [{"name": 1}], "its provenance.algorithms[0].name is missing or of"),
         (["runs_finished"], [0], "tells of 1 finished runs, but its arrays hold 2"),
         (["runs_finished"], [0, "1"], "its provenance.runs_finished[1] is missing or of"),
