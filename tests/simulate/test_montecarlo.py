@@ -196,7 +196,7 @@ def test_nothing_finished_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fast, "run", interrupted)
-    with pytest.raises(Interrupted, match="no finished runs") as interrupt:
+    with pytest.raises(Interrupted, match="with 0 finished runs") as interrupt:
         run(scenario(), [U1], runs=2, workers=1)
     assert interrupt.value.result is None
 
