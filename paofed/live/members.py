@@ -196,11 +196,12 @@ class Members(Database):
                 damaged.append(device[0])
         with self._writing():
             execute = self._connection.execute
+            changes = self._held().changes  # mending is none: what is lost stays to be missed
             for device in damaged:
                 execute("UPDATE device SET quarantined = 1 WHERE id = ?", (device,))
             for table, columns in _SEALED.items():
                 execute(f"UPDATE {table} SET checksum = crc({columns})")  # noqa: S608 (constants)
-            execute(f"UPDATE seal SET total = ({_TOTAL})")  # noqa: S608 (constants)
+            execute(f"UPDATE seal SET total = ({_TOTAL}), changes = ?", (changes,))  # noqa: S608 (constants)
         return tuple(damaged)
 
     def introduce(self, coordinator: Coordinator) -> None:
