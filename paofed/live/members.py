@@ -138,8 +138,12 @@ class Members(Database):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Change who is in the fleet: committed, and counted as confirmed, when this ends."""
+        self._count()  # before: what could not be counted is not done
         with self._writing():
             yield
+        self._count()
+
+    def _count(self) -> None:
         self._ahead = True
         self.confirm()
 

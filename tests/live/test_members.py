@@ -1,12 +1,14 @@
 """Who is in a fleet, what proves it, and what they have agreed on."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from paofed.errors import InputError
+from paofed.live import confirmed
 from paofed.live.coordinator import Coordinator
-from paofed.live.database import FILE, StoreError
+from paofed.live.database import CONFIRMED, FILE, StoreError
 from paofed.live.members import Member
 from paofed.live.store import Repair, Store
 from tests.live.fleets import manifest, opened, records, stored, update
@@ -146,6 +148,38 @@ def test_an_older_form_of_a_row_is_noticed(known: Path) -> None:
         (made, ()),
     )
     assert "are missing" in refusal(known)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.add("one more"),
+        lambda store: store.quarantine(1),
+        lambda store: store.reissue(1, "b1"),
+        lambda store: store.serve_as("5f"),
+        lambda store: store.remove(1),
+        lambda store: store.revoke("c0"),
+    ],
+)
+def test_a_change_that_cannot_be_counted_is_not_made_and_can_be_repeated(
+    change: Callable[[Store], object], known: Path
+) -> None:
+    with opened(known) as store:
+        before = store._held()
+        count = (known / CONFIRMED).rename(known / "elsewhere")
+        with pytest.raises(StoreError, match=r"fleet.sqlite-confirmed cannot be used: No such"):
+            change(store)
+        assert store._held() == before
+        count.rename(known / CONFIRMED)
+        change(store)
+        assert store._held() > before
+
+
+def test_every_change_is_counted(known: Path) -> None:
+    with opened(known) as store:
+        for device in range(3):
+            store.quarantine(device)
+            assert confirmed.read(known / CONFIRMED) == store._held()
 
 
 def test_changes_that_are_lost_are_noticed(known: Path) -> None:
