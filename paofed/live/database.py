@@ -3,7 +3,7 @@
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class Database:
             raise sqlite3.DatabaseError(found)
 
     def _require_tables(self) -> None:
-        if not self._rows("PRAGMA user_version")[0][0]:
+        if not self._version():
             raise StoreError(
                 f"{self.folder / FILE} is empty, or what was written to {FILE}-wal is lost: "
                 f"{LAST_RESORT}"
@@ -61,26 +61,38 @@ class Database:
 
     def _migrate(self, *, to_repair: bool = False) -> None:
         """Bring the schema up to date, in one transaction: a half-made one never exists."""
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if self._version() == len(MIGRATIONS):
+            return
+        with ExitStack() as until_committed, self._writing():
+            version = self._version()  # again: another process may have done it meanwhile
+            if version == len(MIGRATIONS):
+                return
+            if version:  # an older server, at work or about to start, would write as it is used to
+                until_committed.enter_context(locked(self.folder, by=" by an older paofed"))
+            for statement in statements("".join(MIGRATIONS[version:])):
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
+            if version < SEALED:
+                self._begin_sealed(to_repair=to_repair)
+
+    def _version(self) -> int:
+        """How many migrations were done; more than are known is an error."""
+        version = int(self._rows("PRAGMA user_version")[0][0])
         if version > len(MIGRATIONS):
             raise StoreError(
                 f"{self.folder} was written by a newer paofed (schema {version}, this one knows "
                 f"{len(MIGRATIONS)}): upgrade paofed"
             )
-        if version == len(MIGRATIONS):
-            return
-        steps = "".join(MIGRATIONS[version:])
-        self._connection.executescript(
-            f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {len(MIGRATIONS)};"
-        )
-        self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
-        if version < SEALED:
-            known, held = self._noted(), self._held()
-            if known is None or known.lines <= held.lines:
-                self._begin_confirming()  # before the commit: from then on it has to be there
-            elif not to_repair:  # an older paofed's copy was put in the place of a newer database
-                self._require(known._replace(history=held.history), held)
-        self._connection.commit()
+        return version
+
+    def _begin_sealed(self, *, to_repair: bool) -> None:
+        """Count from now on what is confirmed; a newer database's count is not forgotten."""
+        known, held = self._noted(), self._held()
+        if known is None or known.lines <= held.lines:
+            self._begin_confirming()  # before the commit: from then on it has to be there
+        elif not to_repair:  # an older paofed's copy was put in the place of a newer database
+            self._require(known._replace(history=held.history), held)
 
     def _schema(self) -> int:
         rows = self._rows(  # as bytes: damaged text is none
@@ -180,14 +192,17 @@ class Database:
 
 
 @contextmanager
-def locked(folder: str | Path) -> Iterator[None]:
-    """Be the only one that changes a fleet's model; the lock ends with its process."""
+def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
+    """Be the only one that changes a fleet's model; the lock ends with its process.
+
+    `by` says of whom the server will be that holds it.
+    """
     with (Path(folder) / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise StoreError(
-                f"a server of {folder} is running: stop it first, or leave it at work"
+                f"a server of {folder}{by} is running: stop it first, or leave it at work"
             ) from None
         yield
 
@@ -244,6 +259,16 @@ def explained(path: Path) -> Iterator[None]:
         if usable:  # a full disk, say, or another process at work
             raise StoreError(f"{path} cannot be used: {_first_line(error)}") from None
         raise StoreError(f"{path} is damaged ({_first_line(error)}): {LAST_RESORT}") from None
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one: run as a whole, it would end a transaction first."""
+    statement = ""
+    for part in script.split(";")[:-1]:
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def missing(lines: int, changes: int) -> str:

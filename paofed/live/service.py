@@ -123,7 +123,7 @@ class Service:
     def run(self) -> None:
         """Serve until stopped."""
         fleet = self._fleet
-        with locked(fleet.folder), fleet.store() as store:
+        with fleet.store() as store, locked(fleet.folder):  # opening may bring it up to date
             self._start(store)
             with monitored(fleet.settings, self.ask):
                 self._introduce()

@@ -3,7 +3,9 @@
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -294,6 +296,75 @@ def test_a_fleet_of_the_second_schema_gets_checksums_and_is_counted(second_schem
     assert found[1:] == (75, 0)
     execute(second_schema, ("UPDATE device SET credential = 'a0' WHERE id = 0", ()))
     assert "device 0 in " in refusal(second_schema)
+
+
+@pytest.mark.parametrize("to_repair", [False, True])
+def test_an_older_server_that_is_at_work_is_not_overtaken(
+    to_repair: bool, second_schema: Path
+) -> None:
+    with locked(second_schema), pytest.raises(StoreError) as refused:
+        Store.open(second_schema, to_repair=to_repair)
+    assert str(refused.value) == (
+        f"a server of {second_schema} by an older paofed is running: stop it first, or leave it at "
+        f"work"
+    )
+    assert ask(second_schema, "PRAGMA user_version") == [(2,)]
+    assert not (second_schema / CONFIRMED).exists()
+    with opened(second_schema) as store:
+        assert store.is_intact()
+
+
+def test_an_older_server_cannot_start_during_a_migration(
+    second_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    begin = Store._begin_confirming
+
+    def looks(store: Store) -> None:
+        seen.append(is_locked(second_schema))
+        begin(store)
+
+    monkeypatch.setattr(Store, "_begin_confirming", looks)
+    with opened(second_schema):
+        assert seen == [True]
+        assert not is_locked(second_schema)
+
+
+class Overtaken(sqlite3.Connection):
+    """A connection whose first transaction begins when another process has just had its own."""
+
+    other: Callable[[], object] | None = None
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        self._let_the_other_go(sql)
+        return super().execute(sql, *values)
+
+    def executescript(self, sql: str) -> sqlite3.Cursor:
+        self._let_the_other_go(sql)
+        return super().executescript(sql)
+
+    def _let_the_other_go(self, sql: str) -> None:
+        other = type(self).other
+        if sql.startswith("BEGIN IMMEDIATE") and other is not None:
+            type(self).other = None
+            other()
+
+
+def test_of_two_that_open_an_older_fleet_at_once_one_brings_it_up_to_date(
+    second_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+    others: list[Store] = []
+    monkeypatch.setattr(Overtaken, "other", lambda: others.append(Store.open(second_schema)))
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda path, **options: connect(path, factory=Overtaken, **options)
+    )
+    with opened(second_schema) as store:
+        (other,) = others
+        other.quarantine(0)
+        assert store.members()[0].quarantined
+        assert store.is_intact()
+        other.close()
 
 
 @pytest.mark.parametrize("ticks", [0, 3])
