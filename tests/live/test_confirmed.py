@@ -1,5 +1,6 @@
 """The small file that counts what was confirmed: torn, damaged, written by several at once."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -76,6 +77,20 @@ def test_it_is_on_disk_before_anybody_is_told(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(confirmed, "_sync_data", lambda _: log.append("disk"))
     confirmed.write(path, AFTER, log.append)
     assert log == ["inside confirmation", "disk", "after confirmation"]
+
+
+def test_another_process_waits_while_a_write_is_inside(path: Path) -> None:
+    inside = []
+
+    def look(where: str) -> None:
+        with path.open() as file, pytest.raises(BlockingIOError):  # as another process would
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        inside.append(where)
+
+    confirmed.write(path, AFTER, look)
+    assert inside == ["inside confirmation", "after confirmation"]
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_a_line_that_is_damaged_leaves_the_other_and_is_written_next(path: Path) -> None:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from paofed.live.credential import Credential
 from paofed.live.device import Device, NotJoinedError
 from paofed.live.edge import Edge
 from paofed.live.manifest import ManifestError, Scaling
+from paofed.live.messages import Model, encode
 from paofed.live.mqtt import Link, packet_size
 from paofed.live.state import save_state
 from tests.live.brokers import PATIENCE, TICK, Site, sample, until, work
@@ -259,6 +261,23 @@ def test_a_state_with_numbers_too_large_to_be_sent_is_told(
         assert again.knows_fleet()
         assert not again.edge.w.any()
     assert "with what was saved, the model's numbers are too large to be sent" in caplog.text
+
+
+def test_a_late_reply_ends_the_silence(remembering: Device) -> None:
+    remembering._link = Mock(**{"up.wait.return_value": True})
+    assert not remembering.contact(0.01)
+    assert remembering.why_not().startswith("no server answers: it is down, or")
+    late = encode(Model(manifest().epoch, 4, np.zeros(manifest().features, dtype="<f4")))
+    remembering._inbox.put((remembering._topics.down(3), late))
+    assert remembering.why_not() == ""
+
+
+def test_a_contact_that_does_not_wait_blames_nobody(remembering: Device) -> None:
+    remembering._link = Mock(**{"up.wait.return_value": False})
+    assert not remembering.contact(0.0)
+    assert remembering.why_not() == ""
+    assert not remembering.contact(0.01)
+    assert remembering.why_not() == "the broker has not answered yet"
 
 
 def test_a_state_of_another_fleet_is_put_aside(
