@@ -32,8 +32,9 @@ class Reader:
     The last `optional` names may be missing or empty, and are then not a number (nan).
 
     A line of CSV is read by the last header before it, wherever that stands, or else by the order
-    of the names. A line of words before the first numbers may be their header even if it has none
-    of the names: numbers behind one that is as long as they are, are refused.
+    of the names. Behind either, a line of too few words is no header. A line of words before the
+    first numbers may be their header even if it has none of the names: numbers behind one that is
+    as long as they are, are refused.
     """
 
     def __init__(self, names: Sequence[str], optional: int = 0) -> None:
@@ -87,6 +88,8 @@ class Reader:
 
     def _is_header(self, cells: list[str]) -> bool:
         """Whether these cells are names, by which the lines that follow are to be read."""
+        if self._columns is not None and len(cells) < self._needed:
+            return False  # a stray word: numbers as few as that could not be used anyway
         named = [name for name in self._names if name in cells]
         words = any(cells) and not any(map(_is_number, cells))
         if self._columns is None and words and len(cells) > len(self._words):

@@ -113,6 +113,12 @@ def test_numbers_whose_header_is_not_known_end_it(alone: Alone) -> None:
     )
 
 
+def test_a_stray_word_ends_no_stream(alone: Alone) -> None:
+    code, out, err = alone.run("0.5,0.25,\ny\n0.25,0.5,\n")
+    assert (code, out) == (0, [alone.predicts(0.5, 0.25), "", alone.predicts(0.25, 0.5)])
+    assert "passed over: line 2 is 'y': expected 2 or 3 finite numbers (a, b, y)" in err
+
+
 def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
     text = "a,b,y\n0.1,0.2,\n\n0.1,zero,\n0.3,0.4,\n{}\n0.5\n0.5,0.6,\n"
     code, out, err = alone.run(text)

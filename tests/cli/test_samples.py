@@ -250,6 +250,25 @@ def test_after_a_bad_line_it_goes_on() -> None:
         reader.parse("y\n")
 
 
+@pytest.mark.parametrize("before", ["1,2,3", "a,b,y", '{"a": 1, "b": 2}\na,b,y'])
+@pytest.mark.parametrize("word", ["y", "a", '"b"', "x"])
+def test_a_stray_word_is_passed_over(word: str, before: str) -> None:
+    reader = Reader(["a", "b", "y"], optional=1)
+    for line in before.splitlines():
+        reader.parse(line)
+    with pytest.raises(InputError, match="expected 2 or 3 finite numbers") as refused:
+        reader.parse(word)
+    assert not isinstance(refused.value, HeaderError)
+    assert reader.parse("4,5,6") == [4.0, 5.0, 6.0]
+
+
+def test_too_few_names_before_the_first_numbers_are_a_bad_header() -> None:
+    reader = Reader(["a", "b"])
+    for line in ("b", "1,2"):
+        with pytest.raises(HeaderError, match="the header has no column 'a': it has b"):
+            reader.parse(line)
+
+
 def test_lines_are_taken_as_they_come() -> None:
     lines = iter(["1,2\n", "3,4\n"])
     samples = Reader(["a", "b"]).read(lines)

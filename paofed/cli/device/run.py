@@ -122,7 +122,7 @@ class _Run:
             try:
                 values = reader.parse(line)
             except HeaderError:
-                raise  # what follows would be passed over as well
+                raise  # up to a right header, all CSV that follows would be passed over as well
             except InputError as error:
                 self.bad += 1
                 _say(f"passed over: {error}")
