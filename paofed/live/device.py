@@ -153,10 +153,12 @@ class Device:
 
     def close(self) -> None:
         """Save the state and leave; what is not confirmed is sent in the next life."""
-        self._hear()
-        self.save()
-        if self._stay:
-            self._link.close()
+        try:
+            self._hear()
+        finally:  # also if there was a manifest among it that it cannot follow
+            self.save()
+            if self._stay:
+                self._link.close()
 
     def save(self) -> bool:
         """Write the state now; whether there is one, and it could be."""

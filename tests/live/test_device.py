@@ -48,11 +48,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
+def offline(site: Site, index: int, folder: Path) -> Path:
+    """A device's file with a port at which nobody listens."""
+    file = folder / "offline.json"
+    replace(Credential.load(site.files[index]), port=1).save(file)
+    return file
+
+
 def test_nothing_can_be_learned_before_the_fleet_was_heard_of(tmp_path: Path, site: Site) -> None:
-    broken = tmp_path / "device.json"
-    text = site.files[0].read_text()
-    broken.write_text(text.replace(str(site.fleet.settings.port), "1"))  # nobody listens there
-    with Device(broken, state=tmp_path / "state.npz") as device:
+    with Device(offline(site, 0, tmp_path), state=tmp_path / "state.npz") as device:
         assert not device.knows_fleet()
         assert not device.contact(0.5)
         with pytest.raises(NotJoinedError, match="has not heard from its fleet yet: call contact"):
@@ -113,10 +117,7 @@ def test_its_state_survives(site: Site, tmp_path: Path) -> None:
         model = device.edge.w.copy()
         device.learn(*sample(9))
         model = device.edge.w.copy()
-    offline = tmp_path / "offline.json"
-    text = site.files[2].read_text()
-    offline.write_text(text.replace(str(site.fleet.settings.port), "1"))
-    with Device(offline, state=state) as device:  # no link: it knows all it needs
+    with Device(offline(site, 2, tmp_path), state=state) as device:  # it knows all it needs
         assert device.knows_fleet()
         assert device.edge.w.tobytes() == model.tobytes()
         device.learn(*sample(4))
@@ -174,8 +175,9 @@ def test_a_damaged_state_is_put_aside(
 ) -> None:
     state = tmp_path / "state.npz"
     state.write_bytes(b"flash wears out")
-    with site.device(6, state=state) as device:
+    with Device(offline(site, 6, tmp_path), state=state) as device:
         assert not device.knows_fleet()
+    with site.device(6, state=state) as device:
         assert device.contact(PATIENCE)
     assert "it is now state.npz.aside, and this device joins anew" in caplog.text
     assert (tmp_path / "state.npz.aside").read_bytes() == b"flash wears out"
@@ -287,7 +289,7 @@ def test_a_state_of_another_fleet_is_put_aside(
     old = Edge(replace(site.manifest, start=site.manifest.start - 1), 6)
     old.w[:] = 0.125
     save_state(state, old)
-    with site.device(6, state=state) as device:
+    with Device(offline(site, 6, tmp_path), state=state) as device:
         assert not device.knows_fleet()
     assert "is of another fleet; it is now state.npz.aside" in caplog.text
 
@@ -297,7 +299,7 @@ def test_a_state_of_another_device_is_put_aside(
 ) -> None:
     state = tmp_path / "state.npz"
     save_state(state, Edge(site.manifest, 5))
-    with site.device(6, state=state) as device:
+    with Device(offline(site, 6, tmp_path), state=state) as device:
         assert not device.knows_fleet()
     assert "is of another device; it is now state.npz.aside, and this device joins" in caplog.text
     assert (tmp_path / "state.npz.aside").exists()
@@ -331,10 +333,23 @@ def test_a_manifest_that_cannot_be_followed(tmp_path: Path) -> None:
         try:
             until(server.up.is_set)
             server.send("g/c", b'{"algorithm": "from the future"}', retain=True)
-            with site.device(0) as device, pytest.raises(ManifestError, match="has no"):
+            with pytest.raises(ManifestError, match="has no"), site.device(0) as device:
                 until(lambda: device.contact(0.2))
         finally:
             server.close()
+
+
+def test_a_manifest_that_cannot_be_followed_hinders_no_leaving(
+    remembering: Device, tmp_path: Path
+) -> None:
+    remembering.learn([0.3, 1.7], 11.0)
+    remembering._stay, remembering._link = True, Mock()
+    remembering._inbox.put(("g/c", b'{"algorithm": "from the future"}'))
+    with pytest.raises(ManifestError, match="has no"):
+        remembering.close()
+    remembering._link.close.assert_called_once()
+    with Device(tmp_path / "device.json", state=tmp_path / "state.npz", stay=False) as again:
+        assert again.edge.w.tobytes() == remembering.edge.w.tobytes()
 
 
 def test_its_file_must_be_one(tmp_path: Path) -> None:
@@ -438,8 +453,7 @@ def test_numpy_and_paho_are_enough(site: Site, tmp_path: Path) -> None:
 
 
 def test_a_device_that_cannot_join_says_why(site: Site, tmp_path: Path) -> None:
-    broken = tmp_path / "device.json"
-    broken.write_text(site.files[0].read_text().replace(str(site.fleet.settings.port), "1"))
+    broken = offline(site, 0, tmp_path)
     done = subprocess.run(  # noqa: S603 (our own program)
         [
             *(sys.executable, "-m", "paofed", "device", "run", str(broken)),
