@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Self
@@ -138,27 +138,26 @@ class Fleet:
         store.quarantine(device, on=on)
         self._tell_broker(store)
 
-    def reconcile(self, store: Store) -> list[str]:
-        """Let store and broker agree again on who is refused; gives the labels of those affected.
+    def reconcile(self, store: Store, forgotten: Callable[[str], None]) -> None:
+        """Let store and broker agree again on who is refused; tells the labels of those affected.
 
         A store that was restored from a copy may have forgotten a quarantine, a removal or a
         rotation of which the broker's files still know. What either of them refuses is refused.
         """
         if self.settings.security == "none":
-            return []
+            return
         denied = broker.denied(self.folder, self.topics)
         numbers = self._revoked_at_broker()
-        members = [m for m in store.members() if not (m.removed or m.quarantined)]
-        forgotten = [m for m in members if m.device in denied]
-        for member in forgotten:
-            store.quarantine(member.device)
+        for member in store.members():
+            if member.device in denied and not (member.removed or member.quarantined):
+                store.quarantine(member.device)
+                forgotten(member.label)
         for number in numbers.difference(store.revoked()):
             store.revoke(number)
         refused = {m.device for m in store.members() if m.removed or m.quarantined}
         # Only if need be: a broker that is just starting would be ended by the signal.
         if refused != denied or numbers != self._numbers(store):
             self._tell_broker(store)
-        return [member.label for member in forgotten]
 
     def rotate_server(self, home: Path | None = None) -> None:
         """Give broker and server new credentials, and write the broker's settings anew.

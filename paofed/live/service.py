@@ -172,16 +172,16 @@ class Service:
     def _reconcile(self) -> None:
         """Refuse whom the broker refuses, and the other way round."""
         try:
-            forgotten = self._fleet.reconcile(self._store)
+            self._fleet.reconcile(self._store, self._forgotten)
         except (FileError, OSError) as error:  # its authority is kept elsewhere, say
             self._log.warning("the broker cannot be told who is refused: %s", error)
-            return
-        for label in forgotten:
-            self._log.warning(
-                "%s is quarantined: the broker refuses it, which this journal did not know (a "
-                "copy that was restored?)",
-                label,
-            )
+
+    def _forgotten(self, label: str) -> None:
+        self._log.warning(
+            "%s is quarantined: the broker refuses it, which this journal did not know (a copy "
+            "that was restored?)",
+            label,
+        )
 
     def _introduce(self) -> None:
         settings = self._fleet.settings

@@ -75,6 +75,20 @@ def test_a_server_that_cannot_tell_its_broker_starts(fleet: Fleet) -> None:
     assert quarantined == [False, True]
 
 
+def test_whom_a_server_quarantines_is_told_though_its_broker_cannot_be(fleet: Fleet) -> None:
+    fleet.quarantine("south")
+    (fleet.folder / AUTHORITY).unlink()
+    with fleet.store() as store:
+        store.quarantine(0)
+        store.quarantine(1, on=False)
+    said, quarantined = look(fleet, 0, 1.0)
+    assert [line.partition(":")[0] for line in said] == [
+        "south is quarantined",
+        "the broker cannot be told who is refused",
+    ]
+    assert quarantined == [True, True]
+
+
 @pytest.mark.parametrize(("messages", "seconds"), [(1000, 1.0), (1999, 2.0)])
 def test_one_that_sends_much_is_not(messages: int, seconds: float, fleet: Fleet) -> None:
     assert look(fleet, messages, seconds) == ([], [False, False])
