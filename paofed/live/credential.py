@@ -9,9 +9,7 @@ from typing import Any, Self
 
 from paofed.errors import FileError, unknown
 from paofed.files import read_text, write_secret
-from paofed.live.topics import SERVER, Topics
-
-_LONGEST_INDEX = 9  # digits
+from paofed.live.topics import SERVER, Topics, is_index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +67,7 @@ class Credential:
             _require_entry(path, name, values.get(name), remedy)
         credential = cls(**values)
         who, topics = credential.who, credential.topics
-        index = who.isdecimal() and len(who) <= _LONGEST_INDEX
-        if credential.name != topics.user(who) or not (who == SERVER or index):
+        if credential.name != topics.user(who) or not (who == SERVER or is_index(who)):
             raise FileError(f"{path} names neither a device's index nor {SERVER!r}: {remedy}")
         return credential
 

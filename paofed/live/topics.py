@@ -65,5 +65,10 @@ class Topics(NamedTuple):
         """The index of the device whose `up` this is, if it is one."""
         before, _, after = self.up("+").partition("+")
         index = topic.removeprefix(before).removesuffix(after)
-        right = index.isascii() and index.isdigit() and len(index) <= _DIGITS
-        return int(index) if right and topic == f"{before}{index}{after}" else None
+        right = is_index(index) and topic == f"{before}{index}{after}"
+        return int(index) if right else None
+
+
+def is_index(text: str) -> bool:
+    """Whether this is a device's index, as names and topics have it."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS

@@ -118,6 +118,8 @@ TEXTS = ("fleet", "name", "label", "host", "authority", "certificate", "key", "p
         ('"opensesame"', "is no device's file"),
         (changed(name="-1"), "names neither a device's index nor 'server'"),
         (changed(name="1.5"), "names neither a device's index nor 'server'"),
+        (changed(name="9" * 11), "names neither a device's index nor 'server'"),
+        (changed(name="\u0663"), "names neither a device's index nor 'server'"),
         (changed(name="9" * 5000), "names neither a device's index nor 'server'"),
         (changed(name="²"), "names neither a device's index nor 'server'"),
         (changed(name="Server"), "names neither a device's index nor 'server'"),
