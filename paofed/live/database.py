@@ -89,10 +89,13 @@ class Database:
     def _begin_sealed(self, *, to_repair: bool) -> None:
         """Count from now on what is confirmed; a newer database's count is not forgotten."""
         known, held = self._noted(), self._held()
-        if known is None or known.lines <= held.lines:
+        if known is None or (known.lines <= held.lines and known.changes <= held.changes):
             self._begin_confirming()  # before the commit: from then on it has to be there
-        elif not to_repair:  # an older paofed's copy was put in the place of a newer database
-            self._require(known._replace(history=held.history), held)
+            return
+        # An older paofed's copy was put in the place of a newer database: it began as this one.
+        self._connection.execute("UPDATE seal SET history = ?", (known.history,))
+        if not to_repair:
+            self._require(known, self._held())
 
     def _schema(self) -> int:
         rows = self._rows(  # as bytes: damaged text is none

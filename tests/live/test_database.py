@@ -12,7 +12,7 @@ import pytest
 
 from paofed.live import confirmed
 from paofed.live import database as module
-from paofed.live.database import CONFIRMED, FILE, StoreError, is_locked, locked
+from paofed.live.database import CONFIRMED, FILE, StoreError, is_locked, locked, missing
 from paofed.live.manifest import Manifest
 from paofed.live.members import Member
 from paofed.live.schema import MIGRATIONS
@@ -389,16 +389,24 @@ def test_a_repair_by_an_older_paofed_left_a_gap_that_is_none(ticks: int, fleet: 
     assert ask(fleet, "SELECT line FROM snapshot") == [(74,), (75,)]
 
 
-def test_a_copy_of_an_older_paofed_in_the_place_of_a_newer_database(second_schema: Path) -> None:
+@pytest.mark.parametrize(("ticks", "changes"), [(2, 0), (0, 1), (2, 2)])
+def test_a_copy_of_an_older_paofed_in_the_place_of_a_newer_database(
+    ticks: int, changes: int, second_schema: Path
+) -> None:
     copy = (second_schema / FILE).read_bytes()
     with opened(second_schema) as store:
-        live(store, store.recover(), range(25, 27))
-        store.confirm()
+        live(store, store.recover(), range(25, 25 + ticks))
+        for device in range(changes):
+            store.quarantine(device)
     (second_schema / FILE).write_bytes(copy)
-    assert "lacks 4 confirmed updates: restore" in refusal(second_schema)
+    lacks = f"lacks {missing(2 * ticks, changes)}: restore"
+    assert lacks in refusal(second_schema)
+    assert ask(second_schema, "PRAGMA user_version") == [(2,)]
     with opened(second_schema, to_repair=True) as store:
         assert not store.is_intact()
-        assert store.repair() == Repair(complete=False)
+    assert lacks in refusal(second_schema)  # to look is not to repair
+    with opened(second_schema, to_repair=True) as store:
+        assert store.repair() == Repair(2 * ticks, changes)
     goes_on(second_schema)
 
 
