@@ -754,7 +754,13 @@ SERVICE = ServiceStatus(
 
 
 def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
-    counts = {"accepted": 1500, "refused: flood": 1, "refused: length": 20, "repeats too old": 9}
+    counts = {
+        "accepted": 1500,
+        "hellos": 1,
+        "refused: flood": 1,
+        "refused: length": 20,
+        "repeats too old": 9,
+    }
     ages = {0: 60, 1: 35, 4: 5}
     with served(folder, tick=4321, service=SERVICE, counts=counts, ages=ages):
         lines = done(capsys, "status", folder).splitlines()
@@ -763,7 +769,7 @@ def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
         "greenhouse: pao-fed-u1, tick 4,321; served for 2 h 05 min",
         "PROBLEM      the broker is away",
         "PROBLEM      the clock is behind",
-        "updates      1,500 accepted, 0 repeated, 0 hellos",
+        "updates      1,500 accepted, 0 repeated, 1 hello",
         "how late     half within 0 ticks, 90 % within 1, 99 % within 4",
         "refused      flood 1, length 20",
         "by broker    certificate 2, topic 3",

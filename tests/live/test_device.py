@@ -393,7 +393,7 @@ def test_samples_from_standard_input(site: Site, tmp_path: Path) -> None:
     assert abs(second - 11.0) < abs(first - 11.0)
     assert third == pytest.approx(second, abs=1.0)
     assert "line 3 is '0.5,zero,11.0,bad': expected 2 or 3 finite numbers (a, b, y)" in err
-    assert "2 samples, 1 lines passed over; " in err
+    assert "2 samples, 1 line passed over; " in err
     assert "kB of memory; a contact is" in err
     out, _ = run_device(site, 8, '{"a": 0.25, "b": 0.5}\n', "--state", str(state))
     assert abs(float(out) - 11.0) < abs(first - 11.0)  # it remembers

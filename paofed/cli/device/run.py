@@ -19,6 +19,7 @@ from paofed.cli.samples import HeaderError, Reader
 from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.live.device import Device
+from paofed.words import counted
 
 EXAMPLE = "measure | paofed device run north-wall.json --state north-wall.npz"
 _LINGER = 5.0  # seconds for a last contact
@@ -93,7 +94,8 @@ class _Run:
         """Say what came of it."""
         device = self.device
         _say(
-            f"{self.samples} samples, {self.bad} lines passed over; {device.answered} of "
+            f"{counted(self.samples, 'sample')}, {counted(self.bad, 'line')} passed over; "
+            f"{device.answered} of "
             f"{device.contacts} messages answered; {device.bytes_sent} bytes sent, "
             f"{device.bytes_received} received"
         )

@@ -21,6 +21,7 @@ from paofed.live.monitor import asked
 from paofed.live.settings import Settings
 from paofed.live.status import DeviceStatus, Status
 from paofed.live.store import Store
+from paofed.words import counted
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
 _MOST = 40  # devices shown unless all are asked for
@@ -92,7 +93,7 @@ def _lines(status: Status, *, served: bool) -> list[str]:
     lines += [f"PROBLEM      {problem}" for problem in (service.problems if service else ())]
     lines.append(
         f"updates      {counts.get('accepted', 0):,} accepted, {counts.get('duplicates', 0):,} "
-        f"repeated, {counts.get('hellos', 0):,} hellos"
+        f"repeated, {counted(counts.get('hellos', 0), 'hello')}"
     )
     if status.ages:
         median, most, nearly = status.age_quantiles()
