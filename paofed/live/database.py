@@ -16,7 +16,7 @@ from paofed.words import counted
 FILE = "fleet.sqlite"
 
 CONFIRMED = FILE + confirmed.SUFFIX
-LAST_RESORT = "restore the folder from a copy, or salvage the file with sqlite3's .recover"
+LAST_RESORT = "restore the folder from a copy"
 _GO_ON = (
     "restore a newer copy, or let `paofed fleet repair` go on with what is there: devices will not "
     "send again what they believe safe"
