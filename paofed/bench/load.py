@@ -1,5 +1,6 @@
 """A fleet under load: contacts per second beside the bare broker, latency, memory, reconnection."""
 
+import math
 import resource
 import sys
 import time
@@ -11,14 +12,15 @@ from typing import NamedTuple
 from paofed.bench.agreed import trial_manifest
 from paofed.bench.crowd import Contacts, Crowd
 from paofed.bench.trial import served, trial_fleet
-from paofed.errors import InputError
+from paofed.errors import InputError, PaofedError
 from paofed.live.coordinator import MOST_PER_TICK
 from paofed.live.folder import Fleet
 from paofed.live.processes import LocalBroker, kill, start
 
 _TICK = 1.0  # second
 _REST = 200  # files that the process needs beside its connections
-_STEPS = 20  # looks at the memory during a soak
+_STEPS = 20  # looks at the memory during a soak, or more of them where it is slow
+_PATIENCE = 120.0  # seconds without any answer, after which there will be none
 Report = Callable[[str], None]
 
 
@@ -77,8 +79,7 @@ def measure(
             broker.start()
             begin = time.monotonic()
             crowd.connect()
-            while not crowd.load(seconds=0.1, window=5).answered:
-                pass  # the server is on its way back, too
+            _until_answered(crowd, seconds=0.1, window=5)  # the server is on its way back, too
             reconnected = time.monotonic() - begin
             after = crowd.load(seconds=seconds / 2, window=window, rate=most)
             memory = list(_soak(crowd, soak, most, broker, server, report)) if soak else []
@@ -92,10 +93,30 @@ def _soak(
     yield Memory(done, _megabytes(server), _megabytes(broker.pid))
     while done < contacts:
         part = min(-(-contacts // _STEPS), contacts - done)
-        done += crowd.load(contacts=part, rate=most).answered
+        answered = crowd.load(contacts=part, seconds=_PATIENCE, rate=most).answered
+        if not answered:
+            raise _silence()
+        done += answered
         found = Memory(done, _megabytes(server), _megabytes(broker.pid))
         report(f"soak: {done:,} contacts, server {found.server:.0f} MB")
         yield found
+
+
+def _until_answered(
+    crowd: Crowd, *, seconds: float, window: int = 200, rate: float = math.inf
+) -> None:
+    """Contact for some seconds, again and again, until somebody is answered."""
+    end = time.monotonic() + _PATIENCE
+    while not crowd.load(seconds=seconds, window=window, rate=rate).answered:
+        if time.monotonic() >= end:
+            raise _silence()
+
+
+def _silence() -> PaofedError:
+    return PaofedError(
+        f"no device was answered for {_PATIENCE:g} s: the server or the broker has ended, or this "
+        f"machine is too slow for so many devices (--devices)"
+    )
 
 
 @contextmanager
@@ -107,8 +128,7 @@ def _crowd(fleet: Fleet, devices: int) -> Iterator[Crowd]:
         crowd.connect()
         if crowd.up < devices:
             raise InputError(f"only {crowd.up:,} of {devices:,} devices could connect")
-        while not crowd.load(seconds=2.0, rate=devices).answered:
-            pass  # until everything is there, and warm
+        _until_answered(crowd, seconds=2.0, rate=devices)  # everything is there, and warm
         yield crowd
     finally:
         crowd.close()

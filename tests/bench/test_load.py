@@ -1,13 +1,18 @@
 """A crowd of devices loads a broker and a server as it says; how fast, is no test's business."""
 
 import json
+import os
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+from paofed.bench import load as module
 from paofed.bench.crowd import Contacts
 from paofed.bench.load import Load, Memory, measure
 from paofed.cli import main
+from paofed.errors import PaofedError
 from tests.system import needs
 
 
@@ -26,6 +31,33 @@ def test_a_small_load_from_start_to_end() -> None:
     assert found.memory[-1].contacts >= 200
     assert all(memory.server > 10 and memory.broker > 1 for memory in found.memory)
     assert any("the broker is killed" in line for line in said)
+
+
+class Unanswered:
+    """A crowd whose server died, until after some tries it is back."""
+
+    def __init__(self, *answered: int) -> None:
+        self.answered = list(answered)
+
+    def load(self, **_: object) -> Contacts:
+        return Contacts(self.answered.pop(0), 0.1, 0, np.zeros(0))
+
+
+def test_a_server_that_is_back_after_a_while_is_waited_for() -> None:
+    crowd: Any = Unanswered(0, 0, 3)
+    module._until_answered(crowd, seconds=0.1)
+    assert crowd.answered == []
+
+
+def test_a_server_that_died_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    silent, broker = Unanswered(0), Mock(pid=os.getpid())
+    crowd: Any = silent
+    with pytest.raises(PaofedError, match="no device was answered for 0 s: the server or the"):
+        module._until_answered(crowd, seconds=0.1)
+    silent.answered = [5, 0]
+    with pytest.raises(PaofedError, match="no device was answered"):
+        list(module._soak(crowd, 200, 1.0, broker, os.getpid(), lambda _: None))
 
 
 def test_the_tables(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
