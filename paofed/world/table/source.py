@@ -19,6 +19,7 @@ from paofed.world.table.columns import TRANSFORMS, TextArray
 from paofed.world.table.panics import without_backtraces
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"  # how such files begin, whatever their name is
 _PACKED = 8  # how many times larger a compressed file is in memory, roughly
 _SENTINELS = (-99, -999, -9999, -99999, 9999, 99999)
 TOO_LARGE = (
@@ -41,11 +42,12 @@ class Source:
                 f"`separator` is {separator!r}, but {path.name} is no CSV: leave it out"
             )
         self._missing = list(missing)
+        self._skipped = 0  # empty lines before the header
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is no file: expected one with readings")
         try:
-            size = path.stat().st_size * (1 if path.suffix in (".csv", ".tsv") else _PACKED)
-            require_memory(2 * size, f"reading {path}", TOO_LARGE)
+            growth = 1 if self._is_csv and not _is_gzip(path) else _PACKED
+            require_memory(2 * growth * path.stat().st_size, f"reading {path}", TOO_LARGE)
             with without_backtraces(pl.exceptions.PanicException):
                 frame = self._read(names, separator)
             self._frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
@@ -61,7 +63,9 @@ class Source:
 
     def _read(self, names: Sequence[str], separator: str | None) -> pl.DataFrame:
         if self._is_csv:
-            _refuse_utf16(self.path)
+            begin = _begin(self.path)
+            _refuse_other_than_text(self.path, begin)
+            self._skipped = begin[: len(begin) - len(begin.lstrip())].count(b"\n")
             usual = "\t" if ".tsv" in self.path.name.lower() else ","
             lazy = self._scan_csv(separator or usual, has_header=True)
             # The header as it was written: polars gives the second of two equal names another one.
@@ -84,7 +88,7 @@ class Source:
     def _scan_csv(self, separator: str, *, has_header: bool) -> pl.LazyFrame:
         # As text: what is a number is decided column by column, with a line to point at.
         return pl.scan_csv(self.path, separator=separator, infer_schema=False, glob=False,
-                           has_header=has_header)  # fmt: skip
+                           has_header=has_header, skip_lines=self._skipped)  # fmt: skip
 
     def _refuse_unknown(self, names: Sequence[str], header: Sequence[str]) -> None:
         for name in names:
@@ -106,7 +110,7 @@ class Source:
 
     def refuse(self, row: int, problem: str) -> NoReturn:
         """Say what is wrong with a row."""
-        place = f"line {row + 2}" if self._is_csv else f"row {row + 1}"
+        place = f"line {self._skipped + row + 2}" if self._is_csv else f"row {row + 1}"
         raise FileError(f"{self.path}, {place}: {problem}")
 
     def refuse_where(self, bad: BoolArray, problem: str) -> None:
@@ -173,13 +177,31 @@ class Source:
         return micros.fill_null(np.nan).to_numpy() / 1e6
 
 
-def _refuse_utf16(path: Path) -> None:
-    """Name the encoding that Windows programs write and polars takes for odd letters."""
-    open_ = gzip.open if path.suffix.lower() == ".gz" else open
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_GZIP)) == _GZIP
+
+
+def _begin(path: Path) -> bytes:
+    """How a CSV begins, unpacked as polars does it: by what the file holds, not by its name."""
+    open_ = gzip.open if _is_gzip(path) else open
     begin = b""
     with open_(path, "rb") as file, suppress(EOFError, zlib.error, gzip.BadGzipFile):
-        begin = file.read(64)  # what is no archive is told when it is read
-    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in begin:
+        begin = file.read(1024)  # what is no archive is told when it is read
+    return begin.removeprefix(codecs.BOM_UTF8)
+
+
+def _refuse_other_than_text(path: Path, begin: bytes) -> None:
+    """Name what people save as CSV by mistake and polars takes for odd letters."""
+    if begin.startswith(_ZIP):
+        raise FileError(
+            f"{path} is a zip archive: expected text; unpack it (a workbook: save it as CSV)"
+        )
+    # In UTF-16 every second byte of plain letters is 0.
+    halves = begin[:64:2], begin[1:64:2]
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or any(
+        half and not any(half) for half in halves
+    ):
         raise FileError(
             f"{path} is text in UTF-16: expected UTF-8; save it as that, or convert it as in "
             f"iconv -f UTF-16 -t UTF-8 old.csv > new.csv"

@@ -1,5 +1,6 @@
 import gzip
 import os
+import zipfile
 from pathlib import Path
 from typing import NoReturn
 
@@ -214,6 +215,39 @@ def test_text_in_utf_16(tmp_path: Path, encoding: str, name: str) -> None:
         source(tmp_path / name, "a")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_is_packed_is_seen_whatever_its_name(tmp_path: Path, name: str, packed: bool) -> None:
+    """The header of an archive has zeros, as text in UTF-16 has."""
+    text = b"a,b\n1,2\n3,4\n"
+    (tmp_path / name).write_bytes(gzip.compress(text) if packed else text)
+    np.testing.assert_array_equal(source(tmp_path / name, "b").numbers("b"), [2, 4])
+
+
+def test_a_zip_archive_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "t.csv", "w") as archive:
+        archive.writestr("inner.csv", "a,b\n1,2\n")
+    with pytest.raises(FileError, match=r"t\.csv is a zip archive: expected text; unpack it"):
+        source(tmp_path / "t.csv", "a")
+
+
+@pytest.mark.parametrize("before", ["\n", "\r\n\r\n", " \n\t\n", "\ufeff\n"])
+def test_empty_lines_before_the_header(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"{before}a,b\n1,2\n3,x\n".encode())
+    found = source(path, "a", "b")
+    np.testing.assert_array_equal(found.numbers("a"), [1, 3])
+    with pytest.raises(FileError, match=rf"line {3 + before.count(chr(10))}: b is 'x'"):
+        found.numbers("b")
+
+
+@pytest.mark.parametrize("text", ["\n", "\n\n", "x", ""])
+def test_a_file_of_hardly_anything(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(FileError, match=r"t\.csv(: it has one| cannot be read as a table: )"):
+        source(tmp_path / "t.csv", "a")
+
+
 def test_a_damaged_archive(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n")[:15])
     with pytest.raises(FileError, match=r"t\.csv\.gz cannot be read"):
@@ -253,9 +287,11 @@ def test_damaged_parquet_files_are_told(tmp_path: Path, capfd: pytest.CaptureFix
     assert capfd.readouterr().err == ""
 
 
-def test_a_file_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "t.csv", ["1"], "a")
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_file_larger_than_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setattr(module, "_PACKED", 1 << 60)
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / name).write_bytes(gzip.compress(b"a\n1\n"))
     with pytest.raises(InputError, match="or cut it into periods"):
-        source(tmp_path / "t.csv.gz", "a")
+        source(tmp_path / name, "a")
