@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.cli.worlds import add_arguments
 from paofed.report.run_numbers import PAGE
 from paofed.simulate import montecarlo
 from paofed.simulate.result import Result
@@ -559,3 +561,9 @@ def test_a_kind_of_stream_that_is_misspelt(tmp_path: Path, capsys: Capture) -> N
     (tmp_path / "mine.toml").write_text(text.replace('kind = "table"', 'kind = "tabel"'))
     assert main(["scenario", "check", str(tmp_path / "mine.toml")]) == 2
     assert "unknown stream.kind 'tabel': did you mean 'table'?" in capsys.readouterr().err
+
+
+def test_the_help_promises_no_ticks_of_the_usual_step() -> None:
+    parser = ArgumentParser()
+    add_arguments(parser)
+    assert "(default: the usual step, or less)" in " ".join(parser.format_help().split())

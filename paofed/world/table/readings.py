@@ -172,17 +172,19 @@ def _doubts(line: Timeline, kept: _Rows, readings: int) -> Iterator[str]:
     steps = steps_of(kept.time, kept.device)
     often = round(steps.usual / line.tick) if steps.later.any() else 1
     if often > 1:
-        better = longer(line, steps)
-        advice = (
-            f"take ticks of {better} (`tick`)"
-            if better
-            else f"no longer ticks keep all readings apart: take the first or last of those in one "
-            f"tick (`duplicates`) and ticks of {line.length_text(often)} (`tick`)"
-        )
         yield (
             f"readings usually come every {often} ticks: windows go by ticks, and such devices may "
-            f"never share some parameters; {advice}"
+            f"never share some parameters; {_better_ticks(line.length_text(often), line, steps)}"
         )
+
+
+def _better_ticks(usual: str, line: Timeline, steps: Steps) -> str:
+    """Advise ticks of the usual step, and what else can be done where readings meet in these."""
+    advice, apart = f"take ticks of {usual} (`tick`)", longer(line, steps)
+    if apart == usual:
+        return advice
+    other = f", or ticks of {apart}, which keep all apart" if apart else ""
+    return f"{advice} and the first or last of the readings in one (`duplicates`){other}"
 
 
 def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:

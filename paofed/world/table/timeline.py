@@ -124,7 +124,10 @@ def separating(line: Timeline, steps: Steps) -> Timeline:
 
 
 def longer(line: Timeline, steps: Steps) -> str | None:
-    """The longest tick, up to the usual step, that keeps readings apart as well; None if none."""
+    """The longest tick that keeps readings apart as well; None if none was found.
+
+    It is sought among whole ticks of the line that divide the usual step: others may do, too.
+    """
     most = round(steps.usual / line.tick)
     small = [part for part in range(1, math.isqrt(most) + 1) if most % part == 0]
     for ticks in sorted({*small, *(most // part for part in small)} - {1}, reverse=True):

@@ -131,11 +131,13 @@ def sparse(path: Path, minutes: list[int], name: str = "t.csv") -> Path:
 
 # Every six hours and a bit; twice only two hours lie between two readings.
 SPARSE = [*range(0, 1440, 36), 38, 722]
+USUAL = "take ticks of 36min (`tick`) and the first or last of the readings in one (`duplicates`)"
 
 
 def advised(facts: list[str]) -> str:
-    (found,) = [re.findall(r"take ticks of (\S+) \(`tick`\)", f) for f in facts if "usually" in f]
-    return str(found[0])
+    """The way that a doubt about ticks names."""
+    (found,) = [fact.partition("; ")[2] for fact in facts if fact.startswith("readings usually")]
+    return found
 
 
 def test_ticks_that_are_advised_work(tmp_path: Path) -> None:
@@ -144,20 +146,42 @@ def test_ticks_that_are_advised_work(tmp_path: Path) -> None:
     for tick in ("1min", "2min"):
         found = table(path, tick=tick, calibration="25%").read()
         assert found.has_data.sum() + len(found.y_past) == len(SPARSE)
-        better = table(path, tick=advised(found.facts()), calibration="25%").read()
+        assert advised(found.facts()) == f"{USUAL}, or ticks of 4min, which keep all apart"
+        better = table(path, tick="4min", calibration="25%").read()
         assert better.has_data.sum() + len(better.y_past) == len(SPARSE)
         assert len(better.y) < len(found.y)
-        assert "no longer ticks keep all readings apart" in " ".join(better.facts())
+        assert advised(better.facts()) == USUAL
+    usual = table(path, tick="36min", calibration="25%", duplicates="last").read()
+    assert len(usual.y) == 30
+    assert "usually" not in " ".join(usual.facts())
 
 
-def test_where_no_ticks_are_better_it_is_told_how_others_work(tmp_path: Path) -> None:
-    path = sparse(tmp_path, [*range(0, 1440, 36), 37, 38])
-    facts = table(path, tick="1min", calibration="25%").read().facts()
-    assert facts[-1].endswith(
-        "no longer ticks keep all readings apart: take the first or last of those in one tick "
-        "(`duplicates`) and ticks of 36min (`tick`)"
+def test_one_reading_just_after_another_is_no_reason_for_ticks_of_a_second(tmp_path: Path) -> None:
+    lines = hourly(1, 40)
+    lines.append(lines[20].replace("20:00", "20:00:01"))
+    path = write(tmp_path / "t.csv", lines)
+    found = table(path).read()
+    assert found.timeline.length_text() == "1s"
+    assert advised(found.facts()) == (
+        "take ticks of 1h (`tick`) and the first or last of the readings in one (`duplicates`), "
+        "or ticks of 2s, which keep all apart"
     )
-    assert len(table(path, tick="36min", calibration="25%", duplicates="last").read().y) == 30
+    usual = table(path, tick="1h", duplicates="first").read()
+    assert usual.has_data.all()
+    assert usual.facts()[3:] == ["1 of 41 readings dropped: not the only one in their tick"]
+
+
+def test_no_other_ticks_are_denied(tmp_path: Path) -> None:
+    """Readings every 360, some a little off: these ticks keep all apart, the median step's not."""
+    off = np.random.default_rng(0).integers(-150, 151, 300)
+    times = 360 * np.arange(300) + np.where(np.arange(300) == 0, 0, off)
+    lines = [f"d0,{time},{i % 7},{i % 5},{i % 3}" for i, time in enumerate(times)]
+    path = write(tmp_path / "t.csv", lines)
+    said = advised(table(path, calibration="10%").read().facts())
+    assert re.fullmatch(r"take ticks of \S+ \(`tick`\) and the first or last of .*", said)
+    assert table(path, calibration="10%", tick="360").read().has_data.all()
+    fine = table(path, calibration="10%", tick="30").read().facts()
+    assert advised(fine) == "take ticks of 360 (`tick`)"
 
 
 def test_ticks_that_a_refusal_names_work(tmp_path: Path) -> None:
