@@ -278,7 +278,8 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     message = error["msg"].removeprefix("Value error, ")
     if isinstance(error["input"], dict):
         return f"{place}{message}"
-    return f"{place}{key} is {error['input']!r}: {message[0].lower()}{message[1:]}"
+    got = f"{key} is {error['input']!r}" if path else repr(error["input"])
+    return f"{place}{got}: {message[0].lower()}{message[1:]}"
 
 
 _LAWS: Mapping[str, type[Value]] = {

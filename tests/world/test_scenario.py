@@ -640,6 +640,13 @@ def test_values_that_do_not_fit_are_told_with_their_origin() -> None:
         Scenario.made({**PAPER["setting-1"], "clients": 30}, "me")
 
 
+@pytest.mark.parametrize("origin", ["me", ""])
+def test_what_has_no_keys_at_all_is_told_without_one(origin: str) -> None:
+    says = rf"^{origin and 'me: '}\[1\]: input should be a valid dictionary"
+    with pytest.raises(ScenarioError, match=says):
+        Scenario.made([1], origin)  # type: ignore[arg-type]  # what JSON may hold
+
+
 def test_true_and_false_are_written_as_toml_has_them() -> None:
     law = {"kind": "law", "on": True, "off": False, "each": [True, 1]}
     text = to_toml({"name": "n", "yes": True, "stream": law})
