@@ -29,7 +29,7 @@ from paofed.live.store import Store
 from tests.effort import effort
 from tests.live.fleets import broken
 
-SEEDS = effort(everyday=40, thorough=300)
+SEEDS = effort(everyday=30, thorough=300)
 FEW = 40  # seeds within which a broken federation must be caught
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)

@@ -19,7 +19,7 @@ from paofed.simulate.average import average
 from paofed.theory.fleet import Fleet
 from paofed.theory.mean import predict
 from paofed.world.scenario import Scenario
-from tests.effort import in_ci
+from tests.effort import effort, in_ci
 from tests.natures import small_scenario
 
 REGISTERED = [
@@ -111,7 +111,8 @@ def test_the_paper_s_fleet_is_where_it_is_predicted() -> None:
     worlds in a hundred would be a false alarm.
     """
     texts = ["online-fedsgd", "pao-fed-u1", "pao-fed-c2"]
-    z, gap = compared(full_size(memory=(0.0, 0.0)), texts, runs=100, every=100)
+    runs = effort(everyday=40, thorough=100)
+    z, gap = compared(full_size(memory=(0.0, 0.0)), texts, runs=runs, every=100)
     np.testing.assert_allclose(rms(z, 2), 1.0, rtol=0, atol=0.2)
     np.testing.assert_allclose(gap, 0.0, rtol=0, atol=0.1)
 
