@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from paofed.checks import check_algorithm
     from paofed.errors import PaofedError
     from paofed.live.device import Device
+    from paofed.simulate.engines.reference import replay
     from paofed.simulate.montecarlo import run
-    from paofed.simulate.reference import replay
-    from paofed.simulate.result import Outcome, Result
+    from paofed.simulate.results.result import Outcome, Result
     from paofed.simulate.stopping import Interrupted
     from paofed.world.realize import realize
     from paofed.world.scenario import Scenario
@@ -24,15 +24,15 @@ _HOMES = {
     "Algorithm": "paofed.algorithms",
     "Device": "paofed.live.device",
     "Interrupted": "paofed.simulate.stopping",
-    "Outcome": "paofed.simulate.result",
+    "Outcome": "paofed.simulate.results.result",
     "PaofedError": "paofed.errors",
-    "Result": "paofed.simulate.result",
+    "Result": "paofed.simulate.results.result",
     "Scenario": "paofed.world.scenario",
     "Trace": "paofed.world.trace",
     "algorithm": "paofed.algorithms",
     "check_algorithm": "paofed.checks",
     "realize": "paofed.world.realize",
-    "replay": "paofed.simulate.reference",
+    "replay": "paofed.simulate.engines.reference",
     "run": "paofed.simulate.montecarlo",
 }
 

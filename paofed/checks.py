@@ -4,7 +4,7 @@
     check_algorithm(my_algorithm)       # raises ContractError, naming the check that failed
 
 Each check is deterministic. A new engine joins `engines agree` by being listed in
-`paofed.simulate.ENGINES`.
+`paofed.simulate.engines.ENGINES`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +20,7 @@ from paofed.core.random import key_of
 from paofed.core.rules import Message
 from paofed.core.selection import Windows, pick
 from paofed.errors import ContractError, PaofedError
-from paofed.simulate import ENGINES, reference, replay_on
-from paofed.simulate.fast import in_family
+from paofed.simulate.engines import ENGINES, engine_of, reference
 from paofed.world.trace import Trace
 
 _CLIENTS, _TICKS, _AGES = 5, 40, 4
@@ -144,7 +143,7 @@ def _coordinates_counted(alg: Algorithm) -> str | None:
             up += alg.uplink(k, n, trace.features).size
             down += alg.downlink(k, n, trace.features).size
     for name in _engines(alg):
-        outcome = replay_on(name)(trace, alg)
+        outcome = engine_of(name).replay(trace, alg)
         if (outcome.sent_up, outcome.sent_down) != (up, down):
             got = f"{outcome.sent_up} up and {outcome.sent_down} down"
             return f"the {name} engine counts {got}: expected {up} up and {down} down"
@@ -156,7 +155,7 @@ def _engines_agree(alg: Algorithm) -> str | None:
     expected = reference.replay(trace, alg)
     # The reference runs a second time too: hidden state in an algorithm's functions shows here.
     for name in _engines(alg):
-        outcome = replay_on(name)(trace, alg)
+        outcome = engine_of(name).replay(trace, alg)
         apart = np.flatnonzero(~np.isclose(outcome.mse, expected.mse, rtol=1e-9, atol=1e-9))
         if apart.size:
             return f"the {name} engine leaves the reference at tick {apart[0]}"
@@ -186,8 +185,8 @@ def _features(alg: Algorithm) -> int:
 
 
 def _engines(alg: Algorithm) -> list[str]:
-    """The engines that can run this algorithm; the compiled one only knows its family."""
-    return [name for name in ENGINES if name == "reference" or in_family(alg)]
+    """The engines that can run this algorithm."""
+    return [name for name in ENGINES if engine_of(name).refuses(alg) is None]
 
 
 def _server(alg: Algorithm, w: FloatArray, messages: list[Message], tick: int) -> FloatArray:

@@ -6,7 +6,7 @@ what it has compiled.
 
 from typing import get_args
 
-from paofed.simulate.fast import Precision
+from paofed.simulate.engines.fast.family import Precision
 from paofed.simulate.montecarlo import run
 from tests.natures import small_scenario
 

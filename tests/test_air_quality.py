@@ -18,9 +18,9 @@ import pytest
 
 from paofed import Result, Scenario
 from paofed.cli import main
-from paofed.report.gains import newcomers
-from paofed.simulate.baselines import BASELINES
-from paofed.simulate.progressive import ColdStart, Progressive
+from paofed.report.run.gains import newcomers
+from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.table.baselines import BASELINES
 from tests.test_docs import DOCUMENTS, section
 
 FOUR_YEARS = section(DOCUMENTS["docs/tutorial-air-quality.md"], "## Four years")

@@ -21,7 +21,7 @@ from paofed.forms import Contents, Form
 from paofed.live.edge import Edge
 from paofed.live.exports import FleetModel
 from paofed.live.state import load_state, save_state
-from paofed.simulate.result import Result
+from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
 from tests.forgery import (
     CHECKSUM,
@@ -37,7 +37,7 @@ from tests.forgery import (
 )
 from tests.live.fleets import manifest, server
 from tests.natures import small_trace
-from tests.simulate.test_result import OVER_A_TABLE
+from tests.simulate.results.test_result import OVER_A_TABLE
 
 PAIR = Contents(
     arrays={"v": Form("f", "N"), "w": Form("iu", "N")},

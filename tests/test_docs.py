@@ -29,9 +29,9 @@ import paofed
 from paofed import Outcome, Result, Scenario, Trace, realize, run
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
-from paofed.report.run_page import write as write_page
-from paofed.simulate.baselines import BASELINES
-from paofed.simulate.progressive import ColdStart, Progressive
+from paofed.report.run.page import write as write_page
+from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.table.baselines import BASELINES
 from paofed.world.availability import Availability
 from paofed.world.delays import Delay
 from paofed.world.scenario import PRESETS

@@ -41,7 +41,7 @@ def test_a_missing_package_is_one_sentence_in_python_too() -> None:
 def test_a_device_s_part_needs_numpy_alone() -> None:
     """Algorithms and rules must import without the simulator's packages."""
     code = (
-        "import sys, paofed.algorithms, paofed.core.features, paofed.simulate.reference\n"
+        "import sys, paofed.algorithms, paofed.core.features, paofed.simulate.engines.reference\n"
         "heavy = {'numba', 'pydantic', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)"
     )

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from paofed.algorithms import Algorithm
-from paofed.simulate.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.simulate.montecarlo import run
 from paofed.simulate.stopping import ignored
-from paofed.simulate.tables import baselines_of, one_thread_algebra
+from paofed.simulate.table.beside import baselines_of, one_thread_algebra
+from paofed.simulate.table.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
 from paofed.world.table import readings
 

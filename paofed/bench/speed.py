@@ -17,7 +17,8 @@ from typing import NamedTuple
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import from_text
 from paofed.bench import vectorised
-from paofed.simulate import fast, reference
+from paofed.simulate.engines import reference
+from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.montecarlo import run
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario

@@ -1,7 +1,7 @@
 """What one would write first: NumPy over all clients at once, one tick after another.
 
-Only here to be measured against. Twin of paofed.simulate.reference for the paper's exchange and
-windows, in float32.
+Only here to be measured against. Twin of paofed.simulate.engines.reference for the paper's
+exchange and windows, in float32.
 """
 
 from collections import defaultdict

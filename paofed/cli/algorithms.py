@@ -5,7 +5,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from paofed.algorithms import ALGORITHMS, options_of
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
 
 EXAMPLE = "paofed algorithms --json"
 

@@ -10,9 +10,9 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from paofed.cli.outputs import say
-from paofed.cli.progress import Progress
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import say
+from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
 from paofed.live.auditor import BrokenPromiseError
 from paofed.live.rehearsal import POINTS, rehearse

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.outputs import require_figure, say
-from paofed.cli.progress import Screen
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import require_figure, say
+from paofed.cli.shared.progress import Screen
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.demo.account import Account, account_of
@@ -25,7 +25,7 @@ from paofed.demo.scene import SHARED, first_tick, manifest_of, scenario_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_writable
 from paofed.live.status import DeviceStatus, Status
-from paofed.report.figures import live_beside, save
+from paofed.report.shared.figures import live_beside, save
 from paofed.world.realize import realize
 
 EXAMPLE = "paofed demo --devices 20 --out demo.png"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.samples import Reader, opened
+from paofed.cli.shared.samples import Reader, opened
 from paofed.errors import InputError
 from paofed.live.exports import FleetModel
 

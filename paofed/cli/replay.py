@@ -11,12 +11,12 @@ from typing import get_args
 from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange, Settled
 from paofed.algorithms.spec import parted
-from paofed.cli.summary import plain
+from paofed.cli.shared.summary import plain
 from paofed.core.metrics import payload_bytes
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
 from paofed.files import require_writable
-from paofed.simulate import ENGINES, replay_on
+from paofed.simulate.engines import ENGINES, LAST, engine_of
 from paofed.world.trace import Trace
 
 EXAMPLE = "paofed replay trace.npz --algorithm pao-fed-u1 --shared 4 --out outcome.npz"
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--divisor", choices=get_args(Divisor), help="(default class)")
     add("--uncoordinated", action="store_true", help="for rows that offer it (default: their own)")
     add("--exchange", choices=get_args(Exchange), help="(default paper)")
-    add("--engine", choices=ENGINES, default="reference", help="(default %(default)s)")
+    add("--engine", choices=ENGINES, default=LAST, help="(default %(default)s)")
     add("--out", type=Path, required=True, metavar="OUT.npz", help="where to write the outcome")
     add("--json", action="store_true", help="print the summary as JSON")
 
@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
     method = _method(args)
     trace = Trace.load(args.trace)
     settled = replace(method, **method.settled(**_DEFAULTS._asdict())._asdict())
-    outcome = replay_on(args.engine)(trace, settled)
+    outcome = engine_of(args.engine).replay(trace, settled)
     outcome.save(args.out, _provenance(args.trace, settled, args.engine))
     if outcome.diverged_at is not None:
         print(f"{method.name} diverged at tick {outcome.diverged_at}", file=sys.stderr)

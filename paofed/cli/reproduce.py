@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paofed.cli.outputs import say
-from paofed.cli.progress import Progress
-from paofed.cli.summary import as_table
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import say
+from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.summary import as_table
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.files import make_folder, write_text
-from paofed.report.claims import II, I
-from paofed.report.experiment import FULL, QUICK, run_study
-from paofed.report.figures import save_all
-from paofed.report.gallery import gallery
-from paofed.report.page import build
-from paofed.report.study import Study
-from paofed.simulate.fast import note_compilation
-from paofed.simulate.result import versions
+from paofed.report.paper.claims import II, I
+from paofed.report.paper.experiment import FULL, QUICK, run_study
+from paofed.report.paper.gallery import gallery
+from paofed.report.paper.page import build
+from paofed.report.paper.study import Study
+from paofed.report.shared.figures import save_all
+from paofed.simulate.engines import USUAL, engine_of
+from paofed.simulate.results.result import versions
 from paofed.words import counted
 
 EXAMPLE = "paofed reproduce --quick --out out"
@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
 
 @contextmanager
 def _stage(what: str) -> Iterator[Callable[[float], None]]:
-    with Progress(what) as progress, note_compilation(say):
+    with Progress(what) as progress, engine_of(USUAL).announced(say):
         yield progress
 
 

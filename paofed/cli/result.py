@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.cli import outputs
-from paofed.simulate.result import Result
+from paofed.cli.shared import outputs
+from paofed.simulate.results.result import Result
 
 EXAMPLE = "paofed result setting-1.npz --figure curves.png"
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import get_args
 
 from paofed.algorithms.spec import from_text
-from paofed.cli import outputs, worlds
-from paofed.cli.progress import Progress
+from paofed.cli.shared import outputs, worlds
+from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
-from paofed.simulate.coldstart import USUAL_COUNT, starts_of
-from paofed.simulate.fast import Precision, note_compilation
-from paofed.simulate.montecarlo import Engine
+from paofed.simulate.engines import ENGINES, USUAL, engine_of
+from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.stopping import Interrupted
+from paofed.simulate.table.coldstart import USUAL_COUNT, may_join, starts_of
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
@@ -50,8 +50,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--every", type=int, metavar="N", help="ticks between points of a curve (10 or more)")
     add("--cold-starts", type=int, metavar="N",
         help=f"of a table's devices, at so many times ({USUAL_COUNT}; 0: none)")  # fmt: skip
-    add("--engine", choices=get_args(Engine), default="fast", help="(default %(default)s)")
-    add("--precision", choices=get_args(Precision), default="float32", help="of the fast engine")
+    add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
+    add(
+        "--precision",
+        choices=get_args(Precision),
+        default="float32",
+        help="of the models; the reference engine always computes in float64",
+    )
     add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
     add("--out", type=Path, metavar="FILE", help="save the result, to show or compare it later")
     outputs.add_arguments(parser)
@@ -68,10 +73,10 @@ def run(args: Namespace) -> int:
     worlds.tell(scenario, args)
     cold_starts = args.cold_starts
     if cold_starts is None:
-        on_table = isinstance(scenario.stream, Table) and args.engine == "fast"
+        on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
         cold_starts = _usual_cold_starts(scenario) if on_table else 0
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
-    with Progress(what) as progress, note_compilation(outputs.say):
+    with Progress(what) as progress, engine_of(args.engine).announced(outputs.say):
         try:
             result = simulate(
                 scenario,

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from itertools import takewhile
 from pathlib import Path
 
-from paofed.cli import worlds
+from paofed.cli.shared import worlds
 from paofed.errors import InputError
 from paofed.files import make_folder, replacing, write_text
 from paofed.world.scenario import Scenario, source_of, to_toml

@@ -13,16 +13,16 @@ import numpy as np
 
 from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
-from paofed.cli import outputs
-from paofed.cli.progress import Progress
-from paofed.cli.summary import plain
-from paofed.cli.table import table
+from paofed.cli.shared import outputs
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.summary import plain
 from paofed.errors import InputError
 from paofed.files import write_table
-from paofed.report.beside import CURVES, Beside
+from paofed.report.paper.theory import CURVES, Beside
 from paofed.simulate.average import Average, average
-from paofed.simulate.fast import note_compilation
-from paofed.simulate.result import curve_ticks, versions
+from paofed.simulate.engines import USUAL, engine_of
+from paofed.simulate.results.result import curve_ticks, versions
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import Fleet
 from paofed.theory.outlook import Outlook, outlook
@@ -75,7 +75,7 @@ def run(args: Namespace) -> int:
     if scenario is not None and args.runs:
         with (
             Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
-            note_compilation(outputs.say),
+            engine_of(USUAL).announced(outputs.say),
         ):
             simulated = average(
                 scenario, methods, runs=args.runs, seed=args.seed, world=args.world,
@@ -91,7 +91,7 @@ def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: Fle
         curves = beside.curves(beside.names[0])
         write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
     if args.figure is not None:
-        from paofed.report.figures import mean_and_learning, save
+        from paofed.report.shared.figures import mean_and_learning, save
 
         save(mean_and_learning({args.scenario: beside}), args.figure)
     for warning in found.warnings():

@@ -16,7 +16,7 @@ from paofed.live.coordinator import Record
 from paofed.live.footprint import footprint
 from paofed.live.settings import Settings
 from paofed.live.store import Store
-from paofed.simulate.reference import replay
+from paofed.simulate.engines.reference import replay
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.simulate import fast
-from paofed.simulate.result import curve_ticks
+from paofed.simulate.engines.fast import family as fast
+from paofed.simulate.results.result import curve_ticks
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,19 +15,16 @@ from paofed.algorithms.spec import resolve
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
-from paofed.simulate import fast
-from paofed.simulate.coldstart import Starts, starts_of, with_cold_starts
-from paofed.simulate.result import Result, RunRecord, curve_ticks, usual_every, versions
-from paofed.simulate.spread import Task, on_processes, on_threads
+from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
+from paofed.simulate.engines.task import Precision, Task
+from paofed.simulate.results.result import Result, RunRecord, curve_ticks, usual_every, versions
 from paofed.simulate.stopping import Interrupted, Report
-from paofed.simulate.tables import about, progressive, with_baselines
+from paofed.simulate.table.beside import about, progressive, with_baselines
+from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.table.spec import Table
 
-Engine = Literal["fast", "reference"]
-
-# How much longer things take than one algorithm on the fast engine, for honest progress.
-_SLOWER, _BESIDE = 200.0, 40.0
+_BESIDE = 40.0  # what the baselines of a table cost beside one algorithm, for honest progress
 
 
 def run(
@@ -37,8 +34,8 @@ def run(
     runs: int = 1,
     seed: int = 0,
     same_world: bool = False,
-    engine: Engine = "fast",
-    precision: fast.Precision = "float32",
+    engine: str = USUAL,
+    precision: Precision = "float32",
     every: int | None = None,
     cold_starts: int = 0,
     workers: int | None = None,
@@ -46,8 +43,8 @@ def run(
 ) -> Result:
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
 
-    The scenario is one, a preset's name or a file's path. The fast engine takes the algorithms of
-    its family, the reference engine the others. Over a table, all models are judged on the samples
+    The scenario is one, a preset's name or a file's path. What the engine refuses, the reference
+    engine runs. Over a table, all models are judged on the samples
     to come, beside baselines; with `cold_starts`, so many times each device in turn joins late. An
     interrupt (Ctrl-C) ends the work: it raises Interrupted, whose `result` holds what was finished.
     """
@@ -60,10 +57,16 @@ def run(
     _check(scenario, chosen, engine, precision)
     _check_kinds(same_world, report)
     common = (seed, same_world, every, precision, runs, workers)
-    quick = [engine == "fast" and fast.in_family(method) for method in chosen]
-    inside = Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if q], *common)
-    outside = Task(scenario, [m for m, q in zip(chosen, quick, strict=True) if not q], *common)
-    starts = _starts(scenario, inside.methods, cold_starts) if cold_starts else None
+    refused = {method.name: engine_of(engine).refuses(method) for method in chosen}
+    engines = [LAST if refused[method.name] else engine for method in chosen]
+    tasks = {
+        name: Task(
+            scenario, [m for m, e in zip(chosen, engines, strict=True) if e == name], *common
+        )
+        for name in sorted(set(engines), key=engines.index)
+    }
+    newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
+    starts = _starts(scenario, newcomers, cold_starts) if cold_starts else None
     table = scenario.stream if isinstance(scenario.stream, Table) else None
     provenance = {
         "scenario": scenario.model_dump(),
@@ -71,19 +74,23 @@ def run(
         "seed": seed,
         "same_world": same_world,
         "runs_requested": runs,
-        "engines": ["fast" if q else "reference" for q in quick],
+        "engines": engines,
+        "refused": {name: reason for name, reason in refused.items() if reason},
         "precision": precision,
         "table": about(table) if table else None,
         "versions": versions(),
     }
-    progress = _Progress(report, _shares(inside, outside, table, starts), runs)
-    finished: list[dict[int, RunRecord]] = [{} for task in (inside, outside) if task.methods]
-    found = partial(_gathered, finished, provenance, scenario, chosen, quick, every)
+    shares = {name: engine_of(name).cost * len(task.methods) for name, task in tasks.items()}
+    beside = _BESIDE if table else 0.0, len(newcomers) * len(starts.devices) if starts else 0.0
+    progress = _Progress(report, [*shares.values(), *beside], runs)
+    finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
+    found = partial(_gathered, finished, provenance, scenario, chosen, engines, every)
     try:
-        _run_engines(inside, outside, finished, progress)
+        for stage, (name, task) in enumerate(tasks.items()):
+            finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(finished) else None) from None
-    return _beside(found(), inside, starts, progress)
+    return _beside(found(), scenario, newcomers, starts, workers, progress)
 
 
 def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algorithm]:
@@ -97,30 +104,10 @@ def _starts(scenario: Scenario, methods: Sequence[Algorithm], count: int) -> Sta
     starts = starts_of(scenario.table.read(), count)
     if not methods:
         raise InputError(
-            "cold starts are for the fast engine, and it takes none of these algorithms: add one "
-            "of its family, or ask for no cold starts"
+            "cold starts are for windows, LMS steps and the paper's server, and none of these "
+            "algorithms has them: add one that has, or ask for no cold starts"
         )
     return starts
-
-
-def _shares(
-    inside: Task, outside: Task, table: Table | None, starts: Starts | None
-) -> tuple[float, float, float, float]:
-    """How long the stages of a run take beside each other: engines, baselines, newcomers."""
-    quick, slow = len(inside.methods), len(outside.methods)
-    joining = quick * len(starts.devices) if starts else 0.0
-    return quick, _SLOWER * slow, _BESIDE if table else 0.0, joining
-
-
-def _run_engines(
-    inside: Task, outside: Task, finished: Sequence[dict[int, RunRecord]], progress: "_Progress"
-) -> None:
-    """Let each engine that has any algorithms add its runs to its part of `finished`."""
-    stages = ((inside, on_threads), (outside, on_processes))
-    begun = iter(finished)
-    for stage, (task, engine_of) in enumerate(stages):
-        if task.methods:
-            next(begun).update(engine_of(task, progress.stage(stage)))
 
 
 def _kept(finished: Sequence[dict[int, RunRecord]]) -> list[int]:
@@ -132,12 +119,12 @@ def _gathered(
     provenance: Mapping[str, Any],
     scenario: Scenario,
     methods: Sequence[Algorithm],
-    quick: Sequence[bool],
+    engines: Sequence[str],
     every: int,
 ) -> Result:
     """Put together the runs that every engine has finished."""
     kept = _kept(finished)
-    records = _stack([_joined([stage[i] for stage in finished], quick) for i in kept])
+    records = _stack([_joined([stage[i] for stage in finished], engines) for i in kept])
     errors = records.pop("errors"), records.pop("device_errors")
     ticks = curve_ticks(scenario.ticks, every)
     result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
@@ -146,16 +133,22 @@ def _gathered(
     return replace(result, progressive=progressive(scenario.stream, methods, ticks, *errors))
 
 
-def _beside(result: Result, inside: Task, starts: Starts | None, progress: "_Progress") -> Result:
+def _beside(
+    result: Result,
+    scenario: Scenario,
+    newcomers: Sequence[Algorithm],
+    starts: Starts | None,
+    workers: int,
+    progress: "_Progress",
+) -> Result:
     """Over a table, add baselines and newcomers."""
     if result.progressive is None:
         return result
-    scenario, workers = inside.scenario, inside.workers
     try:
         judged = result.progressive
-        result = with_baselines(result, judged, scenario, workers, progress.stage(2))
+        result = with_baselines(result, judged, scenario, workers, progress.stage(-2))
         if starts is not None:
-            joined = inside.methods, starts, workers, progress.stage(3)
+            joined = newcomers, starts, workers, progress.stage(-1)
             result = with_cold_starts(result, scenario, *joined)
     except KeyboardInterrupt:
         raise Interrupted(result) from None
@@ -164,8 +157,8 @@ def _beside(result: Result, inside: Task, starts: Starts | None, progress: "_Pro
 
 def _check(scenario: Scenario, methods: Sequence[Algorithm], engine: str, precision: str) -> None:
     for kind, got, known in (
-        ("engine", engine, get_args(Engine)),
-        ("precision", precision, get_args(fast.Precision)),
+        ("engine", engine, tuple(ENGINES)),
+        ("precision", precision, get_args(Precision)),
     ):
         if got not in known:
             raise InputError(unknown(kind, str(got), known))
@@ -212,10 +205,11 @@ class _Progress:
                 self._report(self._done)
 
 
-def _joined(parts: Sequence[RunRecord], quick: Sequence[bool]) -> RunRecord:
+def _joined(parts: Sequence[RunRecord], engines: Sequence[str]) -> RunRecord:
     """Put what the engines computed back into the order in which it was asked for."""
-    # The fast engine's come first; the inverse of that sorting puts everything back.
-    order = np.argsort(np.argsort(~np.array(quick), kind="stable"))
+    # Each engine's algorithms follow those of the engine before; the inverse of that sorting.
+    begun = [engines.index(name) for name in engines]
+    order = np.argsort(np.argsort(begun, kind="stable"))
     return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 

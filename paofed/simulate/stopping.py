@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from paofed.simulate.result import Result
+from paofed.simulate.results.result import Result
 from paofed.words import counted
 
 Report = Callable[[float], None]  # told a share of the work that is done

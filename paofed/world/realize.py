@@ -3,7 +3,7 @@
 The map, the clients' laws and the test set belong to a world; samples, presence, delays and lottery
 to a run in it. Every number is a function of (seed, world, run, client, tick, purpose), so any
 client's part can be produced without the others'. The compiled engine draws the same numbers inside
-its kernels (paofed.simulate.fast).
+its kernels (paofed.simulate.engines.fast.family).
 """
 
 from enum import IntEnum

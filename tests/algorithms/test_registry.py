@@ -15,7 +15,7 @@ from paofed.core.rules import lms_step
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
-from paofed.simulate.reference import replay
+from paofed.simulate.engines.reference import replay
 from tests.natures import small_trace
 
 # shared, coordinated, uplink windows ahead, weight at age 2, learns while away, subset

@@ -9,7 +9,7 @@ import pytest
 from paofed.algorithms import algorithm
 from paofed.bench import speed, vectorised
 from paofed.errors import AlgorithmError
-from paofed.simulate import reference
+from paofed.simulate.engines import reference
 from tests.natures import small_trace
 from tests.system import needs
 

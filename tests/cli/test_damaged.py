@@ -10,7 +10,7 @@ from paofed.live.exports import FleetModel
 from tests.forgery import FLAGS, METHOD, SIZE, archive, claiming, lie, members_of
 from tests.live.fleets import server
 from tests.natures import small_trace
-from tests.simulate.test_result import TWO_RUNS
+from tests.simulate.results.test_result import TWO_RUNS
 
 COMMANDS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "replay": (small_trace(1).save, ["--algorithm", "pao-fed-u1", "--out", "out.npz"]),

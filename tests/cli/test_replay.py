@@ -11,7 +11,7 @@ import pytest
 from paofed.algorithms import algorithm
 from paofed.algorithms.spec import from_text
 from paofed.cli import main
-from paofed.simulate.reference import replay
+from paofed.simulate.engines.reference import replay
 from tests.natures import small_trace
 
 

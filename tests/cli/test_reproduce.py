@@ -17,7 +17,7 @@ import pytest
 
 from paofed.cli import main
 from paofed.simulate.montecarlo import run as simulate
-from paofed.simulate.result import Result
+from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
@@ -142,7 +142,7 @@ def test_it_says_what_made_the_files(left: Left) -> None:
 def test_another_seed_gives_other_numbers(tmp_path: Path, left: Left) -> None:
     result = Result.load(left.folder / "ideal.npz")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paofed.report.experiment.simulate", _Interrupted(at=4))
+        patch.setattr("paofed.report.paper.experiment.simulate", _Interrupted(at=4))
         assert reproduce(tmp_path, "--quick", "--runs", "2", "--seed", "4") == 130
     assert not (Result.load(tmp_path / "ideal.npz").mse == result.mse).any()
 
@@ -170,7 +170,9 @@ def test_an_interrupt_keeps_the_finished_settings(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("paofed.report.experiment.simulate", _Interrupted(at=stage, kept=kept))
+    monkeypatch.setattr(
+        "paofed.report.paper.experiment.simulate", _Interrupted(at=stage, kept=kept)
+    )
     assert reproduce(tmp_path / "out", "--quick", "--runs", "2") == 130
     out, err = capsys.readouterr()
     assert out == ""

@@ -10,7 +10,7 @@ import pytest
 
 from paofed.bench import speed
 from paofed.cli import main
-from paofed.simulate.result import Result
+from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 from tests.natures import small_scenario as scenario

@@ -11,7 +11,7 @@ from paofed.live.edge import Edge
 from paofed.live.host import Host
 from paofed.live.manifest import SERVED, Manifest
 from paofed.live.store import Store
-from paofed.simulate.reference import ticks
+from paofed.simulate.engines.reference import ticks
 from paofed.world.trace import Trace
 from tests.live.fleets import manifest
 from tests.natures import small_trace

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from paofed.simulate.montecarlo import run
-from paofed.simulate.result import Result
+from paofed.simulate.results.result import Result
 from tests.world.table.tables import fleet, hourly, table, write
 
 ALGORITHMS = ("online-fedsgd", "pao-fed-u1")

@@ -7,9 +7,9 @@ import pytest
 
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
-from paofed.simulate import fast
 from paofed.simulate.average import Average, average
-from paofed.simulate.result import RunRecord
+from paofed.simulate.engines.fast import family as fast
+from paofed.simulate.results.result import RunRecord
 from paofed.world.realize import make_world
 from tests.natures import small_scenario
 

@@ -16,11 +16,14 @@ from paofed.algorithms import Algorithm, algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import AlgorithmError, InputError
-from paofed.simulate import coldstart, fast, spread, tables
-from paofed.simulate.baselines import BASELINES
+from paofed.simulate.engines import spread
+from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.montecarlo import Engine, run
-from paofed.simulate.result import Result
+from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
+from paofed.simulate.table import beside as tables
+from paofed.simulate.table import coldstart
+from paofed.simulate.table.baselines import BASELINES
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario as scenario

@@ -22,7 +22,7 @@ from paofed.core.features import FourierMap
 from paofed.core.metrics import mean_squared_error
 from paofed.core.rules import aggregate, lms_step
 from paofed.errors import AlgorithmError, InputError
-from paofed.simulate import reference
+from paofed.simulate.engines import reference
 from paofed.theory.fleet import Fleet
 from paofed.theory.mean import Prediction, growth, predict
 from paofed.world.realize import realize

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
-from paofed.simulate import fast, reference
+from paofed.simulate.engines import reference
+from paofed.simulate.engines.fast import family as fast
 from paofed.world.realize import map_of, realize, run_key, world_key
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace

@@ -8,8 +8,8 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from paofed.bench.speed import Timing, scaling, side_by_side
-from paofed.cli.outputs import say
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import say
 
 EXAMPLE = "paofed bench engines --scaling"
 

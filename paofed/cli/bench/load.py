@@ -11,8 +11,8 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.bench.crowd import Contacts
 from paofed.bench.load import Load, measure
-from paofed.cli.outputs import say
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import say
 from paofed.errors import InputError
 
 EXAMPLE = "paofed bench load --soak 1000000"

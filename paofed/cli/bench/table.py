@@ -6,10 +6,10 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.algorithms.spec import from_text
 from paofed.bench.readings import cost
-from paofed.cli import worlds
 from paofed.cli.run import LINEUP
-from paofed.cli.table import table
-from paofed.simulate.coldstart import USUAL_COUNT
+from paofed.cli.shared import worlds
+from paofed.cli.shared.columns import table
+from paofed.simulate.table.coldstart import USUAL_COUNT
 
 EXAMPLE = "paofed bench table air-quality"
 

@@ -9,8 +9,8 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.bench.agreed import FEATURES
 from paofed.bench.wire import Exchange, exchanges
-from paofed.cli.outputs import say
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import say
 
 EXAMPLE = "paofed bench wire"
 

@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.samples import HeaderError, Reader
+from paofed.cli.shared.samples import HeaderError, Reader
 from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.live.device import Device

@@ -9,7 +9,7 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import get_args
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.shared.folder import add_folder, say_result
 from paofed.live.broker import CONFIGURATION, FOLDER
 from paofed.live.folder import Fleet
 from paofed.live.manifest import SERVED, Manifest, ManifestError, Scaling

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.shared.folder import add_folder, say_result
 from paofed.files import require_writable
 from paofed.live.exports import FleetModel
 from paofed.live.store import Store

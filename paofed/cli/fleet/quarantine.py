@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.fleet.folder import add_folder, say_result, say_untold
+from paofed.cli.shared.folder import add_folder, say_result, say_untold
 from paofed.live.folder import Fleet
 
 EXAMPLE = "paofed fleet quarantine greenhouse north-wall"

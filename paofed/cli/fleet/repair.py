@@ -7,7 +7,7 @@ what was confirmed and is lost: its devices will not send it again.
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.shared.folder import add_folder, say_result
 from paofed.live.database import locked, missing
 from paofed.live.store import Repair, Store
 

@@ -6,7 +6,7 @@ restart both afterwards.
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.fleet.folder import add_folder, say_result, say_untold
+from paofed.cli.shared.folder import add_folder, say_result, say_untold
 from paofed.errors import InputError
 from paofed.live.folder import Fleet
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.fleet.folder import add_folder
-from paofed.cli.progress import duration
-from paofed.cli.samples import Reader, opened
-from paofed.cli.table import table
+from paofed.cli.shared.columns import table
+from paofed.cli.shared.folder import add_folder
+from paofed.cli.shared.progress import duration
+from paofed.cli.shared.samples import Reader, opened
 from paofed.errors import InputError
 from paofed.live.coordinator import Coordinator
 from paofed.live.database import is_locked

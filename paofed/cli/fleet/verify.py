@@ -6,7 +6,7 @@ May be run while the fleet is served. Exit code 1: it does not.
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 
-from paofed.cli.fleet.folder import add_folder, say_result
+from paofed.cli.shared.folder import add_folder, say_result
 from paofed.live.store import Store
 
 EXAMPLE = "paofed fleet verify greenhouse"

@@ -1,0 +1,1 @@
+"""What verbs have in common."""

@@ -1,0 +1,163 @@
+"""A Result in words and tables, for a terminal."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from paofed.cli.shared.columns import table
+from paofed.report.paper.claims import Estimate
+from paofed.report.run.gains import horizons, newcomers
+from paofed.simulate.results.progressive import Progressive
+from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import BASELINES
+from paofed.words import counted
+
+_ERRORS = ("before_db", "worst_db")
+
+
+def as_json(result: Result) -> Any:
+    """The summary as JSON can hold it."""
+    return plain({"runs": result.runs, "algorithms": result.summary(), **_beside(result)})
+
+
+def as_table(result: Result) -> str:
+    """Tables for people: errors with their standard errors, traffic of a run; what is beside."""
+    summary = result.summary()
+    scenario = result.provenance["scenario"]["name"]
+    traffic = "traffic in coordinates and payload, mean of a run"
+    if result.progressive is not None:
+        note = f"error on samples to come, {traffic}"
+        parts = _over_table(result, result.progressive, summary)
+    else:
+        note = f"error over the last 5 % of ticks, {traffic}"
+        parts = [_algorithms(summary, {"error (dB)": "db"})]
+        parts += [_recoveries(summary)] if result.drifts else []
+    return "\n\n".join([f"{scenario}, {counted(result.runs, 'run')} ({note})", *parts])
+
+
+def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str]) -> str:
+    """One row per algorithm: errors, by heading and key, each with its standard error; traffic."""
+    header = ["algorithm"]
+    for heading in errors:
+        header += [heading, "s.e."]
+    rows = []
+    for line in summary:
+        row = [line["algorithm"]]
+        for key in errors.values():
+            row += [_error(line[key]), _number(line[f"{key[:-2]}standard_error"])]
+        row += [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
+        rows.append(row + [size(line[key]) for key in ("bytes_up", "bytes_down")])
+    return table([*header, "sent up", "sent down", "bytes up", "bytes down"], rows)
+
+
+def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any]]) -> list[str]:
+    """Both models of every algorithm, the baselines, and newcomers."""
+    parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"})]
+    if judged.baselines:
+        rows = [
+            [name, _error(db), _number(error), BASELINES.get(name, "")]
+            for name in judged.baselines
+            for db, error in [judged.final(name, "baseline")]
+        ]
+        parts.append(table(["baseline", "error (dB)", "s.e.", ""], rows, left=(0, 3)))
+    cold = result.cold_start
+    if cold is not None:
+        spans = horizons(result, cold)
+        rows = [
+            [name, "", *map(_known, cold.pooled_db(errors))] for name, errors in cold.beside.items()
+        ]
+        rows += [[found.name, found.way, *map(_gained, found.gains)] for found in newcomers(cold)]
+        header = ["newcomer", "begins with", *(f"first {span}" for span in spans)]
+        note = (
+            f"devices that join late, {counted(len(cold.starts), 'time')} each: error alone (dB), "
+            f"and by how many dB those who take part are better (95 %)"
+        )
+        parts.append(f"{note}\n\n{table(header, rows, left=(0, 1))}")
+    return parts
+
+
+def _gained(gain: Estimate) -> str:
+    if not math.isfinite(gain.mean):
+        return "-" if math.isnan(gain.mean) else "diverged"
+    half = (gain.high - gain.low) / 2
+    mean = round(gain.mean, 2) + 0.0  # no minus zero
+    return f"{mean:+.2f}" + (f" ± {half:.2f}" if math.isfinite(half) else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
+
+
+def _recoveries(summary: list[dict[str, Any]]) -> str:
+    """A table of what every drift did to the algorithms."""
+    header = ["algorithm", "drift", "before (dB)", "worst (dB)", "ticks to recover"]
+    rows = [
+        [
+            line["algorithm"],
+            str(drift["tick"]),
+            *(_known(drift[key]) for key in _ERRORS),
+            "not yet" if drift["ticks"] is None else str(drift["ticks"]),
+        ]
+        for line in summary
+        for drift in line["recovery"]
+    ]
+    return table(header, rows)
+
+
+def _error(error: float) -> str:
+    """Write an error for people; one that is no finite number has diverged, but none at all."""
+    return f"{error:.2f}" if math.isfinite(error) or error < 0 else "diverged"
+
+
+def _known(error: float) -> str:
+    """Write an error that may not be known."""
+    return "-" if math.isnan(error) else _error(error)
+
+
+def size(number: float) -> str:
+    """Write a number of bytes as people say it.
+
+    >>> size(950), size(384_000)
+    ('950 B', '384.0 kB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    raise AssertionError("unreachable")
+
+
+def _beside(result: Result) -> dict[str, Any]:
+    """What a run over a table has beside its algorithms, for JSON."""
+    if result.progressive is None:
+        return {}
+    judged, cold = result.progressive, result.cold_start
+    found = {name: {**judged.final(name, "baseline")._asdict()} for name in judged.baselines}
+    joined = (
+        []
+        if cold is None
+        else [
+            {
+                "algorithm": newcomer.name,
+                "begins_with": newcomer.way,
+                "horizon_ticks": ticks,
+                "db": db,
+                "gain": {"mean": gain.mean, "low": gain.low, "high": gain.high},
+                "starts": gain.runs,
+            }
+            for newcomer in newcomers(cold)
+            for ticks, db, gain in zip(
+                cold.horizons.tolist(), newcomer.errors, newcomer.gains, strict=True
+            )
+        ]
+    )
+    return {"baselines": found, "newcomers": joined}
+
+
+def plain(value: Any) -> Any:
+    """JSON has no NaN: what could not be computed is null."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

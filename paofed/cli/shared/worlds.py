@@ -1,0 +1,141 @@
+"""Which world a verb works in: a scenario, with values of one's own, or the fleet of a table."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from paofed.cli.shared.outputs import say
+from paofed.errors import InputError, ScenarioError
+from paofed.world.scenario import PRESETS, Scenario
+from paofed.world.table.spec import MISSING, Table
+
+_REQUIRED = ("device", "time", "target", "inputs")
+_LISTS = ("time", "inputs", "missing")
+_OPTIONAL = (
+    "calibration",
+    "score_from",
+    "tick",
+    "time_format",
+    "duplicates",
+    "missing",
+    "separator",
+)
+_VALUES = ("features", "kernel_width", "step_size")
+_TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
+_LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the scenario, its values, and what makes a fleet of a table."""
+    add = parser.add_argument
+    add("scenario", nargs="?", metavar="SCENARIO",
+        help=f"a TOML file or a preset: {', '.join(PRESETS)}")  # fmt: skip
+    add("--features", type=int, metavar="D", help="instead of the scenario's")
+    add("--kernel-width", type=float, metavar="SIGMA", help="likewise")
+    add("--step-size", type=float, metavar="MU", help="likewise")
+    group = parser.add_argument_group("readings of your own, with the laws of SCENARIO on top")
+    add = group.add_argument
+    add("--table", type=Path, metavar="FILE", help="readings: .csv, .csv.gz or .parquet")
+    add("--device", metavar="COL", help="the column that names the device")
+    add("--time", metavar="COLS", help="one column, or several: year,month,day,hour")
+    add("--target", metavar="COL", help="what to predict, as in O3:log1p")
+    add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,hour:cyclic=24")
+    add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
+    add("--score-from", metavar="TIME", help="errors count from here on, likewise")
+    add("--tick", metavar="LENGTH", help="15min, 1h, ... (default: the usual step, or less)")
+    add("--time-format", metavar="FORM",
+        help="as in strptime, or unix, unix-ms, number (default: ISO 8601)")  # fmt: skip
+    kept = get_args(Table.model_fields["duplicates"].annotation)
+    add("--duplicates", choices=kept, help="two readings of a device in a tick (refuse)")
+    add("--missing", metavar="WORDS", help=f"what means nothing: {','.join(MISSING[1:])}")
+    add("--separator", metavar="CHAR", help="of a CSV (,)")
+
+
+def check(args: Namespace) -> None:
+    """Refuse options that do not go together, before any file is read."""
+    if args.table is not None:
+        if missing := [name for name in _REQUIRED if getattr(args, name) is None]:
+            raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
+    elif stray := _given(args, (*_REQUIRED, *_OPTIONAL)):
+        raise InputError(
+            f"{_option(next(iter(stray)))} says something about a table: give --table too"
+        )
+    elif args.scenario is None:
+        raise InputError(
+            "no SCENARIO was given (it stands first: --algorithm takes all the words after it), "
+            "and no --table FILE"
+        )
+
+
+def world_of(args: Namespace) -> Scenario:
+    """Make the scenario that was asked for."""
+    check(args)
+    changes = _given(args, _VALUES)
+    base = Scenario.load(args.scenario or _LAWS_WITHOUT)
+    if args.table is None and not changes:
+        return base
+    with _told_as_typed():
+        values = base.model_dump() if args.table is None else _over_table(args, base)
+        return Scenario.made({**values, **changes}, "")
+
+
+@contextmanager
+def _told_as_typed() -> Iterator[None]:
+    """Let errors name options where they speak of the keys of a file."""
+    try:
+        yield
+    except ScenarioError as error:
+        # What a checker of values says begins with the key, and perhaps the place in a list.
+        keys = "|".join((r"stream\.\w+", *_VALUES))
+        begin = rf"^({keys})(?:\.\d+)? is "
+        quoted = re.sub(begin, lambda key: f"`{key[1].split('.')[-1]}` is ", str(error))
+        raise ScenarioError(_as_typed(quoted)) from None
+
+
+def _as_typed(text: str) -> str:
+    """Put options for the keys in a text, which stand in backquotes.
+
+    >>> _as_typed("line 3: time is 7: give `time_format`, see `this`")
+    'line 3: time is 7: give --time-format, see `this`'
+    """
+    return re.sub(r"`(\w+)`", lambda key: _option(key[1]) if key[1] in _TYPED else key[0], text)
+
+
+def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
+    """The values of a scenario whose laws are another's, over the table that was named."""
+    laws = base.model_dump(include={"features", "step_size", "max_age", "availability", "delay"})
+    stream = _given(args, (*_REQUIRED, *_OPTIONAL))
+    for key in _LISTS:
+        if key in stream:
+            stream[key] = [part.strip() for part in stream[key].split(",")]
+    stream |= {"kind": "table", "file": str(args.table.resolve())}
+    name = args.table.name.partition(".")[0] or "table"
+    return {"name": name, "stream": stream, **laws}
+
+
+def tell(scenario: Scenario, args: Namespace) -> None:
+    """Say what nobody asked for in so many words: what was found in a table, and what it chose."""
+    if not isinstance(scenario.stream, Table):
+        return
+    if args.scenario is None:
+        say("everyone is always there and nothing is late: name a scenario for other laws")
+    readings = scenario.stream.read()
+    for fact in readings.facts():
+        said = fact if args.table is None else _as_typed(fact)
+        say(f"{Path(scenario.stream.file).name}: {said}")
+    if scenario.kernel_width == readings.kernel_width:
+        say(
+            f"kernel width {scenario.kernel_width:.3g}: the median distance between two inputs of "
+            f"the calibration period"
+        )
+
+
+def _given(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,275 @@
+"""The paper's statements as named tests on paired runs, each with an interval and a verdict."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
+from paofed.simulate.results.result import Result
+
+Verdict = Literal["holds", "does not hold", "tie", "inconclusive"]
+TIE = 0.1  # dB: an interval inside +- this is a tie, whatever its sign
+
+# From the results of one experiment, by scenario name, to one number per run: positive supports.
+Differences = Callable[[Mapping[str, Result]], FloatArray]
+
+
+class Estimate(NamedTuple):
+    """A mean over runs with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval says of the claim that the mean is positive."""
+        if max(-self.low, self.high) <= TIE:
+            return "tie"
+        if self.low > 0:
+            return "holds"
+        return "does not hold" if self.high < 0 else "inconclusive"
+
+    def above(self, level: float) -> "Estimate":
+        """The same with a level added: the quantity itself, where this is its excess over one."""
+        return Estimate(self.mean + level, self.low + level, self.high + level, self.runs)
+
+
+class Count(Estimate):
+    """The same for something counted: chance has no part in it, and to reach a level is enough."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the level was reached, up to rounding."""
+        return "holds" if self.low >= -1e-9 else "does not hold"
+
+
+def estimate(differences: FloatArray, independent: int | None = None) -> Estimate:
+    """Mean and 95 % interval of differences (Student's t); no interval of a single one.
+
+    Where they overlap, `independent` says as how many of them they count.
+    """
+    runs = differences.size
+    with np.errstate(invalid="ignore"):  # a run that diverged has no finite error
+        mean = float(differences.mean()) if runs else np.nan
+        count = runs if independent is None else min(runs, independent)
+        if count < 2:
+            return Estimate(mean, np.nan, np.nan, runs)
+        half = student_95(count - 1) * float(differences.std(ddof=1)) / np.sqrt(count)
+    return Estimate(mean, mean - half, mean + half, runs)
+
+
+_STUDENT_95 = {1: 12.706, 2: 4.303, 3: 3.182}
+
+
+def student_95(freedom: int) -> float:
+    """The 97.5 % point of Student's t, by the expansion of Fisher and Cornish in 1 / freedom."""
+    if freedom in _STUDENT_95:  # too few for the expansion
+        return _STUDENT_95[freedom]
+    z, v = 1.959963985, float(freedom)
+    return (
+        z
+        + (z**3 + z) / (4 * v)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
+        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * v**4)
+    )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement that a number is positive, where the paper makes it, and how it is judged."""
+
+    key: str
+    statement: str
+    where: str  # what was compared, in words
+    differences: Differences
+    scenarios: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    unit: str = "dB"
+    level: float = 0.0  # what the differences are the excess over, in the same unit
+    counted: bool = False  # whether chance has no part in it
+    on_grid: bool = True  # whether it is judged again for other step sizes and kernel widths
+
+    def judge(self, results: Mapping[str, Result]) -> Estimate:
+        """Estimate the excess over the level from the runs at hand."""
+        found = estimate(self.differences(results))
+        return Count(*found) if self.counted else found
+
+
+def finals_db(result: Result, name: str) -> FloatArray:
+    """The final error of every run in dB: mean over the last 5 % of the ticks."""
+    return decibels(result.run_finals(name))
+
+
+def over_time_db(result: Result, name: str) -> FloatArray:
+    """The error of every run in dB, averaged over all its points."""
+    mean: FloatArray = decibels(result.run_curves(name)).mean(axis=-1)
+    return mean
+
+
+def _difference(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Run by run; where both diverged there is none (NaN)."""
+    with np.errstate(invalid="ignore"):
+        return left - right
+
+
+def better(winner: str, loser: str, scenario: str) -> Differences:
+    """By how many dB the final error of `winner` is below that of `loser`."""
+    return lambda results: _difference(
+        finals_db(results[scenario], loser), finals_db(results[scenario], winner)
+    )
+
+
+def better_over_time(winner: str, loser: str, scenario: str) -> Differences:
+    """The same for the error over the whole run."""
+    return lambda results: _difference(
+        over_time_db(results[scenario], loser), over_time_db(results[scenario], winner)
+    )
+
+
+def gain_grows(winner: str, loser: str, here: str, there: str) -> Differences:
+    """By how many dB the gain of `winner` over `loser` is larger there; runs share their worlds."""
+    return lambda results: _difference(
+        better(winner, loser, there)(results), better(winner, loser, here)(results)
+    )
+
+
+def better_at_equal_traffic(winner: str, loser: str, scenario: str) -> Differences:
+    """By how many dB `winner` is ahead when both have sent what the thriftier sends in the end."""
+
+    def differences(results: Mapping[str, Result]) -> FloatArray:
+        result = results[scenario]
+        budget = np.minimum(*(result.run_sent(name)[:, -1] for name in (winner, loser)))
+        errors = [_error_at(result, name, budget) for name in (winner, loser)]
+        return _difference(decibels(errors[1]), decibels(errors[0]))
+
+    return differences
+
+
+def less_traffic(frugal: str, lavish: str, scenario: str, percent: float) -> Differences:
+    """By how many percent points the traffic saved exceeds `percent`."""
+
+    def differences(results: Mapping[str, Result]) -> FloatArray:
+        result = results[scenario]
+        ratio = result.run_sent(frugal)[:, -1] / result.run_sent(lavish)[:, -1]
+        return 100 * (1 - ratio) - percent
+
+    return differences
+
+
+def times_less_traffic(frugal: str, lavish: str, scenario: str, times: float) -> Differences:
+    """How many times less traffic until both have reached the same error, above `times`, in dB.
+
+    The error is the higher of the two final ones of the run: one that both reach.
+    """
+
+    def differences(results: Mapping[str, Result]) -> FloatArray:
+        result = results[scenario]
+        level = np.maximum(finals_db(result, frugal), finals_db(result, lavish))
+        spent = [_traffic_until(result, name, level) for name in (frugal, lavish)]
+        return decibels(spent[1] / spent[0]) - decibels(times)
+
+    return differences
+
+
+def _traffic_until(result: Result, name: str, level: FloatArray) -> FloatArray:
+    """Coordinates sent until the error (smoothed over five points) is first at a level, by run."""
+    curves = decibels(_smoothed(result.run_curves(name)))
+    reached = curves <= level[:, None]
+    reached[:, -1] = True  # the final error is an average: its level is reached by the end
+    first = reached.argmax(axis=1)
+    spent: FloatArray = result.run_sent(name)[np.arange(len(first)), first].astype(np.float64)
+    return spent
+
+
+def _error_at(result: Result, name: str, budget: FloatArray) -> FloatArray:
+    """The error (smoothed over five points) of the last point within a budget, by run."""
+    within = (result.run_sent(name) <= budget[:, None]).sum(axis=1)
+    curves = _smoothed(result.run_curves(name))
+    error: FloatArray = curves[np.arange(len(within)), np.maximum(within, 1) - 1]
+    return error
+
+
+def _smoothed(curves: FloatArray, points: int = 5) -> FloatArray:
+    padded = np.pad(curves, ((0, 0), (points - 1, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, points, axis=1)
+    mean: FloatArray = windows.mean(axis=-1)
+    return mean
+
+
+U1, C1, C2, U0, C0 = (f"pao-fed-{version}" for version in ("u1", "c1", "c2", "u0", "c0"))
+SGD, ONE, MANY = "online-fedsgd", "pao-fed-u1:shared=1", "pao-fed-u1:shared=32"
+SUBSETS = tuple(f"online-fed:subset={fraction}" for fraction in (0.02, 0.1, 0.5))
+I, II, IDEAL = "setting-1", "setting-2", "ideal"  # noqa: E741 (the paper's names)
+_ROMAN = {I: "Setting I", II: "Setting II", IDEAL: "no delays, everyone available"}
+
+
+def _compared(
+    key: str, statement: str, winner: str, loser: str, scenario: str, *, over_time: bool = False
+) -> Claim:
+    """A comparison of two algorithms: of their final errors, or of those over the whole run."""
+    compare, what = (
+        (better_over_time, "error over the whole run") if over_time else (better, "final error")
+    )
+    return Claim(
+        f"{key}{'-over-time' if over_time else ''}-{scenario}",
+        statement,
+        f"{winner} against {loser}, {_ROMAN[scenario]}, {what}",
+        compare(winner, loser, scenario),
+        (scenario,),
+        (winner, loser),
+        on_grid=scenario != IDEAL,
+    )
+
+
+_LOCAL = "Learning between contacts improves convergence."
+_UNCOORDINATED = "Under delays it is best not to have all clients share the same parameters."
+_COORDINATED = "Without delays, coordinated sharing is slightly better than uncoordinated."
+_ACCURATE = "PAO-Fed is more accurate than Online-FedSGD with 98 % less communication."
+_POOR = "Picking a subset of the available clients (Online-Fed) gives poor accuracy."
+_FEWER = "Under delays, sharing more parameters per message decreases accuracy."
+_WEIGHT = "Weighing delayed updates less increases accuracy."
+_GROWS = "The gain of weighing delayed updates less grows in the harsher Setting II."
+_SAVED = "Sharing 4 of 200 parameters cuts communication by 98 %."
+_TENFOLD = "The convergence of Online-FedSGD is reached with a tenth of its communication."
+
+CLAIMS: Sequence[Claim] = (
+    _compared("local-c", _LOCAL, C1, C0, I),
+    _compared("local-u", _LOCAL, U1, U0, I),
+    _compared("uncoordinated", _UNCOORDINATED, U1, C1, I),
+    _compared("uncoordinated", _UNCOORDINATED, U1, C1, II),
+    _compared("coordinated", _COORDINATED, C1, U1, IDEAL),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, I),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, I, over_time=True),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, I),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, I, over_time=True),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, II),
+    _compared("accurate-u1", _ACCURATE, U1, SGD, II, over_time=True),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, II),
+    _compared("accurate-c2", _ACCURATE, C2, SGD, II, over_time=True),
+    *(_compared(f"poor-{subset[18:]}", _POOR, U1, subset, I) for subset in SUBSETS),
+    *(Claim(f"poor-{subset[18:]}-equal-traffic", _POOR,
+            f"{U1} against {subset}, Setting I, when both have sent as much as {U1} in all",
+            better_at_equal_traffic(U1, subset, I), (I,), (U1, subset)) for subset in SUBSETS[1:]),
+    _compared("fewer-4-32", _FEWER, U1, MANY, I),
+    _compared("fewer-1-4", _FEWER, ONE, U1, I),
+    _compared("fewer-4-32", _FEWER, U1, MANY, II),
+    _compared("weight-c1", _WEIGHT, C2, C1, I),
+    _compared("weight-u1", _WEIGHT, C2, U1, I),
+    _compared("weight-c1", _WEIGHT, C2, C1, II),
+    _compared("weight-u1", _WEIGHT, C2, U1, II),
+    Claim("grows", _GROWS, "gain of pao-fed-c2 over pao-fed-u1, Setting II against Setting I",
+          gain_grows(C2, U1, I, II), (I, II), (C2, U1)),
+    Claim("saved", _SAVED, "coordinates of pao-fed-u1 against online-fedsgd, counted, Setting I",
+          less_traffic(U1, SGD, I, 98.0), (I,), (U1, SGD), unit="% less", level=98.0,
+          counted=True, on_grid=False),
+    *(Claim(f"tenfold-{scenario}", _TENFOLD,
+            f"traffic of {U1} until an error that {SGD} reaches too, {_ROMAN[scenario]}",
+            times_less_traffic(U1, SGD, scenario, 10.0), (scenario,), (U1, SGD),
+            unit="dB less (tenfold is 10)", level=10.0) for scenario in (I, II)),
+)  # fmt: skip

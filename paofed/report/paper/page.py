@@ -1,0 +1,257 @@
+"""One self-contained page: figures, verdicts, maps; nothing is loaded from anywhere."""
+
+import html
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+
+from paofed.report.paper.claims import CLAIMS, Claim, Estimate, Verdict
+from paofed.report.paper.study import Cell, Study
+from paofed.report.run.page import finals
+from paofed.report.shared.markup import (
+    document,
+    figure,
+    interval,
+    note,
+    number,
+    preformatted,
+    table,
+)
+from paofed.theory.bounds import NEVER_EXPANDS
+from paofed.words import counted
+
+# Why each statement might be true or not: mechanisms, not results.
+REASONS: Mapping[str, str] = {
+    "local": "A client that learns between contacts sends a model refined by samples the server "
+    "has not seen. The versions ending in 0 overwrite that learning before it is sent.",
+    "uncoordinated": "With coordinated windows, everything that arrives at a tick concerns the "
+    "same few parameters, and a late message meets parameters that have moved on.",
+    "coordinated": "When nothing is late and everyone is there, coordinated windows average each "
+    "parameter over the whole fleet at once.",
+    "accurate": "Online-FedSGD sends 50 times as much and its clients rest while away. Which of "
+    "the two counts more depends on how often clients are there.",
+    "poor": "Every client left out is a contact lost, but each of the others still sends a whole "
+    "model. A fraction of 0.02 sends exactly as much as PAO-Fed with 4 of 200 parameters.",
+    "fewer": "A larger window moves more of the server's model per message: faster learning, and "
+    "more for one late message to disturb.",
+    "weight": "A late update says less about the present. Giving it a smaller weight keeps few "
+    "stragglers from overwriting what many clients agreed on.",
+    "grows": "Setting II has longer delays, so more weight is taken from more messages.",
+    "saved": "Counted, not estimated: 4 of 200 parameters in both directions at every contact.",
+    "tenfold": "The traffic of both until they first reach an error that both reach in the end.",
+}
+_GRID = (
+    " The paper states neither step size nor kernel width, so every claim is also judged on a grid "
+    "over both."
+)
+_HOW_JUDGED = (
+    "Differences are taken run by run in the same world, in dB unless said otherwise, positive "
+    "where they support the statement; 95 % intervals. A tie is an interval inside ±0.1 dB; the "
+    "last two statements are judged against the number they name."
+)
+_ONE_EXCHANGE = (
+    "The paper's contact is two round trips: receive, learn, send. Sending first and receiving in "
+    "the reply needs one. <code>single</code> answers at once, <code>live</code> when the message "
+    "arrives. How much worse that is, in dB (negative: better):"
+)
+_STEPS = (
+    "The paper's theorem bounds the step size so that the mean of the models converges. Models can "
+    "blow up below it, and with partial sharing even the mean can diverge below it (the "
+    "documentation has a fleet that does)."
+)
+_MEAN_MODEL = (
+    "The mean of the server's model can be predicted at full size, without simulation. Here is its "
+    "error at the end in dB, beside that of the average over runs in one world; the learning curve "
+    "lies above both by the variance of the model. Theory assumes inputs that are independent in "
+    "time. The paper's are not: the gap between the first two columns is what that costs."
+)
+_SYMBOLS: Mapping[Verdict, str] = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "tie": "=",
+    "inconclusive": "?",
+}
+_WORDS: Mapping[Verdict, str] = {
+    "holds": "it holds",
+    "does not hold": "it does not hold",
+    "tie": "a tie",
+    "inconclusive": "undecided",
+}
+
+
+def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
+    """Write the page; drawings come as name -> (caption, SVG)."""
+    about = next(iter(study.results.values())).provenance
+    runs = {setting: result.runs for setting, result in study.results.items()}
+    parts = [
+        "<h1>PAO-Fed, reproduced: what holds, what does not, and where</h1>",
+        f"<p>{_summary(study)}</p>",
+        note(html.escape(_conditions(about, runs)) + _GRID),
+        "<h2>Verdicts</h2>",
+        _verdicts(study),
+        note(_HOW_JUDGED),
+        "<h2>Figures</h2>",
+        *(figure(*drawing) for drawing in drawings.values()),
+        "<h2>Final errors and traffic</h2>",
+        *(
+            f"<h3>{html.escape(name)}</h3>{finals(result)}"
+            for name, result in study.results.items()
+        ),
+        "<h2>Claim by claim</h2>",
+        *_claims(study),
+        "<h2>One exchange per contact</h2>",
+        f"<p>{_ONE_EXCHANGE}</p>",
+        _exchanges(study),
+        "<h2>Theory beside simulation</h2>",
+        *_theory(study),
+        "<h2>Each algorithm at its own best step size</h2>",
+        note("The best cell of the grid, by the mean final error of its few runs."),
+        _best(study),
+        "<h2>To run it again</h2>",
+        preformatted(command),
+        preformatted(json.dumps(about["versions"], indent=1)),
+        "<details><summary>Scenario</summary>",
+        preformatted(json.dumps(about["scenario"], indent=1)),
+        "</details>",
+    ]
+    return document("PAO-Fed, reproduced", parts)
+
+
+def _conditions(about: Mapping[str, object], runs: Mapping[str, int]) -> str:
+    scenario = about["scenario"]
+    if not isinstance(scenario, dict):
+        raise TypeError("a result's provenance holds its scenario")
+    done = ", ".join(f"{counted(count, 'run')} of {setting}" for setting, count in runs.items())
+    return (
+        f"{done}; {scenario['clients']} clients, {scenario['ticks']} ticks, "
+        f"{scenario['features']} features, step size {scenario['step_size']}, kernel width "
+        f"{scenario['kernel_width']}, seed {about['seed']}."
+    )
+
+
+def _summary(study: Study) -> str:
+    verdicts = [found.verdict for _, found in study.verdicts()]
+    counts = [f"{verdicts.count(v)} {_badge(v)}" for v in _SYMBOLS if verdicts.count(v)]
+    return f"Of {len(verdicts)} comparisons that test the paper's statements: {', '.join(counts)}."
+
+
+def _badge(verdict: str) -> str:
+    return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
+
+
+def _unit(claim: Claim) -> str:
+    return "" if claim.unit == "dB" else f" {html.escape(claim.unit)}"
+
+
+def _verdicts(study: Study) -> str:
+    rows = ""
+    for statement, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
+        rows += f"<tr><th colspan=3>{html.escape(statement)}</th></tr>"
+        for claim, found in group:
+            cells = (
+                html.escape(claim.where),
+                interval(found.above(claim.level)) + _unit(claim),
+                _badge(found.verdict),
+            )
+            rows += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    return f"<div class='scroll'><table class='verdicts'>{rows}</table></div>"
+
+
+def _claims(study: Study) -> Iterable[str]:
+    for statement, group in groupby(CLAIMS, key=lambda claim: claim.statement):
+        claims = list(group)
+        found = {claim: claim.judge(study.results) for claim in claims}
+        maps = {claim: study.map_of(claim) for claim in claims if claim.on_grid}
+        cells = [e for cells in maps.values() for e in cells.values()]
+        words = [
+            REASONS[claims[0].key.partition("-")[0]],
+            _tally(found.values(), "At the defaults"),
+        ]
+        if cells:
+            words.append(_tally(cells, "Over the grid"))
+        lines = "".join(
+            f"<li>{html.escape(claim.where)}: {interval(e.above(claim.level))} "
+            f"{html.escape(claim.unit)}, {_badge(e.verdict)}</li>"
+            for claim, e in found.items()
+        )
+        pictures = "".join(_map(claim, cells) for claim, cells in maps.items())
+        yield (
+            f"<h3>{html.escape(statement)}</h3><p>{html.escape(' '.join(words))}</p>"
+            f"<ul>{lines}</ul><div class='maps'>{pictures}</div>"
+        )
+
+
+def _tally(found: Collection[Estimate], where: str) -> str:
+    """Say in words how a statement fared."""
+    counts = Counter(e.verdict for e in found)
+    if len(counts) > 1:
+        told = ", ".join(f"{_WORDS[v]} in {counts[v]}" for v in _WORDS if counts[v])
+        return f"{where}, of {len(found)} comparisons: {told}."
+    verdict, count = counts.popitem()
+    if count == 1:
+        return f"{where}: {_WORDS[verdict]}."
+    if verdict == "does not hold":
+        return f"{where}: it holds in none of {count} comparisons."
+    return f"{where}: {_WORDS[verdict]} in all of {count} comparisons."
+
+
+def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> str:
+    widths = sorted({cell.kernel_width for cell in cells})
+    steps = sorted({cell.step_size for cell in cells})
+    head = "".join(f"<th>μ {step:g}</th>" for step in steps)
+    rows = ""
+    for width in widths:
+        row = ""
+        for step in steps:
+            found = cells[Cell(width, step)]
+            kind = found.verdict.replace(" ", "-")
+            mean = number(found.mean + claim.level, 1)
+            row += f"<td class='{kind}'>{_SYMBOLS[found.verdict]} {mean}</td>"
+        rows += f"<tr><th>σ {width:g}</th>{row}</tr>"
+    caption = html.escape(claim.where)
+    return f"<table><caption>{caption}</caption><tr><th></th>{head}</tr>{rows}</table>"
+
+
+def _exchanges(study: Study) -> str:
+    rows = [
+        [
+            setting,
+            f"<code>{paper}</code>",
+            f"<code>{other.partition('=')[2]}</code>",
+            interval(found),
+        ]
+        for setting, paper, other, found in study.exchanges()
+    ]
+    return table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
+
+
+def _theory(study: Study) -> Iterable[str]:
+    if study.steps is not None:
+        yield f"<p>{_STEPS}</p>"
+        rows = [
+            [number(study.steps.bound), f"bound of Theorem I, set by client {study.steps.client}"],
+            [number(study.steps.typical), "above this, single steps expand on average"],
+            [number(NEVER_EXPANDS), "up to this, no single step expands"],
+        ]
+        yield table(["step size", ""], rows, [0])
+    yield f"<p>{_MEAN_MODEL}</p>"
+    rows = [
+        [
+            label,
+            f"<code>{name}</code>",
+            *(number(curve[-1]) for curve in beside.curves(name).values()),
+        ]
+        for label, beside in study.theory.items()
+        for name in beside.names
+    ]
+    header = ["inputs", "algorithm", "mean model, predicted", "averaged model", "learning curve"]
+    yield table(header, rows, [2, 3, 4])
+
+
+def _best(study: Study) -> str:
+    rows = [
+        [setting, f"<code>{html.escape(name)}</code>", f"{step:g}", f"{width:g}", number(db)]
+        for setting, name, step, width, db in study.best_steps()
+    ]
+    return table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])

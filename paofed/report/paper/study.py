@@ -1,0 +1,132 @@
+"""The study behind the page: what was run, and what it says of each claim."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.files import write_table
+from paofed.report.paper.claims import CLAIMS, II, Claim, Estimate, I, better, estimate, finals_db
+from paofed.report.paper.theory import CURVES, Beside
+from paofed.simulate.results.result import Result
+from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
+
+# One request and one reply per contact, against the paper's two round trips.
+EXCHANGES = tuple(
+    (name, f"{name}:exchange={exchange}")
+    for name in ("pao-fed-u1", "pao-fed-c2", "online-fedsgd")
+    for exchange in ("single", "live")
+)
+
+
+_ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
+
+
+class Cell(NamedTuple):
+    """One point of the sensitivity grid."""
+
+    kernel_width: float
+    step_size: float
+
+
+@dataclass(frozen=True)
+class Study:
+    """Results by scenario at the defaults, and by scenario in every cell of the grid."""
+
+    results: Mapping[str, Result]
+    grid: Mapping[Cell, Mapping[str, Result]]
+    theory: Mapping[str, Beside] = field(default_factory=dict)  # by what the inputs are like
+    steps: StepSizes | None = None  # what theory says of them for the paper's inputs
+
+    def verdicts(self) -> Iterator[tuple[Claim, Estimate]]:
+        """Judge every claim at the defaults."""
+        for claim in CLAIMS:
+            yield claim, claim.judge(self.results)
+
+    def map_of(self, claim: Claim) -> dict[Cell, Estimate]:
+        """Judge one claim in every cell of the grid."""
+        return {cell: claim.judge(results) for cell, results in self.grid.items()}
+
+    def _on_grid(self, claim: Claim) -> tuple[int | str, ...]:
+        """In how many cells of the grid a claim holds and does not, and how many there are."""
+        if not claim.on_grid:
+            return ("",) * len(_ON_GRID)
+        verdicts = [found.verdict for found in self.map_of(claim).values()]
+        return verdicts.count("holds"), verdicts.count("does not hold"), len(verdicts)
+
+    def exchanges(self) -> Iterator[tuple[str, str, str, Estimate]]:
+        """How much worse one exchange per contact is, by setting: (setting, paper's, other, dB)."""
+        for setting in (I, II):
+            for paper, other in EXCHANGES:
+                worse = better(paper, other, setting)(self.results)
+                yield setting, paper, other, estimate(worse)
+
+    def best_steps(self) -> Iterator[tuple[str, str, float, float, float]]:
+        """Each algorithm at its own best step size of the grid: (setting, name, mu, width, dB)."""
+        for setting in (I, II):
+            for name in next(iter(self.grid.values()))[setting].algorithms:
+                errors = {
+                    cell: float(np.mean(finals_db(results[setting], name)))
+                    for cell, results in self.grid.items()
+                }
+                finite = {cell: db for cell, db in errors.items() if np.isfinite(db)}
+                if finite:  # else it diverged everywhere
+                    cell = min(finite, key=lambda c: finite[c])
+                    yield setting, name, cell.step_size, cell.kernel_width, finite[cell]
+
+    def save(self, folder: Path) -> None:
+        """Write every number as CSV: finals, claims, grid, exchanges, best step sizes."""
+        finals = [
+            [setting, line["algorithm"], result.runs, line["db"], line["standard_error"],
+             line["sent_up"], line["sent_down"]]
+            for setting, result in self.results.items()
+            for line in result.summary()
+        ]  # fmt: skip
+        write_table(
+            folder / "finals.csv",
+            ["setting", "algorithm", "runs", "db", "db_se", "sent_up", "sent_down"],
+            finals,
+        )
+        write_table(
+            folder / "claims.csv",
+            ["claim", "unit", "level", "mean", "low", "high", "runs", "verdict", *_ON_GRID],
+            [
+                [c.key, c.unit, c.level, *e.above(c.level), e.verdict, *self._on_grid(c)]
+                for c, e in self.verdicts()
+            ],
+        )
+        write_table(
+            folder / "grid.csv",
+            ["claim", "kernel_width", "step_size", "mean", "low", "high", "runs", "verdict"],
+            [
+                [claim.key, *cell, *found.above(claim.level), found.verdict]
+                for claim in CLAIMS
+                if claim.on_grid
+                for cell, found in self.map_of(claim).items()
+            ],
+        )
+        write_table(
+            folder / "exchanges.csv",
+            ["setting", "paper", "other", "mean", "low", "high", "runs"],
+            [[*names, *found] for *names, found in self.exchanges()],
+        )
+        write_table(
+            folder / "best-steps.csv",
+            ["setting", "algorithm", "step_size", "kernel_width", "db"],
+            [list(row) for row in self.best_steps()],
+        )
+        write_table(
+            folder / "theory.csv",
+            ["inputs", "algorithm", "tick", *CURVES],
+            [[label, *row] for label, beside in self.theory.items() for row in beside.rows()],
+        )
+        if self.steps is not None:
+            write_table(
+                folder / "step-sizes.csv",
+                ["bound", "set_by_client", "expands_on_average_above", "never_expands_up_to"],
+                [[self.steps.bound, self.steps.client, self.steps.typical, NEVER_EXPANDS]],
+            )
+        for setting, result in self.results.items():
+            result.to_csv(folder / f"curves-{setting}.csv")

@@ -1,0 +1,1 @@
+"""The page of one run, over a scenario or over a table."""

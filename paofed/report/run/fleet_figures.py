@@ -1,0 +1,230 @@
+"""Figures of a run over a table: error over time, by device, and of newcomers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import matplotlib.dates as mdates
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.report.run.gains import horizons, newcomers, periods
+from paofed.report.shared.captions import cast, default_title, entries
+from paofed.report.shared.figures import legend_beside, literal, plain_axes
+from paofed.report.shared.looks import UNNAMED, styles
+from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
+from paofed.simulate.results.result import Result
+from paofed.words import counted
+
+
+class _Beside(NamedTuple):
+    """How a baseline looks, and whose models it is held against over time."""
+
+    colour: str
+    dashes: str | tuple[int, tuple[float, ...]]
+    marker: str
+    whose: Whose
+
+
+_BASELINES: Mapping[str, _Beside] = {
+    "last value": _Beside("#777777", (0, (1.5, 1.5)), "x", "device"),
+    "alone": _Beside("#777777", "-", "|", "device"),
+    "central": _Beside("#8C6D31", "-", "D", "server"),
+    "batch fourier": _Beside("#8C6D31", (0, (5, 2)), "^", "server"),
+    "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
+}
+_UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
+_WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
+_PANELS: Mapping[Whose, str] = {
+    "device": "the models on the devices",
+    "server": "the server's model",
+}
+_MOST_NAMES = 40  # devices that can be told apart on one axis
+_EXTREMES = 10  # of more, so many of the best and of the worst are shown
+_LONGEST_NAME = 32  # letters of it that leave room for the errors
+_QUANTILES = 101  # points of a distribution
+_FEW = 10  # points that are shown each, for a line through one alone is none
+
+# Of years, months, days, hours, minutes and seconds: every label says by itself where it stands.
+_DATES = ("%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f")
+_FIRSTS = ("", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M")
+_BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
+
+
+def over_time(result: Result, judged: Progressive) -> Figure:
+    """The error on the samples to come: of the models on the devices, and of the server's."""
+    figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+    panels = figure.subplots(2, 1, sharex=True)
+    texts = entries(result, result.algorithms)
+    for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
+        for name in judged.baselines:
+            look = _BASELINES.get(name, _UNKNOWN)
+            if look.whose == whose:
+                x, y = periods(result, judged, name, "baseline")
+                axes.plot(x, y, color=look.colour, ls=look.dashes, marker=_dot(y), label=name,
+                          **_WIDE)  # fmt: skip
+        who = cast({name: judged.final(name, whose).db for name in result.algorithms})
+        for name, style in styles(who.named).items():
+            x, y = periods(result, judged, name, whose)
+            axes.plot(x, y, color=style.colour, ls=style.dashes, marker=_dot(y), lw=1.3,
+                      label=texts[name])  # fmt: skip
+        for number, name in enumerate(who.others):
+            x, y = periods(result, judged, name, whose)
+            label = "_" if number else who.others_label
+            axes.plot(x, y, color=UNNAMED.colour, lw=0.7, zorder=1.5, label=label)
+        _finish(axes, title)
+        axes.set_ylabel("error (dB)")
+    if result.provenance["table"]["calendar"]:
+        locator = mdates.AutoDateLocator()  # type: ignore[no-untyped-call]
+        dates = mdates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
+            locator, formats=_DATES, zero_formats=_FIRSTS, offset_formats=_BESIDE_DATES
+        )
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(dates)
+    else:
+        axes.set_xlabel("time")
+    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figure:
+    """The error of every device, the one that is predicted best on top.
+
+    Of too many to be named: how their errors are distributed, and the best and the worst.
+    """
+    # Upwards from the worst; one without samples has no error to be sorted by: it stands below.
+    order = np.argsort(-np.nan_to_num(judged.by_device_db(names[0], "device"), nan=np.inf),
+                       kind="stable")  # fmt: skip
+    heard = order[judged.device_samples[order] > 0]
+    shown = order if len(order) <= _MOST_NAMES else heard
+    learners = list(_learners(judged, names, entries(result, names)))
+    title = literal(default_title(result, names))
+    if len(shown) <= _MOST_NAMES:
+        figure = Figure(figsize=(9.6, 2.2 + 0.24 * len(shown)), layout="constrained")
+        axes = figure.add_subplot()
+        _rows(axes, judged, learners, shown, np.arange(len(shown)))
+        _finish(axes, title)
+        return figure
+    figure = Figure(figsize=(9.6, 9.6), layout="constrained")
+    distribution, extremes = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
+    _distribution(distribution, learners, shown)
+    between = f"{len(shown) - 2 * _EXTREMES:,} others"
+    place = np.arange(2 * _EXTREMES) + np.repeat((0, 2), _EXTREMES)  # with room for the others
+    _rows(extremes, judged, learners, np.append(shown[:_EXTREMES], shown[-_EXTREMES:]), place)
+    extremes.text(0.5, _EXTREMES + 0.5, between, transform=extremes.get_yaxis_transform(),
+                  ha="center", va="center", fontsize=8, color="#777777")  # fmt: skip
+    extremes.set_title(f"the {_EXTREMES} best and the {_EXTREMES} worst by {literal(names[0])} on "
+                       f"the device", fontsize=10, loc="left")  # fmt: skip
+    plain_axes(extremes)
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
+    """The error of devices that join late, over their first day, week and month."""
+    labels = horizons(result, cold)
+    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    place = np.arange(len(labels))
+    ways = {"whole": "begins with the server's model", "windows": "begins with nothing, takes part"}
+    found = list(newcomers(cold))
+    who = cast({newcomer.name: newcomer.errors[0] for newcomer in found if newcomer.way == "whole"})
+    looks, texts = styles(who.named), entries(result, cold.algorithms.tolist())
+    for axes, (way, title) in zip(panels, ways.items(), strict=True):
+        for name, errors in cold.beside.items():
+            look = _BASELINES.get(name, _UNKNOWN)
+            y = cold.pooled_db(errors)
+            axes.plot(place, y, color=look.colour, ls=look.dashes, marker=look.marker, ms=7, mew=2,
+                      label=name, **_WIDE)  # fmt: skip
+        joined = {newcomer.name: newcomer.errors for newcomer in found if newcomer.way == way}
+        for name, style in looks.items():
+            axes.plot(place, joined[name], color=style.colour, ls=style.dashes, lw=1.4, marker="o",
+                      ms=4, label=texts[name])  # fmt: skip
+        for number, name in enumerate(who.others):
+            label = "_" if number else who.others_label
+            axes.plot(place, joined[name], ".-", color=UNNAMED.colour, lw=0.7, zorder=1.5,
+                      label=label)  # fmt: skip
+        axes.set_xticks(place, [f"first {label}" for label in labels])
+        axes.set_xlim(-0.3, len(labels) - 0.7)
+        axes.set_title(title, fontsize=10, loc="left")
+        plain_axes(axes)
+    panels[0].set_ylabel("error (dB)")
+    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+class _Learner(NamedTuple):
+    """The errors of one model or baseline by device, and how they look."""
+
+    errors: FloatArray
+    label: str
+    colour: str
+    marker: str
+    dashes: str | tuple[int, tuple[float, ...]]
+    filled: bool = False
+
+
+def _learners(
+    judged: Progressive, names: Sequence[str], texts: Mapping[str, str]
+) -> Iterator[_Learner]:
+    for name in judged.baselines:
+        look = _BASELINES.get(name, _UNKNOWN)
+        errors = judged.by_device_db(name, "baseline")
+        yield _Learner(errors, name, look.colour, look.marker, look.dashes)
+    for name, style in styles(names).items():
+        for whose in MODELS:
+            errors, filled = judged.by_device_db(name, whose), whose == "device"
+            label = f"{texts[name]}, {whose}"
+            yield _Learner(errors, label, style.colour, "o", style.dashes, filled)
+
+
+def _rows(
+    axes: Axes,
+    judged: Progressive,
+    learners: Sequence[_Learner],
+    devices: IntArray,
+    place: IntArray,
+) -> None:
+    """A row for each of some devices, with their errors."""
+    for learner in learners:
+        axes.plot(learner.errors[devices], place, ls="", **_mark(learner))
+    names = [literal(_short(name)) for name in judged.devices[devices].tolist()]
+    axes.set_yticks(place, names, fontsize=8)
+    axes.set_xlabel("error (dB)")
+
+
+def _distribution(axes: Axes, learners: Sequence[_Learner], devices: IntArray) -> None:
+    """How many of some devices have at most an error, of every learner."""
+    upto = np.linspace(0, len(devices) - 1, _QUANTILES).round().astype(np.int64)
+    share = 100 * (upto + 1) / len(devices)
+    for learner in learners:
+        ordered = np.sort(np.nan_to_num(learner.errors[devices], nan=np.inf, posinf=np.inf,
+                                        neginf=-np.inf))  # fmt: skip
+        axes.plot(ordered[upto], share, ls=learner.dashes, lw=1.2, color=learner.colour,
+                  markevery=10, **_mark(learner))  # fmt: skip
+    many = counted(len(devices), "device")
+    _finish(axes, f"how many of {many} have at most this error (%)")
+
+
+def _mark(learner: _Learner) -> dict[str, Any]:
+    face = learner.colour if learner.filled else "none"
+    size = 13 if learner.marker == "|" else 6  # a bar is seen behind a dot
+    return {"marker": learner.marker, "ms": size, "mew": 1.3, "label": learner.label,
+            "markeredgecolor": learner.colour, "markerfacecolor": face}  # fmt: skip
+
+
+def _dot(errors: FloatArray) -> str:
+    return "." if np.isfinite(errors).sum() < _FEW else ""
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def _finish(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize=10, loc="left")
+    plain_axes(axes)
+    legend_beside(axes, axes.get_legend_handles_labels()[0])

@@ -1,0 +1,91 @@
+"""What learning together gains over a table: for old devices, for the server, for newcomers."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
+from paofed.report.paper.claims import Estimate, estimate
+from paofed.simulate.results.progressive import WAYS, ColdStart, Progressive, Whose
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.statistics import NEPERS
+from paofed.world.table.columns import duration_text
+
+_DAY, _PERIODS = 86_400.0, 50
+
+
+class Newcomer(NamedTuple):
+    """How devices fared that joined late, over each horizon, in dB; starts are pooled."""
+
+    name: str  # the algorithm
+    way: str
+    errors: tuple[float, ...]
+    gains: tuple[Estimate, ...]  # over a device that never had a contact
+
+
+def gain(judged: Progressive, name: str, whose: Whose, baseline: str) -> Estimate:
+    """By how many dB a model is better than a baseline, run by run."""
+    against = decibels(judged.run_finals(baseline, "baseline"))
+    with np.errstate(invalid="ignore"):  # where both diverged there is no difference
+        return estimate(against - decibels(judged.run_finals(name, whose)))
+
+
+def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
+    """Every algorithm, by the ways in which the server's model can come."""
+    for name in cold.algorithms.tolist():
+        for way in WAYS:
+            errors = cold.joined(name, way)
+            yield Newcomer(name, way, tuple(cold.pooled_db(errors).tolist()), _gains(cold, errors))
+
+
+def _gains(cold: ColdStart, errors: FloatArray) -> tuple[Estimate, ...]:
+    """By how many dB the pooled errors are less than those of devices alone, by horizon.
+
+    A mean of gains by start would let a day that is easy to predict count as much as all others.
+    To first order the gain of pooled errors is a mean over starts, too, of what each adds to it:
+    so it has an interval. Starts that share samples do not count as several.
+    """
+    there = cold.samples.sum(axis=-2) > 0
+    alone, joined = cold.by_start(cold.alone), cold.by_start(errors)
+    with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
+        gains = cold.pooled_db(cold.alone) - cold.pooled_db(errors)
+        shares = alone / alone.sum(axis=0) - joined / joined.sum(axis=0)
+        by_start = gains + NEPERS * there.sum(axis=0) * shares
+    return tuple(
+        estimate(by_start[there[:, h], h], cold.independent(horizon))
+        if np.isfinite(gains[h])
+        else Estimate(float(gains[h]), np.nan, np.nan, int(there[:, h].sum()))
+        for h, horizon in enumerate(cold.horizons.tolist())
+    )
+
+
+_SPANS = {"1d": "day", "1w": "week", "30d": "30 days"}
+
+
+def horizons(result: Result, cold: ColdStart) -> list[str]:
+    """The horizons as people say them: day, week, or so many ticks."""
+    about = result.provenance["table"]
+    if not about["calendar"]:
+        return [f"{ticks} ticks" for ticks in cold.horizons.tolist()]
+    spans = (duration_text(ticks * about["tick"]) for ticks in cold.horizons.tolist())
+    return [_SPANS.get(span, span) for span in spans]
+
+
+def periods(
+    result: Result, judged: Progressive, name: str, whose: Whose
+) -> tuple[list[datetime] | list[float], FloatArray]:
+    """Error over time in dB, in about fifty periods of whole days, and when each of them ends."""
+    about = result.provenance["table"]
+    day = _DAY / about["tick"] if about["calendar"] else 1.0
+    length = max(day, np.ceil((result.ticks[-1] + 1) / _PERIODS / day) * day)
+    period = np.minimum(result.ticks / length, _PERIODS - 1).astype(np.int64)
+    begins = np.flatnonzero(np.diff(period, prepend=-1))
+    ends = about["begin"] + (result.ticks[np.append(begins[1:] - 1, -1)] + 1) * about["tick"]
+    curve = judged.curve_db(name, whose, begins)
+    if not about["calendar"]:
+        return ends.tolist(), curve
+    origin = datetime(1970, 1, 1, tzinfo=UTC)
+    return [origin + timedelta(seconds=end) for end in ends.tolist()], curve

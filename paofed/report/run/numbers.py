@@ -1,0 +1,113 @@
+"""Every number of a run's page as CSV."""
+
+from pathlib import Path
+
+from paofed.files import write_table
+from paofed.report.run.gains import gain, newcomers
+from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive
+from paofed.simulate.results.result import Result
+
+_WRITTEN = ("curves", "errors", "gains", "recovery", "by-device", "over-time", "newcomers")
+_DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
+PAGE = (  # all that the folder of a page may hold
+    "report.html",
+    "scenario.toml",
+    *(f"{name}.csv" for name in _WRITTEN),
+    *(f"{name}.{ending}" for name in _DRAWN for ending in ("svg", "png")),
+)
+
+
+def write_numbers(result: Result, folder: Path) -> None:
+    """Write the curves, the errors and, where there are some, what drifts did.
+
+    Over a table: also what was judged on it.
+    """
+    result.to_csv(folder / "curves.csv")
+    _write_errors(result, folder)
+    if result.drifts:
+        write_table(
+            folder / "recovery.csv",
+            ["algorithm", "tick", "before_db", "worst_db", "ticks"],
+            [[name, *drift] for name in result.algorithms for drift in result.recovery(name)],
+        )
+    if result.progressive is not None:
+        _write_judged(result, result.progressive, folder)
+    if result.cold_start is not None:
+        _write_newcomers(result.cold_start, folder)
+
+
+def _write_errors(result: Result, folder: Path) -> None:
+    judged = result.progressive
+    if judged is None:
+        finals = [(name, "server", result.final(name)) for name in result.algorithms]
+    else:
+        finals = [(n, whose, judged.final(n, whose)) for n, whose in judged.learners.tolist()]
+    sent = {name: result.sent(name) for name in result.algorithms}
+    write_table(
+        folder / "errors.csv",
+        ["learner", "model", "runs", "db", "db_se", "sent_up", "sent_down"],
+        [
+            [name, whose, result.runs, *final, *(("", "") if whose == "baseline" else sent[name])]
+            for name, whose, final in finals
+        ],
+    )
+
+
+def _write_judged(result: Result, judged: Progressive, folder: Path) -> None:
+    learners = [(name, whose) for name, whose in judged.learners.tolist()]
+    write_table(
+        folder / "gains.csv",
+        ["algorithm", "model", "over", "gain", "low", "high", "runs"],
+        [
+            [name, whose, baseline, *gain(judged, name, whose, baseline)]
+            for name in result.algorithms
+            for whose in MODELS
+            for baseline in judged.baselines
+        ],
+    )
+    write_table(
+        folder / "by-device.csv",
+        ["learner", "model", "device", "db", "samples"],
+        [
+            [name, whose, device, float(db), samples]
+            for name, whose in learners
+            for device, db, samples in zip(
+                judged.devices.tolist(),
+                judged.by_device_db(name, whose),
+                judged.device_samples.tolist(),
+                strict=True,
+            )
+        ],
+    )
+    write_table(
+        folder / "over-time.csv",
+        ["learner", "model", "tick", "db", "samples"],
+        [
+            [name, whose, tick, float(db), samples]
+            for name, whose in learners
+            for tick, db, samples in zip(
+                result.ticks.tolist(),
+                judged.curve_db(name, whose),
+                judged.samples.tolist(),
+                strict=True,
+            )
+        ],
+    )
+
+
+def _write_newcomers(cold: ColdStart, folder: Path) -> None:
+    ticks_of = cold.horizons.tolist()
+    write_table(
+        folder / "newcomers.csv",
+        ["algorithm", "begins_with", "horizon_ticks", "db", "gain", "low", "high", "starts"],
+        [
+            [name, "", ticks, db, "", "", "", len(cold.starts)]
+            for name, errors in cold.beside.items()
+            for ticks, db in zip(ticks_of, cold.pooled_db(errors).tolist(), strict=True)
+        ]
+        + [
+            [found.name, found.way, ticks, db, *gained]
+            for found in newcomers(cold)
+            for ticks, db, gained in zip(ticks_of, found.errors, found.gains, strict=True)
+        ],
+    )

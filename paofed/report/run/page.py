@@ -1,0 +1,270 @@
+"""One self-contained page about one run: errors, traffic, figures, and how to run it again."""
+
+import html
+import json
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from paofed.files import write_text
+from paofed.report.paper.claims import Estimate
+from paofed.report.run.fleet_figures import by_device, newcomers_over_horizons, over_time
+from paofed.report.run.gains import gain, horizons, newcomers
+from paofed.report.run.numbers import PAGE, write_numbers
+from paofed.report.shared import figures as draw
+from paofed.report.shared.captions import default_title, rank, step_size
+from paofed.report.shared.markup import (
+    document,
+    figure,
+    interval,
+    note,
+    number,
+    preformatted,
+    table,
+)
+from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
+from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import BASELINES
+from paofed.words import counted
+from paofed.world.scenario import to_toml
+from paofed.world.table.columns import column
+
+_JUDGED = (
+    "Every sample is predicted before anything is learned from it (progressive validation), by the "
+    "model on its device and by the server's model of before that tick. "
+)
+_OF_SPREAD = (
+    "0 dB is an error as large as the target's spread in the calibration period; −10 dB is about a "
+    "third of it, −20 dB a tenth."
+)
+_OF_UNIT = "0 dB is a mean squared error of 1, in the target's own unit."
+_NEWCOMERS = (
+    "Each device in turn is left out until it joins, having learned nothing. It begins with the "
+    "server's whole model, or with zeros and receives the server's model with its contacts, window "
+    "by window. Beside it: the same device had it taken part all along (old). Gains are over a "
+    "device that begins with zeros and never has a contact. The errors of all starts, devices and "
+    "runs are pooled. 95 % intervals over the starts, as far as these do not overlap; devices that "
+    "join on the same day share their weather."
+)
+_BY_DEVICE = "Error by device; every one of them is in by-device.csv."
+_RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
+
+
+def write(result: Result, folder: Path) -> None:
+    """Write the page, its figures, every number on it and the scenario into a folder.
+
+    What an earlier page has left there and this one does not have goes.
+    """
+    figures = gallery(result)
+    for name in PAGE:
+        (folder / name).unlink(missing_ok=True)
+    drawings = draw.save_all(figures, folder)
+    write_numbers(result, folder)
+    write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
+    write_text(folder / "report.html", build(result, drawings))
+
+
+def gallery(result: Result) -> Mapping[str, tuple[str, Figure]]:
+    """The figures by file name, each with its caption."""
+    judged, cold = result.progressive, result.cold_start
+    if judged is None:
+        curves, traffic = draw.learning_curves(result), draw.error_against_traffic(result)
+        return {
+            "curves": ("Error of the server's model on the test set.", curves),
+            "traffic": ("Error of the server's model against what was sent by all.", traffic),
+        }
+    shown = {
+        "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
+        "by-device": (_BY_DEVICE, by_device(result, judged, best(result, judged))),
+    }
+    if cold is not None:
+        caption = "Devices that join late: all starts and devices together."
+        shown["newcomers"] = caption, newcomers_over_horizons(result, cold)
+    return shown
+
+
+def best(result: Result, judged: Progressive) -> list[str]:
+    """The algorithm with the best models on devices, and the one with the best at the server."""
+    return list(dict.fromkeys(_best(result, judged, whose) for whose in MODELS))
+
+
+def _best(result: Result, judged: Progressive, whose: Whose) -> str:
+    return min(result.algorithms, key=lambda name: rank(judged.final(name, whose).db))
+
+
+def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
+    """Write the page; drawings come as name -> (caption, SVG)."""
+    about = result.provenance
+    parts = [f"<h1>{html.escape(about['scenario']['name'])}</h1>"]
+    if result.progressive is not None:
+        parts += _over_table(result, result.progressive)
+    else:
+        parts += [note(html.escape(default_title(result))), finals(result)]
+    parts += [f"<h2>Figures</h2>{''.join(figure(*d) for d in drawings.values())}"]
+    if result.drifts:
+        parts += ["<h2>When the target changed</h2>", _recoveries(result)]
+    if result.cold_start is not None:
+        parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), _newcomers(result, result.cold_start)]
+    if about.get("table") is not None:
+        recipes = "\n".join(about["table"]["recipes"])
+        parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
+    parts += [
+        "<h2>To run it again</h2>",
+        preformatted(command(result)),
+        preformatted(json.dumps(about["versions"], indent=1)),
+        "<details><summary>scenario.toml</summary>",
+        preformatted(to_toml(about["scenario"])),
+        "</details>",
+    ]
+    return document(about["scenario"]["name"], parts)
+
+
+def command(result: Result) -> str:
+    """What runs the same again, in the folder of the page."""
+    about, gap = result.provenance, int(result.ticks[0]) + 1
+    words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
+    words += ["--every", gap, "--precision", about["precision"]]
+    words += ["--same-world"] if about["same_world"] else []
+    words += [] if "fast" in about["engines"] else ["--engine", "reference"]
+    if result.progressive is not None:
+        words += [
+            "--cold-starts",
+            0 if result.cold_start is None else len(result.cold_start.starts),
+        ]
+    return shlex.join([*map(str, words), "--algorithm", *result.algorithms])
+
+
+def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
+    facts = result.provenance["table"]["facts"]
+    scenario = result.provenance["scenario"]
+    maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
+    conditions = (
+        f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. "
+        f"{counted(result.runs, 'run')}, {maps}; {counted(scenario['features'], 'feature')}, "
+        f"kernel width {scenario['kernel_width']:g}, {step_size(result)}."
+    )
+    yield note(html.escape(conditions))
+    said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in in_short(result, judged))
+    if said:
+        yield f"<h2>In short</h2><ul>{said}</ul>"
+    yield "<h2>Errors and traffic</h2>"
+    raw = column(scenario["stream"]["target"]).transform == "raw"
+    yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
+    yield _errors(result, judged)
+
+
+def in_short(result: Result, judged: Progressive) -> Iterator[str]:
+    """What the numbers say in sentences: what learning together adds here, and what not."""
+    if not judged.baselines:  # it was interrupted before they were judged
+        return
+    on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
+    mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
+    beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
+    of = f", the best of {len(result.algorithms)}" if len(result.algorithms) > 1 else ""
+    yield (
+        f"A device that takes part: {number(mine)} dB ({on_device}{of}). One that learns alone: "
+        f"{number(beside['alone'])} dB. Taking part is "
+        f"{_told(gain(judged, on_device, 'device', 'alone'))}."
+    )
+    yield (
+        f"Repeating the last value: {number(beside['last value'])} dB. Against that, the model on "
+        f"the device is {_told(gain(judged, on_device, 'device', 'last value'))}."
+    )
+    yield (
+        f"The server's model, which has seen no reading: {number(theirs)} dB ({at_server}{of}). "
+        f"The same features fitted to all past readings: {number(beside['batch fourier'])} dB. "
+        f"Against that, the server's model is "
+        f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}."
+    )
+    if result.cold_start is not None:
+        joined = [found for found in newcomers(result.cold_start) if found.way == "whole"]
+        top = min(joined, key=lambda found: rank(-found.gains[0].mean))
+        gained = ", ".join(
+            f"{interval(e)} dB over the first {span}"
+            for e, span in zip(top.gains, horizons(result, result.cold_start), strict=True)
+            if math.isfinite(e.mean)
+        )
+        if gained:
+            yield f"A newcomer that begins with the server's model ({top.name}) gains {gained}."
+
+
+def _told(found: Estimate) -> str:
+    """A gain in words: better, worse, or no different, as far as the runs can tell."""
+    if not math.isfinite(found.mean):
+        return "not to be compared: one of them diverged"
+    if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
+        runs = counted(found.runs, "run")
+        return f"no better and no worse, as far as {runs} can tell: {interval(found)} dB"
+    how = f"{number(abs(found.mean))} dB {'better' if found.mean > 0 else 'worse'}"
+    return f"{how}, in one run" if found.runs < 2 else f"{how}: {interval(found)}"
+
+
+def _errors(result: Result, judged: Progressive) -> str:
+    rows = []
+    for line in sorted(result.summary(), key=lambda line: rank(line["device_db"])):
+        sent = [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
+        errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
+                                                "standard_error")]  # fmt: skip
+        rows.append([f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent])
+    for name in judged.baselines:
+        db, error = judged.final(name, "baseline")
+        row = [f"{name}: {BASELINES[name]}", number(db), number(error), "", "", "", ""]
+        rows.append(row if name in ("last value", "alone") else [row[0], "", "", *row[1:3], "", ""])
+    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", "coordinates up", "down"]
+    return table(header, rows, range(1, 7))
+
+
+def finals(result: Result) -> str:
+    """Final errors and traffic, the best first."""
+    rows = [
+        [
+            f"<code>{html.escape(line['algorithm'])}</code>",
+            *(number(line[key]) for key in ("db", "standard_error")),
+            *(f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")),
+        ]
+        for line in sorted(result.summary(), key=lambda line: rank(line["db"]))
+    ]
+    header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
+    return table(header, rows, range(1, 5))
+
+
+def _recoveries(result: Result) -> str:
+    rows = [
+        [
+            f"<code>{html.escape(name)}</code>",
+            str(drift.tick),
+            number(drift.before_db),
+            number(drift.worst_db),
+            "not yet" if drift.ticks is None else str(drift.ticks),
+        ]
+        for name in result.algorithms
+        for drift in result.recovery(name)
+    ]
+    header = ["algorithm", "drift at tick", "before (dB)", "worst (dB)", "ticks to recover"]
+    return table(header, rows, range(1, 5))
+
+
+def _newcomers(result: Result, cold: ColdStart) -> str:
+    spans = horizons(result, cold)
+    rows: list[Sequence[str]] = [
+        [
+            name,
+            "",
+            *(number(db) for db in cold.pooled_db(errors)),
+            *("" for _ in spans),
+        ]
+        for name, errors in cold.beside.items()
+    ]
+    for found in newcomers(cold):
+        errors, gains = map(number, found.errors), map(interval, found.gains)
+        rows.append([f"<code>{html.escape(found.name)}</code>", found.way, *errors, *gains])
+    header = [
+        "",
+        "begins with",
+        *(f"first {s} (dB)" for s in spans),
+        *(f"gain, {s}" for s in spans),
+    ]
+    return table(header, rows, range(2, 2 + 2 * len(spans)))

@@ -1,0 +1,87 @@
+"""What a figure says of itself: title, names, step sizes, and what its bands are."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from paofed.simulate.results.result import Result
+from paofed.words import counted
+
+_MOST = 12  # curves that the eye can tell apart
+_EXTREMES = 5  # of more, so many of the best and of the worst have names
+
+
+class Cast(NamedTuple):
+    """Whom a figure names, and who is only drawn."""
+
+    named: list[str]
+    others: list[str]
+
+    @property
+    def others_label(self) -> str:
+        """What the legend says of those without a name."""
+        return f"{counted(len(self.others), 'other')}, between these"
+
+
+def cast(errors: Mapping[str, float]) -> Cast:
+    """All have names where they can be told apart; of more, the best and the worst.
+
+    `errors` are final ones in dB; one that is no number has diverged.
+    """
+    if len(errors) <= _MOST:
+        return Cast(list(errors), [])
+    order = sorted(errors, key=lambda name: rank(errors[name]))
+    between = set(order[_EXTREMES:-_EXTREMES])
+    return Cast(
+        [name for name in errors if name not in between],
+        [name for name in errors if name in between],
+    )
+
+
+def rank(db: float) -> float:
+    """To sort by: an error that is no number has diverged."""
+    return math.inf if math.isnan(db) else db
+
+
+def default_title(result: Result, names: Iterable[str] | None = None) -> str:
+    """What was run, with the step size and kernel width that hold for all that is shown."""
+    scenario = result.provenance["scenario"]
+    width = float(f"{scenario['kernel_width']:.4g}")  # one of a table has all its digits
+    said = counted(result.runs, "run"), step_size(result, names), f"kernel width {width}"
+    return f"{scenario['name']}: {', '.join(filter(None, said))}"
+
+
+def step_size(result: Result, names: Iterable[str] | None = None) -> str:
+    """The step size in words: that of all that is shown, or of those whose name has none."""
+    used, usual = _used(result, names), result.provenance["scenario"]["step_size"]
+    if len(used) == 1:
+        return f"step size {used.pop()}"
+    return f"step size {usual} where none is named" if usual in used else ""
+
+
+def entries(result: Result, names: Sequence[str]) -> dict[str, str]:
+    """The names as a legend has them: with a step size of their own, where steps differ."""
+    own, differ = _own(result), len(_used(result, names)) > 1
+
+    def untold(name: str) -> bool:
+        return differ and name in own and "step_size=" not in name
+
+    return {n: f"{n}, step size {own[n]}" if untold(n) else n for n in names}
+
+
+def bands(runs: int) -> str:
+    """What the bands are."""
+    return f"bands: 95 % intervals\nof the mean of {counted(runs, 'run')}"
+
+
+def _own(result: Result) -> dict[str, float]:
+    """The step sizes of those algorithms that do not leave it to the scenario."""
+    described = result.provenance["algorithms"]
+    return {d["name"]: d["step_size"] for d in described if d.get("step_size") is not None}
+
+
+def _used(result: Result, names: Iterable[str] | None) -> set[float]:
+    """The step sizes in a figure; over a table, baselines have the scenario's."""
+    own, usual = _own(result), result.provenance["scenario"]["step_size"]
+    used = {own.get(name, usual) for name in (result.algorithms if names is None else names)}
+    return used if result.progressive is None else used | {usual}

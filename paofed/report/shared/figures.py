@@ -1,0 +1,282 @@
+"""Figures people can publish: readable in print and in colour blindness."""
+
+import io
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels, payload_bytes
+from paofed.files import replacing, write_text
+from paofed.report.paper.claims import student_95
+from paofed.report.paper.theory import Beside
+from paofed.report.shared.captions import bands, cast, default_title, entries, rank
+from paofed.report.shared.looks import DOTTED, UNNAMED, Style, styles
+from paofed.simulate.results.result import Result
+from paofed.world.trace import Trace
+
+_LETTERS = 40  # of a name in one line of a legend
+
+
+def learning_curves(
+    result: Result, title: str | None = None, names: Sequence[str] | None = None
+) -> Figure:
+    """The error of the server's model over time, with 95 % bands where there are several runs.
+
+    Without a `title` it says what was run; an empty one is none.
+    """
+    ticks = (result.ticks + 1).astype(np.float64)
+    figure = _curves(result, title, names, lambda _: ticks, result.drifts)
+    (axes,) = figure.axes
+    axes.set_xlabel("tick")
+    axes.set_xlim(0, result.provenance["scenario"]["ticks"])
+    return figure
+
+
+def error_against_traffic(
+    result: Result, title: str | None = None, names: Sequence[str] | None = None
+) -> Figure:
+    """The same over the payload sent until then by the whole fleet and its server."""
+
+    def megabytes(name: str) -> FloatArray:
+        sent: FloatArray = payload_bytes(1) * result.run_sent(name).mean(axis=0) / 1e6
+        return sent
+
+    figure = _curves(result, title, names, megabytes)
+    (axes,) = figure.axes
+    axes.set_xscale("log")
+    axes.set_xlabel("payload sent, up and down (MB)")
+    return figure
+
+
+def realised(traces: Mapping[str, Trace]) -> Figure:
+    """What nature did in one run of each scenario: how late messages were, who was in contact."""
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    delays, contacts = figure.subplots(1, 2)
+    for (name, trace), colour in zip(traces.items(), ("#D55E00", "#0072B2"), strict=False):
+        seen = trace.delay[trace.available]
+        ages = np.arange(seen.max() + 1)
+        share = [(seen >= age).mean() for age in ages]
+        delays.step(ages, share, where="post", color=colour, label=name)
+        rate = np.sort(trace.available.sum(axis=0))[::-1]
+        contacts.plot(np.arange(1, rate.size + 1), rate, color=colour, label=name)
+    delays.set_yscale("log")
+    delays.set_xlabel("ticks")
+    delays.set_title("share of messages delayed by at least", fontsize=10, loc="left")
+    contacts.set_yscale("symlog", linthresh=1)
+    contacts.set_xlabel("clients, busiest first")
+    contacts.set_title("contacts of a client in one run", fontsize=10, loc="left")
+    for axes in (delays, contacts):
+        plain_axes(axes)
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def mean_and_learning(rows: Mapping[str, Beside]) -> Figure:
+    """The predicted error of the mean model, the averaged model's, and the learning curve."""
+    shown = [(label, beside, name) for label, beside in rows.items() for name in beside.names]
+    columns = min(max(len(beside.names) for beside in rows.values()), 3)
+    lines = -(-len(shown) // columns)
+    figure = Figure(figsize=(1.2 + 2.6 * columns, 0.6 + 2.4 * lines), layout="constrained")
+    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, (label, beside, name) in zip(panels, shown, strict=False):
+        _panel(axes, beside, name, styles(beside.names)[name])
+        axes.set_title(f"{name}\n{label}", fontsize=9, loc="left")
+    for axes in panels[len(shown) :]:
+        axes.set_visible(False)
+    figure.supxlabel("tick", fontsize=10)
+    figure.supylabel("mean squared error (dB)", fontsize=10)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=4, fontsize=8, frameon=False)
+    return figure
+
+
+def live_beside(
+    live: FloatArray,
+    simulated: FloatArray,
+    traffic: Mapping[str, tuple[FloatArray, FloatArray]],
+    title: str,
+    marks: Sequence[float] = (),
+) -> Figure:
+    """A live fleet's learning curve beside the simulator's, and the bytes of either way to share.
+
+    `live` and `simulated` are mean squared errors by tick; `traffic` is (ticks, bytes) by name;
+    `marks` are ticks at which server or broker were killed.
+    """
+    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    error, sent = figure.subplots(1, 2, width_ratios=(3, 2))
+    ticks = np.arange(1, live.size + 1)
+    error.plot(ticks, decibels(simulated), color="#777777", lw=3, alpha=0.6, label="simulated")
+    error.plot(ticks, decibels(live), color="#D55E00", lw=1.4, label="live")
+    for number, tick in enumerate(marks):
+        label = "_" if number else "server or broker killed"
+        error.axvline(tick, color="#0072B2", lw=0.8, ls=DOTTED, label=label)
+    error.set_title("mean squared error (dB)", fontsize=10, loc="left")
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    for (name, (x, y)), colour in zip(traffic.items(), ("#D55E00", "#000000"), strict=False):
+        sent.plot(x, y / 1e3, color=colour, lw=1.4, label=name)
+    sent.set_yscale("log")
+    sent.set_title("bytes of MQTT, up and down (kB)", fontsize=10, loc="left")
+    for axes in (error, sent):
+        axes.set_xlabel("tick")
+        axes.set_xlim(0, live.size)
+        plain_axes(axes)
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def literal(text: str) -> str:
+    """A text of somebody else's as it stands: its dollar signs do not begin a formula."""
+    return text.replace("$", r"\$")
+
+
+def plain_axes(axes: Axes) -> None:
+    """A faint grid and no box, as all figures have them."""
+    axes.grid(alpha=0.25, lw=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _panel(axes: Axes, beside: Beside, name: str, style: Style) -> None:
+    x = beside.prediction.ticks + 1
+    mean, *simulated = beside.curves(name).values()
+    if simulated:
+        averaged, learning = simulated
+        axes.plot(x, learning, color="#777777", lw=1, label="learning curve")
+        axes.fill_between(x, averaged, learning, color="#777777", alpha=0.2, lw=0, label="variance")
+        axes.plot(x, averaged, ".", color="#000000", ms=4, label="averaged model, simulated")
+    axes.plot(x, mean, color=style.colour, lw=1.6, label="mean model, predicted")
+    plain_axes(axes)
+
+
+def _curves(
+    result: Result,
+    title: str | None,
+    names: Sequence[str] | None,
+    x_of: Callable[[str], FloatArray],
+    drifts: Sequence[int] = (),
+) -> Figure:
+    """The error over something: in colour and with a band where there is a name, else in grey."""
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    errors = {name: result.final(name).db for name in names or result.algorithms}
+    who, texts = cast(errors), entries(result, list(errors))
+    others = [_line(axes, x_of(n), result, n, UNNAMED, who.others_label, 0.7) for n in who.others]
+    looks = styles(who.named)
+    lines = {n: _line(axes, x_of(n), result, n, looks[n], texts[n], 1.4) for n in looks}
+    # In the order in which the curves end.
+    handles: list[Artist] = [lines[n] for n in sorted(lines, key=lambda n: -rank(errors[n]))]
+    handles += [*others[:1], *_mark(axes, drifts)]
+    if result.runs > 1:
+        handles.append(_bands(axes, x_of, result, looks))
+    axes.set_title(literal(default_title(result, errors) if title is None else title),
+                   fontsize=10, loc="left")  # fmt: skip
+    axes.set_ylabel("mean squared error (dB)")
+    plain_axes(axes)
+    _make_room(figure, legend_beside(axes, handles))
+    return figure
+
+
+def _line(
+    axes: Axes, x: FloatArray, result: Result, name: str, style: Style, label: str, width: float
+) -> Line2D:
+    db, _ = result.curve_db(name)
+    finite = np.isfinite(db)
+    (line,) = axes.plot(x[finite], db[finite], color=style.colour, linestyle=style.dashes,
+                        label=label, lw=width)  # fmt: skip
+    return line
+
+
+def _bands(
+    axes: Axes, x_of: Callable[[str], FloatArray], result: Result, looks: Mapping[str, Style]
+) -> Patch:
+    """Draw the 95 % interval of every curve; what to put into the legend."""
+    low, high = axes.get_ylim()
+    for name, style in looks.items():
+        db, error = result.curve_db(name)
+        half = student_95(result.runs - 1) * error
+        where = np.isfinite(db)
+        axes.fill_between(x_of(name), db - half, db + half, where, color=style.colour, lw=0,
+                          alpha=min(0.15, 0.9 / len(looks)))  # fmt: skip
+    # A band of two or three runs is so wide that the curves would be flat beside it.
+    room, (lowest, highest) = (high - low) / 2, axes.get_ylim()
+    axes.set_ylim(max(lowest, low - room), min(highest, high + room))
+    return Patch(color="#777777", alpha=0.3, lw=0, label=bands(result.runs))
+
+
+def _mark(axes: Axes, drifts: Sequence[int]) -> list[LineCollection]:
+    """Draw a line where the target changes; what to put into the legend."""
+    if not drifts:
+        return []
+    upright = axes.get_xaxis_transform()  # x in ticks, y from the bottom to the top of the axes
+    lines = axes.vlines(drifts, 0, 1, colors="#777777", transform=upright, label="target changes")
+    lines.set(linestyle=DOTTED, linewidth=0.8)
+    return [lines]
+
+
+def legend_beside(axes: Axes, handles: Sequence[Artist]) -> Legend:
+    """A legend to the right of the axes; long names take several lines."""
+    texts = [
+        "\n".join(textwrap.fill(line, _LETTERS, break_on_hyphens=False)
+                  for line in literal(str(handle.get_label())).splitlines())
+        for handle in handles
+    ]  # fmt: skip
+    return axes.legend(handles, texts, fontsize=8, frameon=False, loc="upper left",
+                       bbox_to_anchor=(1, 1))  # fmt: skip
+
+
+def _make_room(figure: Figure, legend: Legend) -> None:
+    """Let a figure grow with its legend, so that the axes do not shrink."""
+    lines = [line for text in legend.get_texts() for line in text.get_text().splitlines()]
+    width, height = figure.get_size_inches()
+    across, down = 0.07 * max(map(len, lines)), 0.17 * len(lines)  # inches, in such small letters
+    figure.set_size_inches(max(width, 5.6 + across), max(height, 0.8 + down))
+
+
+def svg(figure: Figure, name: str) -> str:
+    """A figure as SVG text, with ids made from its name: several can stand in one page."""
+    file = io.BytesIO()
+    _write(figure, file, "svg", name)
+    return file.getvalue().decode()
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format its name asks for, whole or not at all."""
+    with replacing(path) as file:
+        _write(figure, file, path.suffix.lstrip(".").lower() or "png", "paofed")
+
+
+def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[str, tuple[str, str]]:
+    """Write figures, given with captions, as SVG and PNG; return captions and SVGs for a page."""
+    drawings = {}
+    for name, (caption, figure) in gallery.items():
+        drawings[name] = caption, svg(figure, name)
+        write_text(folder / f"{name}.svg", drawings[name][1])
+        save(figure, folder / f"{name}.png")
+    return drawings
+
+
+# Nothing depends on when a figure was drawn.
+_UNDATED = {"svg": "Date", "pdf": "CreationDate"}
+# Text stays text, in letters that a journal takes: in PDF and PostScript it refuses Type 3.
+_TEXT: Mapping[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
+
+
+def _write(figure: Figure, file: BinaryIO, kind: str, salt: str) -> None:
+    """Draw a figure; the same one is always the same file, wherever it is drawn."""
+    metadata = {_UNDATED[kind]: None} if kind in _UNDATED else None
+    with mpl.rc_context({**_TEXT, "svg.hashsalt": salt}), warnings.catch_warnings():
+        # Names may be in any script: a browser has the letters, if the font of a PNG has not.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
+        figure.savefig(file, format=kind, dpi=150, metadata=metadata)

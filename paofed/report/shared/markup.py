@@ -1,0 +1,89 @@
+"""The parts that pages are made of: self-contained HTML; nothing is loaded from anywhere."""
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+from paofed.report.paper.claims import Estimate
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; margin: 0 auto; padding: 1rem;
+  max-width: 60rem; overflow-wrap: anywhere; } table, pre { overflow-wrap: normal; }
+h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; } h3 { margin-bottom: .3rem; }
+figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
+figcaption, .note { color: #555; font-size: .9rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.verdict { font-weight: 600; white-space: nowrap; padding: .1rem .5rem; border-radius: .6rem; }
+.holds { background: #cfe3f5; color: #08375e; }
+.does-not-hold { background: #f8dcc9; color: #6b2600; }
+.tie { background: #e6e6e6; } .inconclusive { background: #fff; outline: 1px dashed #999; }
+.maps { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.maps table { font-size: .8rem; } .maps caption { text-align: left; max-width: 20rem; }
+.maps td { text-align: center; border: 1px solid #fff; min-width: 3.2rem; }
+.verdicts th { padding-top: .9rem; } .verdicts td:nth-child(2) { white-space: nowrap; }
+@media (max-width: 36rem) {
+  .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .3rem 0; }
+  .verdicts td, .verdicts th { display: inline-block; border: 0; padding: .1rem .4rem; }
+}
+code, pre { font-size: .85rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; padding: .6rem; }
+"""
+
+
+def document(title: str, parts: Iterable[str]) -> str:
+    """A whole page."""
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+
+
+def figure(caption: str, drawing: str) -> str:
+    """A drawing in SVG with its caption."""
+    inline = drawing[drawing.index("<svg") :]  # without the lines that make it a file
+    return f"<figure>{inline}<figcaption>{html.escape(caption)}</figcaption></figure>"
+
+
+def note(text: str) -> str:
+    """A remark, in small letters."""
+    return f"<p class='note'>{text}</p>"
+
+
+def preformatted(text: str) -> str:
+    """Text as it stands."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number as the page shows it."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
+
+
+def interval(found: Estimate) -> str:
+    """A mean with its interval, where it has one."""
+    if not math.isfinite(found.low):
+        return number(found.mean)
+    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int]) -> str:
+    """A table; the columns named `numeric` are set to the right."""
+    head = "".join(f"<th>{cell}</th>" for cell in header)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=n' if i in numeric else ''}>{cell}</td>" for i, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"

@@ -1,0 +1,66 @@
+"""The engines' door: every engine by its name, and what it says of an algorithm.
+
+An engine is three functions. `refuses` says in words why an algorithm is not for the engine, or
+None. `run` runs algorithms over many runs of a scenario, spread over cores in the engine's own way.
+`replay` runs one algorithm over a trace. Whoever runs algorithms asks here and names no engine, so
+a new engine is one entry of `ENGINES` and a module with an `ENGINE`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+from paofed.algorithms import Algorithm
+from paofed.errors import InputError, needs_extra, unknown
+from paofed.simulate.engines.task import Task
+from paofed.simulate.results.result import Outcome, RunRecord
+from paofed.simulate.stopping import Report
+from paofed.world.trace import Trace
+
+
+class Replay(Protocol):
+    """Run an algorithm over a trace in float64."""
+
+    def __call__(
+        self,
+        trace: Trace,
+        method: str | Algorithm,
+        *,
+        step_size: float = 0.4,
+        max_age: int = 10,
+        seed: int = 0,
+    ) -> Outcome:
+        """Return the outcome; `seed` is for algorithms that draw random numbers of their own."""
+        ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One way to run algorithms."""
+
+    refuses: Callable[[Algorithm], str | None]
+    run: Callable[[Task, Report], Iterator[tuple[int, RunRecord]]]
+    replay: Replay
+    cost: float  # of one algorithm and run beside the usual engine's, for honest progress
+    # While inside, the engine says so if it must prepare something that takes long.
+    announced: Callable[[Callable[[str], None]], AbstractContextManager[object]] = nullcontext
+
+
+# Imported when asked for, since the compiled one needs more than NumPy. The first is the usual one;
+# the last refuses nothing.
+ENGINES: Mapping[str, str] = {
+    "fast": "paofed.simulate.engines.fast.engine",
+    "reference": "paofed.simulate.engines.reference_engine",
+}
+USUAL, *_, LAST = ENGINES
+
+
+def engine_of(name: str) -> Engine:
+    """Return an engine by its name."""
+    if name not in ENGINES:
+        raise InputError(unknown("engine", name, ENGINES))
+    with needs_extra(f"the {name} engine"):
+        engine: Engine = import_module(ENGINES[name]).ENGINE
+    return engine

@@ -1,0 +1,259 @@
+"""Lay a run out for the kernels: scenario, trace and algorithms as the arrays of `records`."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.features import FourierMap
+from paofed.core.selection import Schedule, Windows
+from paofed.core.staleness import weight_of
+from paofed.errors import InputError
+from paofed.simulate.engines.fast import kernels
+from paofed.simulate.engines.fast.records import Family, Model, Moment, Nature
+from paofed.simulate.engines.task import Precision
+from paofed.world.availability import Link
+from paofed.world.delays import Ladder
+from paofed.world.events import threshold
+from paofed.world.realize import PHASE_BITS, World, phases, run_key
+from paofed.world.recorded import Recorded
+from paofed.world.scenario import Scenario
+from paofed.world.streams import INPUTS
+from paofed.world.trace import Trace
+
+_EXCHANGES = {"paper": kernels.PAPER, "single": kernels.SINGLE, "live": kernels.LIVE}
+# Terms of the odd series of sin(2 pi s), |s| <= 1/4, that leave less than a rounding error.
+_SINE_TERMS = {"float32": 5, "float64": 8}
+_BLOCK = 2048  # clients whose messages are summed together: fixed, so that threads change nothing
+_MOST_BLOCKS = 64
+_LINE = 64  # bytes of a cache line
+_PAD = 16  # numbers of a whole line in float32
+_MOST_IN_FLIGHT = 4 << 30  # bytes for what is on its way; more is a mistake in a scenario
+
+_NO_TRACE: dict[str, NDArray[Any]] = {
+    "x": np.zeros((0, 0, 0)),
+    "y": np.zeros((0, 0)),
+    "has_data": np.zeros((0, 0), dtype=np.bool_),
+    "available": np.zeros((0, 0), dtype=np.bool_),
+    "delay": np.zeros((0, 0), dtype=np.int64),
+    "lottery": np.zeros((0, 0)),
+}
+
+
+def laid_out(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """An array as the kernels take it: for another layout they would be compiled once more."""
+    return np.require(array, dtype, ["C", "A", "W"])
+
+
+def drawn(scenario: Scenario, made: World, run: int) -> Nature:
+    """Nature as laws and thresholds, to be drawn inside the kernels."""
+    ticks, clients, stream = scenario.ticks, scenario.clients, scenario.synthetic
+    key = run_key(made.key, run)
+    samples = stream.samples_of(clients)
+    never = np.zeros(clients, dtype=np.uint64)
+    link, presence = Link(never, never, never), np.zeros((0, 0), dtype=np.uint8)
+    if isinstance(scenario.availability, Recorded):
+        presence = laid_out(scenario.availability.table(ticks, clients), np.uint8)
+    else:
+        link = scenario.availability.link(clients)
+    ladder, lateness = Ladder(never[:0], 1), np.zeros((0, 0), dtype=np.int64)
+    if isinstance(scenario.delay, Recorded):
+        lateness = laid_out(scenario.delay.table(ticks, clients), np.int64)
+    else:
+        ladder = scenario.delay.ladder()
+    return Nature(
+        key=np.array(key, dtype=np.uint64),
+        even=stream.arrivals == "even",
+        samples=samples,
+        phase=phases(key, np.arange(clients)),
+        phase_bits=PHASE_BITS,
+        ticks=ticks,
+        data=threshold(samples / ticks),
+        **link._asdict(),
+        presence=presence,
+        ladder=ladder.thresholds,
+        step=ladder.step,
+        lateness=lateness,
+        **made.laws._asdict(),
+        fresh=np.sqrt(1 - made.laws.memory**2),
+        drifts=made.test_targets.drifts,
+        traced=False,
+        **_NO_TRACE,
+    )
+
+
+def traced(trace: Trace) -> Nature:
+    """Nature as the arrays of a trace; the laws are there for the types alone."""
+    words, whole, real = (np.zeros(2, dtype=kind) for kind in (np.uint64, np.int64, np.float64))
+    return Nature(
+        key=words,
+        even=False,
+        samples=whole,
+        phase=whole,
+        phase_bits=PHASE_BITS,
+        ticks=trace.ticks,
+        data=words,
+        first=words,
+        start=words,
+        stay=words,
+        presence=np.zeros((0, 0), dtype=np.uint8),
+        ladder=words,
+        step=1,
+        lateness=np.zeros((0, 0), dtype=np.int64),
+        memory=real,
+        fresh=real,
+        centre=real,
+        spread=real,
+        noise=real,
+        drifts=whole,
+        traced=True,
+        **{name: laid_out(getattr(trace, name), none.dtype) for name, none in _NO_TRACE.items()},
+    )
+
+
+def ages_of(scenario: Scenario) -> IntArray:
+    """All ages with which a message can arrive."""
+    law = scenario.delay
+    if isinstance(law, Recorded):
+        return np.unique(law.table(scenario.ticks, scenario.clients))
+    thresholds, step = law.ladder()
+    return step * np.arange(thresholds.size + 1)
+
+
+def kept(ages: IntArray, methods: Sequence[Algorithm]) -> IntArray:
+    """The ages that some algorithm does not drop; 0 always."""
+    limit = max(method.max_age or 0 for method in methods)
+    return np.union1d(0, ages[ages <= limit])
+
+
+def blocks_of(clients: int) -> IntArray:
+    """Where the fixed blocks of a fleet begin and end."""
+    size = max(_BLOCK, -(-clients // _MOST_BLOCKS))
+    return np.append(np.arange(0, clients, size), clients)
+
+
+def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Family:
+    """Algorithms as rows of numbers."""
+
+    def column(values: Iterable[float], dtype: DTypeLike) -> NDArray[Any]:
+        return np.array(list(values), dtype=dtype)
+
+    return Family(
+        down=np.array([_windows(method.downlink, features) for method in methods]),
+        up=np.array([_windows(method.uplink, features) for method in methods]),
+        learns_away=column((m.learns_while_away for m in methods), np.uint8),
+        picks=column((m.subset is not None for m in methods), np.uint8),
+        subset=column((m.subset or 0.0 for m in methods), np.float64),
+        mu=column((m.step_size or 0.0 for m in methods), np.float64),
+        max_age=column((m.max_age or 0 for m in methods), np.int64),
+        by_coverage=column((m.divisor == "coverage" for m in methods), np.uint8),
+        exchange=column((_EXCHANGES[m.exchange] for m in methods), np.int64),
+        weight=np.array([_weights(method, ages) for method in methods], dtype=np.float64),
+    )
+
+
+def _weights(method: Algorithm, ages: IntArray) -> list[float]:
+    """Weights by age; an age that the method drops weighs nothing, whatever its function says."""
+    limit = method.max_age or 0
+    return [weight_of(method.staleness, age) if age <= limit else 0.0 for age in ages.tolist()]
+
+
+def _windows(schedule: Schedule, features: int) -> tuple[int, int, int]:
+    if not isinstance(schedule, Windows):
+        raise TypeError("only windows are numbers: ask in_family first")
+    return schedule.size(features), int(not schedule.coordinated), schedule.ahead
+
+
+def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
+    """The state of nature before the first tick."""
+
+    def flags(*shape: int) -> NDArray[np.uint8]:
+        return np.zeros(shape, dtype=np.uint8)
+
+    stretch, group = kernels.STRETCH, kernels.GROUP
+    return Moment(
+        has_data=flags(clients),
+        available=flags(clients),
+        on=flags(clients),
+        delay=np.zeros(clients, dtype=np.int64),
+        lottery=np.zeros(clients),
+        now=np.zeros((clients, inputs)),
+        begun=flags(clients),
+        picked=flags(algorithms, clients),
+        scratch=np.zeros(clients),
+        words=np.zeros((4, clients), dtype=np.uint64),
+        todo=np.zeros((blocks, stretch + 1), dtype=np.int64),
+        draws=np.zeros((blocks, 5, stretch), dtype=np.uint64),
+        normals=np.zeros((blocks, 5, stretch)),
+        x=np.zeros((blocks, stretch, -(-inputs // group) * group)),
+        y=np.zeros((blocks, stretch)),
+        roles=np.zeros((blocks, stretch, INPUTS)),
+        pending=np.zeros(clients, dtype=np.uint64),
+        ahead=flags(clients),
+    )
+
+
+def model(
+    fourier_map: FourierMap,
+    precision: Precision,
+    methods: Sequence[Algorithm],
+    clients: int,
+    ages: IntArray,
+    *,
+    judged: bool,
+) -> Model:
+    """All models at zero and nothing on its way; judged on the samples to come, or not."""
+    real = np.dtype(precision).type
+    blocks, features, algorithms = blocks_of(clients), fourier_map.phases.size, len(methods)
+    row = -(-features // _PAD) * _PAD
+    here, longest = blocks.size - 1, int(ages[-1])
+    age_index = np.full(longest + 1, -1)
+    age_index[ages] = np.arange(ages.size)
+    cells = (here, int((ages + 1).sum()), algorithms)
+    if 12 * math.prod(cells) * features > _MOST_IN_FLIGHT:
+        raise InputError(
+            f"keeping messages of up to {longest} ticks on their way would take more than "
+            f"{_MOST_IN_FLIGHT >> 30} GiB: lower max_age"
+        )
+    live = any(method.exchange == "live" for method in methods)
+    turns, scale = 1 / math.tau, math.sqrt(2 / features)
+    padding = (0, -fourier_map.frequencies.shape[0] % kernels.GROUP), (0, 0)
+    return Model(
+        blocks=blocks,
+        frequencies=laid_out(np.pad(fourier_map.frequencies * turns, padding), real),
+        phases=laid_out(fourier_map.phases * turns, real),
+        cosine=tuple(real(scale * c) for c in kernels.sine_series(_SINE_TERMS[precision])),
+        server=np.zeros((algorithms, features)),
+        shared=np.zeros((algorithms, features), dtype=real),
+        local=_aligned_zeros((clients, algorithms, row), real),
+        mapped=_aligned_zeros((here, kernels.GROUP, row), real),
+        gram=np.zeros((here, 6), dtype=real),
+        age_index=age_index,
+        base=np.cumsum(ages + 1) - (ages + 1),
+        period=ages + 1,
+        sums=np.zeros((*cells, features)),
+        holders=np.zeros((*cells, features), dtype=np.int32),
+        counts=np.zeros(cells, dtype=np.int64),
+        settled=np.zeros(features, dtype=np.uint8),
+        judged=unjudged(algorithms if judged else 0, clients if judged else 0),
+        answers=np.zeros((longest + 1, algorithms, clients) if live else (1, 0, 0), dtype=np.uint8),
+        sent_up=np.zeros((here, algorithms), dtype=np.int64),
+        sent_down=np.zeros((here, algorithms), dtype=np.int64),
+    )
+
+
+def unjudged(algorithms: int, clients: int) -> FloatArray:
+    """Errors before anything was judged."""
+    return np.zeros((algorithms, 2, clients))
+
+
+def _aligned_zeros(shape: tuple[int, ...], real: type[np.generic]) -> NDArray[Any]:
+    """Zeros whose rows begin on cache lines: loads that straddle two cost up to a quarter more."""
+    size = math.prod(shape) * np.dtype(real).itemsize
+    raw = np.zeros(size + _LINE, dtype=np.uint8)
+    offset = -raw.ctypes.data % _LINE
+    return raw[offset : offset + size].view(real).reshape(shape)

@@ -1,0 +1,1 @@
+"""What a simulation leaves behind: curves, traffic, models, files."""

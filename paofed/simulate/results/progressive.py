@@ -1,0 +1,160 @@
+"""Progressive validation: how well samples were predicted before anything was learned from them.
+
+The device's model is the one it has when the sample arrives; the server's is the one of before that
+tick, as a newcomer would be given it. All learners are judged on the same samples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.metrics import decibels
+from paofed.errors import InputError, unknown
+from paofed.simulate.results.statistics import Final, final
+
+Names = NDArray[np.str_]
+Whose = Literal["device", "server", "baseline"]
+MODELS: tuple[Whose, ...] = ("device", "server")  # of an algorithm, in the order of the arrays
+# How a newcomer begins, likewise: with the server's whole model, or with zeros and then window by
+# window. The last is no newcomer: the same device over the same time, having learned all along.
+WAYS = ("whole", "windows", "old")
+
+
+class Tally(NamedTuple):
+    """What is summed up over samples, in one run."""
+
+    over_time: FloatArray  # (..., P): those since the last point of time
+    by_device: FloatArray  # (..., K): those that count
+
+
+def tally(values: FloatArray, has_data: BoolArray, points: IntArray, scored: int) -> Tally:
+    """Sum values (N, K) of the samples that are there over the ticks up to each point."""
+    # By who is there, not by what is no number: the error of a model that diverged is none, too.
+    known = np.where(has_data, values, 0.0)
+    begins = np.append(0, points[:-1] + 1)
+    return Tally(np.add.reduceat(known.sum(axis=1), begins), known[scored:].sum(axis=0))
+
+
+def counted(has_data: BoolArray, points: IntArray, scored: int) -> Tally:
+    """Count the samples, likewise."""
+    return tally(np.ones(has_data.shape), has_data, points, scored)
+
+
+def per_sample(errors: FloatArray, has_data: BoolArray, points: IntArray) -> FloatArray:
+    """Divide errors (..., P) by the samples since the last point; NaN where there were none."""
+    return _divided(errors, counted(has_data, points, 0).over_time)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Progressive:
+    """Squared errors of L learners over R runs: P points of time, K devices."""
+
+    learners: Names  # (L, 2): the name of an algorithm or baseline, and whose model predicted
+    devices: Names  # (K,)
+    errors: FloatArray  # (R, L, P), summed over the samples since the last point
+    samples: IntArray  # (P,)
+    device_errors: FloatArray  # (R, L, K), summed over the samples that count
+    device_samples: IntArray  # (K,)
+
+    @property
+    def baselines(self) -> list[str]:
+        """The names of the baselines."""
+        return [name for name, whose in self.learners.tolist() if whose == "baseline"]
+
+    def run_finals(self, name: str, whose: Whose) -> FloatArray:
+        """The mean squared error of every run over all samples that count, (R,)."""
+        return _divided(
+            self.device_errors[:, self._index(name, whose)].sum(axis=-1), self.device_samples.sum()
+        )
+
+    def final(self, name: str, whose: Whose) -> Final:
+        """The same in dB, over runs."""
+        return final(self.run_finals(name, whose))
+
+    def curve_db(
+        self, name: str, whose: Whose, begins: IntArray | Sequence[int] | None = None
+    ) -> FloatArray:
+        """The error since the last point in dB, mean over runs, (P,); NaN without samples.
+
+        With `begins`, points are pooled, from each of these (by index) up to the next.
+        """
+        errors, samples = self.errors[:, self._index(name, whose)].mean(axis=0), self.samples
+        if begins is not None:
+            errors, samples = np.add.reduceat(errors, begins), np.add.reduceat(samples, begins)
+        return decibels(_divided(errors, samples))
+
+    def by_device_db(self, name: str, whose: Whose) -> FloatArray:
+        """The error of every device in dB, mean over runs, (K,); NaN without samples."""
+        mean = self.device_errors[:, self._index(name, whose)].mean(axis=0)
+        return decibels(_divided(mean, self.device_samples))
+
+    def _index(self, name: str, whose: Whose) -> int:
+        known = [f"{n} ({w})" for n, w in self.learners.tolist()]
+        if f"{name} ({whose})" not in known:
+            raise InputError(unknown("learner", f"{name} ({whose})", known))
+        return known.index(f"{name} ({whose})")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColdStart:
+    """Squared errors of newcomers, summed from their start on: R runs, S starts, K newcomers.
+
+    A counts the algorithms, H the horizons. Errors are those of the newcomer's own model.
+    """
+
+    algorithms: Names  # (A,)
+    devices: IntArray  # (K,): who joined, by index
+    starts: IntArray  # (S,) ticks
+    horizons: IntArray  # (H,) ticks, rising
+    errors: FloatArray  # (R, A, 3, S, K, H), by the ways
+    alone: FloatArray  # (R, S, K, H): without any contact
+    last_value: FloatArray  # (S, K, H): repeating what was measured last
+    samples: IntArray  # (S, K, H)
+
+    @property
+    def beside(self) -> dict[str, FloatArray]:
+        """What newcomers are held against, (..., S, K, H) each."""
+        return {"last value": self.last_value, "alone": self.alone}
+
+    def independent(self, horizon: int) -> int:
+        """How many of the starts share no sample over a horizon, in ticks."""
+        return 1 + int(self.starts[-1] - self.starts[0]) // horizon
+
+    def by_start(self, errors: FloatArray) -> FloatArray:
+        """Errors (..., S, K, H) by start and horizon, (S, H): of all devices, mean over runs."""
+        over_devices = errors.sum(axis=-2)
+        mean: FloatArray = over_devices.reshape(-1, *over_devices.shape[-2:]).mean(axis=0)
+        return mean
+
+    def by_start_db(self, errors: FloatArray) -> FloatArray:
+        """Errors (..., S, K, H) in dB by start and horizon, all devices and runs pooled: (S, H)."""
+        return decibels(_divided(self.by_start(errors), self.samples.sum(axis=-2)))
+
+    def pooled_db(self, errors: FloatArray) -> FloatArray:
+        """Errors (..., S, K, H) in dB by horizon, all starts, devices and runs pooled: (H,).
+
+        NaN without samples, infinite where some diverged.
+        """
+        sums = self.by_start(errors).sum(axis=0)
+        pooled = np.where(np.isnan(sums), np.inf, sums)
+        return decibels(_divided(pooled, self.samples.sum(axis=(0, 1))))
+
+    def joined(self, name: str, way: str) -> FloatArray:
+        """The errors (R, S, K, H) of newcomers to an algorithm's fleet."""
+        a = self.algorithms.tolist().index(name)
+        errors: FloatArray = self.errors[:, a, WAYS.index(way)]
+        return errors
+
+    def joined_db(self, name: str, way: str) -> FloatArray:
+        """The same in dB by start and horizon: (S, H)."""
+        return self.by_start_db(self.joined(name, way))
+
+
+def _divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: FloatArray = np.divide(sums, counts)
+    return mean

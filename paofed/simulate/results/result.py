@@ -1,0 +1,295 @@
+"""What a simulation leaves behind: curves, traffic, models, and where they came from."""
+
+import json
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from paofed.archives import save_arrays
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import decibels, payload_bytes
+from paofed.errors import InputError, unknown
+from paofed.files import write_table
+from paofed.simulate.results import stored
+from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
+from paofed.simulate.results.traffic import Traffic
+
+FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
+RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered
+
+
+def versions() -> dict[str, str]:
+    """Name what computed a result."""
+    found = {"python": platform.python_version()}
+    for package in ("paofed", "numpy", "numba"):
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def usual_every(ticks: int) -> int:
+    """Ticks between two points of a curve, where nobody says: 10, but no more than 200 points."""
+    return max(10, ticks // 200)
+
+
+def curve_ticks(ticks: int, every: int) -> IntArray:
+    """The ticks at which an error curve has a point: every so many, and the last one."""
+    points = np.arange(every - 1, ticks, every)
+    return points if points.size and points[-1] == ticks - 1 else np.append(points, ticks - 1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """One algorithm over one trace."""
+
+    server_model: FloatArray  # (D,), after the last tick
+    mse: FloatArray  # (N,), linear mean over the test set after each tick
+    traffic: IntArray  # (7, N), what was sent until then, whether or not it arrived: see Traffic
+
+    @property
+    def sent(self) -> IntArray:
+        """The coordinates sent up and down until each tick, (N,)."""
+        now = Traffic(*self.traffic)
+        sent: IntArray = now.coordinates_up + now.coordinates_down
+        return sent
+
+    @property
+    def sent_up(self) -> int:
+        """The coordinates sent up in all."""
+        return int(Traffic(*self.traffic).coordinates_up[-1])
+
+    @property
+    def sent_down(self) -> int:
+        """The coordinates sent down in all."""
+        return int(Traffic(*self.traffic).coordinates_down[-1])
+
+    @property
+    def final_db(self) -> float:
+        """The error after the last tick in dB."""
+        return float(decibels(self.mse[-1]))
+
+    @property
+    def diverged_at(self) -> int | None:
+        """The first tick whose error is not a finite number, or None."""
+        bad = np.flatnonzero(~np.isfinite(self.mse))
+        return int(bad[0]) if bad.size else None
+
+    def save(self, path: str | Path, provenance: Mapping[str, object]) -> None:
+        """Write the arrays, and where they came from, as one `.npz`, whole or not at all."""
+        arrays = {
+            "server_model": self.server_model,
+            "mse": self.mse,
+            "sent_up": np.array(self.sent_up),
+            "sent_down": np.array(self.sent_down),
+            "provenance": np.array(json.dumps({**provenance, "versions": versions()})),
+        }
+        save_arrays(Path(path), arrays)
+
+
+class RunRecord(NamedTuple):
+    """All algorithms over one run: what an engine hands back."""
+
+    mse: FloatArray  # (A, P)
+    traffic: IntArray  # (A, 7, P), what was sent until then: see Traffic
+    models: FloatArray  # (A, D)
+    errors: FloatArray  # (A, 2, P), see Progressive; (A, 2, 0) where there is a test set
+    device_errors: FloatArray  # (A, 2, K), likewise
+
+
+class Recovery(NamedTuple):
+    """What one drift did to the mean curve; an error is infinite where the curve has diverged."""
+
+    tick: int  # from whose samples on the target was another
+    before_db: float  # mean over the 5 % of all ticks before; NaN where the curve has no point
+    worst_db: float  # until the next drift or the end; likewise
+    ticks: int | None  # from the drift until it is back within 1 dB; None: not within that time
+
+
+_PARTS: Mapping[str, type[Any]] = {"progressive": Progressive, "cold_start": ColdStart}
+_ARRAYS = ("ticks", "mse", "traffic", "models")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """Several algorithms over R runs that share their worlds, A algorithms, P points of a curve."""
+
+    provenance: Mapping[str, Any]  # scenario, algorithms, seed, versions, ...
+    ticks: IntArray  # (P,), 0-based; the error is that of the model after the tick
+    mse: FloatArray  # (R, A, P), linear
+    traffic: IntArray  # (R, A, 7, P), what was sent until then: see Traffic
+    models: FloatArray  # (R, A, D), the server's after the last tick
+    progressive: Progressive | None = None  # over a table
+    cold_start: ColdStart | None = None  # likewise, where it was asked for
+
+    @property
+    def runs(self) -> int:
+        """How many runs were finished."""
+        return len(self.mse)
+
+    @property
+    def algorithms(self) -> list[str]:
+        """The names of the algorithms, in the order of the arrays."""
+        return [str(described["name"]) for described in self.provenance["algorithms"]]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """World and run of every run."""
+        same = self.provenance["same_world"]
+        return [(0, i) if same else (i, 0) for i in self.provenance["runs_finished"]]
+
+    @property
+    def drifts(self) -> list[int]:
+        """The ticks from whose samples on the target was another."""
+        # Results of before drifts were possible do not say that they have none.
+        return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
+
+    def run_curves(self, name: str) -> FloatArray:
+        """The linear error curve of every run, (R, P)."""
+        return self.mse[:, self._index(name)]
+
+    def run_traffic(self, name: str) -> Traffic:
+        """What was sent until each point of every run's curve, (R, P) each."""
+        return Traffic(*np.moveaxis(self.traffic[:, self._index(name)], 1, 0))
+
+    def run_sent(self, name: str) -> IntArray:
+        """The coordinates sent up and down until each point of every run's curve, (R, P)."""
+        now = self.run_traffic(name)
+        sent: IntArray = now.coordinates_up + now.coordinates_down
+        return sent
+
+    def sent(self, name: str) -> tuple[float, float]:
+        """Coordinates up and down per run, on average."""
+        now = self.run_traffic(name)
+        return float(now.coordinates_up[:, -1].mean()), float(now.coordinates_down[:, -1].mean())
+
+    def curve(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Linear mean over runs and its standard error, (P,) each; NaN errors for a single run."""
+        return over_runs(self.run_curves(name))
+
+    def curve_db(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """The curve in dB and its standard error in dB (first order)."""
+        mean, error = self.curve(name)
+        return decibels(mean), NEPERS * error / mean
+
+    @property
+    def _twentieth(self) -> int:
+        """How many ticks are 5 % of all."""
+        return max(1, round(FINAL_SHARE * (int(self.ticks[-1]) + 1)))
+
+    def run_finals(self, name: str) -> FloatArray:
+        """The linear error of every run over the last 5 % of the ticks, (R,).
+
+        Over a table: on all samples that count.
+        """
+        if self.progressive is not None:
+            return self.progressive.run_finals(name, "server")
+        last = self.ticks >= self.ticks[-1] + 1 - self._twentieth
+        finals: FloatArray = self.run_curves(name)[:, last].mean(axis=-1)
+        return finals
+
+    def final(self, name: str) -> Final:
+        """The error over the last 5 % of the ticks."""
+        return final(self.run_finals(name))
+
+    def recovery(self, name: str) -> list[Recovery]:
+        """How the mean curve took every drift."""
+        mean, _ = self.curve(name)
+        mean = np.where(np.isfinite(mean), mean, np.inf)
+        times = [0, *self.drifts, int(self.ticks[-1]) + 1]
+        return [self._recovery(mean, *times[i : i + 3]) for i in range(len(self.drifts))]
+
+    def _recovery(self, mean: FloatArray, past: int, begin: int, end: int) -> Recovery:
+        since = max(past, begin - self._twentieth)  # what was before another drift does not count
+        early, first, beyond = np.searchsorted(self.ticks, (since, begin, end))
+        # Where the 5 % hold no point of the curve, the last one before them will do.
+        before = mean[max(min(early, first - 1), 0) : first]
+        after = mean[first:beyond]
+        usual = before.mean() if before.size else np.nan
+        worst = after.max() if after.size else np.nan
+        near = np.isfinite(after) & (after <= 10 ** (RECOVERED_DB / 10) * usual)
+        back = self.ticks[first:beyond][near]
+        return Recovery(
+            tick=begin,
+            before_db=float(decibels(usual)),
+            worst_db=float(decibels(worst)),
+            ticks=int(back[0]) - begin if back.size else None,
+        )
+
+    def diverged(self, name: str) -> tuple[int, int | None]:
+        """In how many runs the error stopped being finite, and the earliest tick of it."""
+        bad = ~np.isfinite(self.mse[:, self._index(name)])
+        if self.progressive is not None:
+            bad &= self.progressive.samples > 0  # without samples there is no error to be finite
+        points = np.flatnonzero(bad.any(axis=0))
+        return int(bad.any(axis=1).sum()), int(self.ticks[points[0]]) if points.size else None
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as one `.npz`, whole or not at all."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        for part in _PARTS:
+            held = getattr(self, part)
+            for field in fields(held) if held is not None else ():
+                arrays[f"{part}/{field.name}"] = getattr(held, field.name)
+        about = np.array(json.dumps(self.provenance))
+        save_arrays(Path(path), {**arrays, "provenance": about})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result back; a file that is none is one clear error."""
+        arrays, provenance = stored.load(Path(path))
+        held: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
+        for part, kind in _PARTS.items():
+            names = {field.name: f"{part}/{field.name}" for field in fields(kind)}
+            if not arrays.keys().isdisjoint(names.values()):
+                held[part] = kind(**{field: arrays[name] for field, name in names.items()})
+        return cls(provenance=provenance, **held)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the curves as a tidy table: one row per algorithm and tick."""
+        header = ["algorithm", "tick", "runs", "mse", "mse_se", "db", "db_se"]
+        rows = (
+            [name, int(tick), self.runs, *map(float, values)]
+            for name in self.algorithms
+            for tick, *values in zip(
+                self.ticks, *self.curve(name), *self.curve_db(name), strict=True
+            )
+        )
+        write_table(Path(path), header, rows)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One record per algorithm: final error, traffic per run, divergence, recovery."""
+        return [self._summary(name) for name in self.algorithms]
+
+    def _summary(self, name: str) -> dict[str, Any]:
+        up, down = self.sent(name)
+        runs, tick = self.diverged(name)
+        return {
+            "algorithm": name,
+            **self.final(name)._asdict(),
+            "sent_up": up,
+            "sent_down": down,
+            "bytes_up": payload_bytes(up),
+            "bytes_down": payload_bytes(down),
+            "diverged_runs": runs,
+            "diverged_at": tick,
+            "recovery": [found._asdict() for found in self.recovery(name)],
+            **self._on_device(name),
+        }
+
+    def _on_device(self, name: str) -> dict[str, float]:
+        if self.progressive is None:
+            return {}
+        db, error = self.progressive.final(name, "device")
+        return {"device_db": db, "device_standard_error": error}
+
+    def _index(self, name: str) -> int:
+        if name not in self.algorithms:
+            raise InputError(unknown("algorithm", name, self.algorithms))
+        return self.algorithms.index(name)

@@ -1,0 +1,199 @@
+"""What a saved result must hold before it is believed: arrays that agree, and where they came from.
+
+A file whose bytes are right may still be nonsense. Nobody should find out from a figure.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from paofed.archives import load_arrays
+from paofed.errors import FileError
+from paofed.forms import Contents, Form
+from paofed.simulate.results.progressive import MODELS
+
+_PROGRESSIVE = {
+    "progressive/learners": Form("U", "L2"),
+    "progressive/devices": Form("U", "K"),
+    "progressive/errors": Form("f", "RLP"),
+    "progressive/samples": Form("iu", "P"),
+    "progressive/device_errors": Form("f", "RLK"),
+    "progressive/device_samples": Form("iu", "K"),
+}
+_COLD_START = {
+    "cold_start/algorithms": Form("U", "F"),
+    "cold_start/devices": Form("iu", "J"),
+    "cold_start/starts": Form("iu", "S"),
+    "cold_start/horizons": Form("iu", "H"),
+    "cold_start/errors": Form("f", "RF3SJH"),
+    "cold_start/alone": Form("f", "RSJH"),
+    "cold_start/last_value": Form("f", "SJH"),
+    "cold_start/samples": Form("iu", "SJH"),
+}
+RESULT = Contents(
+    arrays={
+        "ticks": Form("iu", "P"),
+        "mse": Form("f", "RAP"),
+        "traffic": Form("iu", "RA7P"),
+        "models": Form("f", "RAD"),
+        "provenance": Form("U"),
+    },
+    optional=(_PROGRESSIVE, _COLD_START),
+    sizes={
+        "R": "runs",
+        "A": "algorithms",
+        "P": "points of a curve",
+        "D": "features",
+        "L": "learners",
+        "K": "devices",
+        "F": "algorithms with newcomers",
+        "J": "newcomers",
+        "S": "starts",
+        "H": "horizons",
+    },
+)
+_MAY_BE_NEGATIVE = ("models",)
+_FAR = 1e300  # where numbers end that people mean
+
+
+class _Above(NamedTuple):
+    """A number above another."""
+
+    least: float
+
+
+# A type, a list of something, or the keys that there must be, among others.
+_ORIGIN: Mapping[str, Any] = {
+    "scenario": {
+        "name": str,
+        "ticks": int,
+        "clients": int,
+        "features": int,
+        "step_size": _Above(0),
+        "kernel_width": _Above(0),
+        "stream": dict,
+    },
+    "algorithms": [{"name": str}],
+    "seed": int,
+    "same_world": bool,
+    "runs_requested": int,
+    "runs_finished": [int],
+    "engines": [str],
+    "precision": str,
+    "versions": dict,
+}
+_TABLE_ORIGIN: Mapping[str, Any] = {
+    "scenario": {"stream": {"file": str, "target": str}},
+    "table": {
+        "facts": [str],
+        "recipes": [str],
+        "calendar": bool,
+        "begin": _Above(-_FAR),
+        "tick": _Above(0),
+    },
+}
+
+
+def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the arrays of a result and its provenance; a file that is none is one clear error."""
+    arrays = load_arrays(path, RESULT, "a result")
+    text = str(arrays.pop("provenance"))
+    try:
+        provenance = json.loads(text)
+        json.dumps(provenance, ensure_ascii=False).encode()  # refuses halves of characters
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} is not a result: its provenance is not JSON") from None
+    wrong = next(_wrong(arrays, provenance), None)
+    if wrong is not None:
+        raise FileError(f"{path} is not a result: {wrong}")
+    return arrays, provenance
+
+
+def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]:
+    over_table = "progressive/errors" in arrays
+    for expected in (_ORIGIN, _TABLE_ORIGIN) if over_table else (_ORIGIN,):
+        if (place := _misfit(provenance, expected, "provenance")) is not None:
+            yield f"its {place} is missing or of another type"
+            return
+    yield from _wrong_origin(arrays, provenance)
+    for name, array in arrays.items():
+        number = RESULT.known[name].kind in ("f", "iu") and name not in _MAY_BE_NEGATIVE
+        if number and (array < 0).any():
+            yield f"{name} holds {array.min()}: expected nothing below 0"
+    for name in ("ticks", "cold_start/starts", "cold_start/horizons"):
+        if name in arrays and not _rises(arrays[name]):
+            yield f"{name} does not rise"
+    if (arrays["traffic"][..., 1:] < arrays["traffic"][..., :-1]).any():
+        yield "traffic falls: expected what was sent until each point"
+    names = [described["name"] for described in provenance["algorithms"]]
+    if over_table:
+        yield from _wrong_learners(arrays["progressive/learners"].tolist(), names)
+    if "cold_start/errors" in arrays:
+        yield from _wrong_newcomers(arrays, names)
+
+
+def _misfit(value: Any, expected: Any, place: str) -> str | None:
+    """Name the first place that is missing or of another type than expected, if any is."""
+    if isinstance(expected, _Above):
+        right = type(value) in (int, float) and expected.least < value < _FAR
+        return None if right else place
+    if isinstance(expected, type):
+        return None if type(value) is expected else place
+    if type(value) is not type(expected):
+        return place
+    if isinstance(expected, list):
+        inside = [(item, expected[0], f"{place}[{i}]") for i, item in enumerate(value)]
+    else:
+        inside = [(value.get(key), part, f"{place}.{key}") for key, part in expected.items()]
+    return next((found for part in inside if (found := _misfit(*part)) is not None), None)
+
+
+def _wrong_origin(
+    arrays: Mapping[str, NDArray[Any]], provenance: Mapping[str, Any]
+) -> Iterator[str]:
+    """What the provenance says of the arrays, and of itself."""
+    scenario, ticks = provenance["scenario"], int(arrays["ticks"][-1]) + 1
+    runs, algorithms = arrays["mse"].shape[:2]
+    names = [described["name"] for described in provenance["algorithms"]]
+    for what, told, there in (
+        ("ticks", scenario["ticks"], ticks),
+        ("features", scenario["features"], arrays["models"].shape[-1]),
+        ("algorithms", len(names), algorithms),
+        ("finished runs", len(provenance["runs_finished"]), runs),
+    ):
+        if told != there:
+            yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
+    for described in provenance["algorithms"]:
+        step = described.get("step_size")  # None: the scenario's
+        if step is not None and _misfit(step, _Above(0), "") is not None:
+            yield f"the step size of {described['name']} is {step!r}: expected a number above 0"
+    if len(set(names)) < len(names):
+        yield "its provenance tells of two algorithms of the same name"
+    drifts = scenario["stream"].get("drifts", [])
+    if _misfit(drifts, [int], "") is not None or not all(0 < tick < ticks for tick in drifts):
+        yield "its drifts are not ticks of its scenario"
+
+
+def _wrong_learners(learners: list[list[str]], names: list[str]) -> Iterator[str]:
+    models = [[name, whose] for name in names for whose in MODELS]
+    beside = learners[len(models) :]
+    if learners[: len(models)] != models or not all(whose == "baseline" for _, whose in beside):
+        yield "its learners are not both models of each algorithm and then baselines"
+
+
+def _wrong_newcomers(arrays: Mapping[str, NDArray[Any]], names: list[str]) -> Iterator[str]:
+    if "progressive/devices" not in arrays:
+        yield "cold_start is given without progressive"
+    elif (arrays["cold_start/devices"] >= arrays["progressive/devices"].size).any():
+        yield "a newcomer is none of its devices"
+    if not set(arrays["cold_start/algorithms"].tolist()) <= set(names):
+        yield "its newcomers took part in algorithms that it does not have"
+    if arrays["cold_start/horizons"][0] < 1:
+        yield "a horizon has no tick"
+
+
+def _rises(array: NDArray[Any]) -> bool:
+    return bool((array[1:] > array[:-1]).all())

@@ -1,0 +1,177 @@
+"""Cold start: what a device gains that joins late, having learned nothing, each in turn.
+
+Until it joins, the fleet learns without it. Then it takes part, beginning with the server's whole
+model (`whole`: one download of D numbers) or with zeros (`windows`: the server's model comes with
+its contacts, a window at a time). Beside them, the same device had it learned all along (`old`),
+one that never has a contact, and one that repeats its last value.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.random import some_of
+from paofed.errors import InputError
+from paofed.simulate.engines.fast import layout
+from paofed.simulate.engines.fast.family import Simulation, in_family, settle
+from paofed.simulate.engines.task import Precision
+from paofed.simulate.results.progressive import WAYS, ColdStart
+from paofed.simulate.results.result import Result
+from paofed.simulate.stopping import Report, stoppable
+from paofed.simulate.table.baselines import Alone, last_value
+from paofed.simulate.table.beside import one_thread_algebra
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
+
+USUAL_COUNT = 12  # times at which devices join, where nobody says
+_SPANS = (86_400.0, 604_800.0, 2_592_000.0)  # a day, a week, thirty days, in seconds
+_OF_HOURS = (24, 168, 720)  # ticks of the same, where it is not known how long they last
+_MOST_NEWCOMERS = 24  # each of them takes as long as a run of the whole fleet
+
+
+def may_join(method: Algorithm) -> bool:
+    """Whether newcomers to an algorithm's fleet can be simulated: all about it is numbers."""
+    return in_family(method)
+
+
+class Starts(NamedTuple):
+    """Who joins when, and for how long it is watched."""
+
+    devices: IntArray  # (K,)
+    begins: IntArray  # (S,) ticks
+    horizons: IntArray  # (H,) ticks, rising
+
+
+def starts_of(readings: "Readings", count: int) -> Starts:
+    """Ticks evenly over the time that counts, each with the longest horizon after it.
+
+    Not its very beginning, where the fleet may know nothing yet. Of many devices, some join.
+    """
+    line, ticks = readings.timeline, len(readings.has_data) - readings.scored
+    wanted = [round(span / line.tick) for span in _SPANS] if line.calendar else _OF_HOURS
+    # Longer ones would leave the starts no room but the beginning.
+    horizons = np.unique([h for h in wanted if 0 < h <= ticks // 2])
+    if not horizons.size:
+        shortest = "two days" if line.calendar else f"{2 * _OF_HOURS[0]} ticks"
+        raise InputError(f"the table is too short for cold starts: expected at least {shortest}")
+    evenly = np.linspace(readings.scored, len(readings.has_data) - horizons[-1], count + 1)[1:]
+    there = np.flatnonzero(readings.has_data.any(axis=0))
+    begins = np.unique(np.ceil(evenly).astype(np.int64))
+    return Starts(there[some_of(there.size, _MOST_NEWCOMERS)], begins, horizons)
+
+
+def with_cold_starts(
+    result: Result,
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    starts: Starts,
+    workers: int,
+    report: Report,
+) -> Result:
+    """Let devices of a table join late, each in turn, in the world of every run of a result.
+
+    The algorithms must be of the fast engine's family. `report` hears of parts of runs.
+    """
+    readings, precision = scenario.table.read(), result.provenance["precision"]
+    settled = [settle(method, scenario.step_size, scenario.max_age) for method in methods]
+    joined, alone = [], []
+    for world, run in result.places:
+        trace = realize(scenario, world, run, seed=result.provenance["seed"])
+        with ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
+            job = partial(_newcomer, trace, settled, precision, starts, heard)
+            young = np.stack(list(pool.map(job, starts.devices.tolist())), axis=-2)
+        old = _old(trace, settled, precision, starts)
+        joined.append(np.concatenate([young, old[:, None]], axis=1))
+        with one_thread_algebra():
+            alone.append(_alone(trace, starts, scenario.step_size))
+    repeated = readings.y - last_value(readings.y, readings.y_before)
+    found = ColdStart(
+        algorithms=np.array([method.name for method in methods]),
+        devices=starts.devices,
+        starts=starts.begins,
+        horizons=starts.horizons,
+        errors=np.stack(joined),
+        alone=np.stack(alone),
+        last_value=_summed(np.where(readings.has_data, repeated**2, 0.0), starts),
+        samples=_summed(readings.has_data.astype(np.int64), starts),
+    )
+    return replace(result, cold_start=found)
+
+
+def _newcomer(
+    trace: Trace,
+    methods: Sequence[Algorithm],
+    precision: Precision,
+    starts: Starts,
+    report: Report,
+    device: int,
+) -> FloatArray:
+    """Errors (A, 2, S, H) of one device that joins at each of the starts, by the first two ways."""
+    others = np.arange(trace.clients) != device
+    without = replace(trace, has_data=trace.has_data & others, available=trace.available & others)
+    # Made over the whole trace, for the ages of all messages; then nobody hears of the device.
+    fleet = Simulation.over(trace, methods, precision)
+    joined, fleet.nature = fleet.nature, layout.traced(without)
+    ways = WAYS[:2]
+    errors = np.empty((len(methods), len(ways), starts.begins.size, starts.horizons.size))
+    for s, begin in enumerate(starts.begins.tolist()):
+        fleet.advance(int(starts.begins[s - 1]) if s else 0, begin)
+        for w, way in enumerate(ways):
+            newcomer = fleet.branch(joined)
+            if way == "whole":
+                newcomer.download(device)
+            stops = begin + np.append(0, starts.horizons)
+            for h, (now, end) in enumerate(pairwise(stops.tolist())):
+                newcomer.advance(now, end)
+                errors[:, w, s, h] = newcomer.model.judged[:, 0, device]
+        report(1 / (starts.devices.size * starts.begins.size))
+    return errors
+
+
+@np.errstate(invalid="ignore")  # once infinite, errors of a later time are unknown
+def _old(
+    trace: Trace, methods: Sequence[Algorithm], precision: Precision, starts: Starts
+) -> FloatArray:
+    """Errors (A, S, K, H) over the same times of devices that were there all along."""
+    fleet = Simulation.over(trace, methods, precision, judged=True)
+    spans = starts.begins[:, None] + np.append(0, starts.horizons)
+    stops = np.unique(spans)
+    until = np.empty((stops.size, len(methods), starts.devices.size))
+    for i, (begin, end) in enumerate(pairwise([0, *stops.tolist()])):
+        fleet.advance(begin, end)
+        until[i] = fleet.model.judged[:, 0, starts.devices]
+    at = until[np.searchsorted(stops, spans)]  # (S, 1 + H, A, K)
+    return np.moveaxis(at[:, 1:] - at[:, :1], (2, 0, 3, 1), (0, 1, 2, 3))
+
+
+# A step size that is too large overflows; the errors then say so.
+@np.errstate(over="ignore", invalid="ignore")
+def _alone(trace: Trace, starts: Starts, step_size: float) -> FloatArray:
+    """Errors (S, K, H) of devices that begin with nothing and have no contact."""
+    squared = np.empty((starts.begins.size, starts.devices.size, starts.horizons.size))
+    for s, begin in enumerate(starts.begins.tolist()):
+        span = slice(begin, begin + int(starts.horizons[-1]))
+        who = starts.devices
+        x, y, there = trace.x[span, who], trace.y[span, who], trace.has_data[span, who]
+        errors = Alone(who.size, trace.features, step_size).follow(trace.fourier_map(x), y, there)
+        squared[s] = np.cumsum(errors**2, axis=0)[starts.horizons - 1].T
+    return squared
+
+
+def _summed(values: NDArray[Any], starts: Starts) -> NDArray[Any]:
+    """Sum values (N, all devices) over the horizons after each start: (S, K, H)."""
+    mine, longest = values[:, starts.devices], int(starts.horizons[-1])
+    spans = [mine[begin : begin + longest] for begin in starts.begins.tolist()]
+    return np.stack([np.cumsum(span, axis=0)[starts.horizons - 1].T for span in spans])

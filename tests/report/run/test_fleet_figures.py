@@ -1,0 +1,344 @@
+"""Figures of a run over a table: what is drawn, what is named, and that it is always the same."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import matplotlib.dates as mdates
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from paofed.report.run.fleet_figures import by_device, newcomers_over_horizons, over_time
+from paofed.report.run.gains import newcomers, periods
+from paofed.report.shared.figures import save, svg
+from paofed.simulate.results.progressive import Progressive, Whose
+from paofed.simulate.results.result import Result
+from tests.report.runs import ALGORITHMS, over_table
+
+ON_DEVICE, AT_SERVER = ["last value", "alone"], ["central", "batch fourier", "batch linear"]
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return over_table(tmp_path_factory.mktemp("figures"))
+
+
+def judged_of(result: Result) -> Progressive:
+    assert result.progressive is not None
+    return result.progressive
+
+
+def lines_of(axes: Axes) -> dict[str, Line2D]:
+    return {str(line.get_label()): line for line in axes.get_lines()}
+
+
+def legend_of(axes: Axes) -> list[str]:
+    legend = axes.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def ys(line: Line2D) -> list[float]:
+    found: list[float] = np.asarray(line.get_ydata(), dtype=np.float64).tolist()
+    return found
+
+
+def x_labels(figure: Figure) -> list[str]:
+    figure.draw_without_rendering()
+    return [label.get_text() for label in figure.axes[-1].get_xticklabels()]
+
+
+def y_labels(axes: Axes) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def test_each_panel_has_its_models_and_their_baselines_beneath(result: Result) -> None:
+    judged = judged_of(result)
+    devices, server = over_time(result, judged).axes
+    for axes, title, beside in (
+        (devices, "the models on the devices", ON_DEVICE),
+        (server, "the server's model", AT_SERVER),
+    ):
+        assert axes.get_title(loc="left") == title
+        assert axes.get_ylabel() == "error (dB)"
+        lines = lines_of(axes)
+        assert list(lines) == legend_of(axes) == [*beside, *ALGORITHMS]
+        lowest = min(lines[name].get_zorder() for name in ALGORITHMS)
+        assert all(lines[name].get_zorder() < lowest for name in beside)
+        whose: Whose = "device" if axes is devices else "server"
+        for name in ALGORITHMS:
+            assert ys(lines[name]) == periods(result, judged, name, whose)[1].tolist()
+        for name in beside:
+            assert ys(lines[name]) == periods(result, judged, name, "baseline")[1].tolist()
+
+
+def test_a_baseline_of_a_newer_version_is_drawn_too(result: Result) -> None:
+    judged = judged_of(result)
+    learners = judged.learners.copy()
+    learners[learners[:, 0] == "batch linear", 0] = "batch new"
+    judged = replace(judged, learners=learners)
+    assert "batch new" in legend_of(over_time(result, judged).axes[1])
+    assert "batch new" in legend_of(by_device(result, judged, ALGORITHMS).axes[0])
+
+
+def test_the_axis_has_dates(result: Result) -> None:
+    figure = over_time(result, judged_of(result))
+    labels = x_labels(figure)
+    assert "05 May" in labels
+    assert figure.axes[-1].xaxis.get_major_formatter().get_offset() == "2024"
+    (ends, *_) = np.asarray(lines_of(figure.axes[0])["pao-fed-u1"].get_xdata())
+    assert mdates.num2date(mdates.date2num(ends)) == datetime(2024, 5, 2, 10, tzinfo=UTC)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("days", "expected", "year"),
+    [(1, "06:00", "01 May 2024"), (20, "09 May", "2024"), (400, "2025", ""), (4000, "2030", "")],
+)
+def test_dates_say_where_they_stand(days: int, expected: str, year: str, result: Result) -> None:
+    about = result.provenance["table"]
+    tick = days * 86_400 / int(result.ticks[-1] + 1)
+    begin = datetime(2024, 5, 1, tzinfo=UTC).timestamp()
+    provenance = {**result.provenance, "table": {**about, "tick": tick, "begin": begin}}
+    stretched = replace(result, provenance=provenance)
+    figure = over_time(stretched, judged_of(result))
+    if days == 1:  # one period; as if there were two
+        figure.axes[-1].set_xlim(19_844.1, 19_844.9)
+    assert expected in x_labels(figure)
+    assert figure.axes[-1].xaxis.get_major_formatter().get_offset() == year
+
+
+def test_times_that_are_plain_numbers(result: Result) -> None:
+    about = {**result.provenance["table"], "calendar": False, "begin": 5.0, "tick": 1.0}
+    numbered = replace(result, provenance={**result.provenance, "table": about})
+    figure = over_time(numbered, judged_of(numbered))
+    assert figure.axes[-1].get_xlabel() == "time"
+    x = np.asarray(lines_of(figure.axes[0])["pao-fed-u1"].get_xdata(), dtype=np.float64)
+    assert x[-1] == 5.0 + result.ticks[-1] + 1
+
+
+def test_few_points_are_shown_each(result: Result, tmp_path: Path) -> None:
+    judged = judged_of(result)
+    short = over_table(tmp_path, hours=200)
+    (axes, _) = over_time(short, judged_of(short)).axes
+    assert {line.get_marker() for line in axes.get_lines()} == {"."}  # 8 days
+    about = {**result.provenance["table"], "calendar": False}
+    numbered = replace(result, provenance={**result.provenance, "table": about})
+    (axes, _) = over_time(numbered, judged).axes
+    assert len(np.asarray(axes.get_lines()[0].get_xdata())) > 10
+    assert {line.get_marker() for line in axes.get_lines()} == {""}
+
+
+def test_by_device_the_best_is_on_top(result: Result) -> None:
+    judged = judged_of(result)
+    (axes,) = by_device(result, judged, ["pao-fed-u1", "online-fedsgd"]).axes
+    errors = judged.by_device_db("pao-fed-u1", "device")
+    upwards = np.argsort(-errors)
+    assert y_labels(axes) == judged.devices[upwards].tolist()
+    models = [f"{name}, {whose}" for name in ("pao-fed-u1", "online-fedsgd")
+              for whose in ("device", "server")]  # fmt: skip
+    assert legend_of(axes) == [*ON_DEVICE, *AT_SERVER, *models]
+    lines = lines_of(axes)
+    x = np.asarray(lines["pao-fed-u1, device"].get_xdata(), dtype=np.float64)
+    assert x.tolist() == errors[upwards].tolist()
+    assert ys(lines["pao-fed-u1, device"]) == [0, 1, 2]
+    assert lines["pao-fed-u1, device"].get_markerfacecolor() != "none"
+    assert lines["pao-fed-u1, server"].get_markerfacecolor() == "none"
+
+
+def test_a_device_without_samples_is_at_the_bottom(result: Result) -> None:
+    judged = judged_of(result)
+    samples = judged.device_samples.copy()
+    samples[1] = 0
+    errors = judged.device_errors.copy()
+    errors[:, :, 1] = 0.0
+    silent = replace(judged, device_samples=samples, device_errors=errors)
+    (axes,) = by_device(result, silent, ["pao-fed-u1"]).axes
+    assert y_labels(axes)[0] == "d1"
+
+
+def with_devices(judged: Progressive, names: Iterable[str]) -> Progressive:
+    devices = np.array(list(names))
+    pick = np.arange(devices.size) % judged.devices.size
+    return replace(
+        judged,
+        devices=devices,
+        device_errors=judged.device_errors[:, :, pick],
+        device_samples=judged.device_samples[pick],
+    )
+
+
+def spread(judged: Progressive, count: int) -> Progressive:
+    """As many devices, each a little worse than the one before; in no order."""
+    many = with_devices(judged, map(str, range(count)))
+    worse = 1.0 + (7919 * np.arange(count)) % count
+    errors = np.broadcast_to(worse * many.device_samples, many.device_errors.shape)
+    return replace(many, device_errors=errors.copy())
+
+
+def test_forty_devices_have_a_row_each(result: Result) -> None:
+    judged = spread(judged_of(result), 40)
+    (axes,) = by_device(result, judged, ["pao-fed-u1"]).axes
+    assert set(y_labels(axes)) == set(map(str, range(40)))
+
+
+@pytest.mark.parametrize("count", [41, 655])
+def test_of_many_devices_the_best_and_the_worst_have_a_row(result: Result, count: int) -> None:
+    judged = spread(judged_of(result), count)
+    figure = by_device(result, judged, ["pao-fed-u1"])
+    _, axes = figure.axes
+    upwards = judged.devices[np.argsort(-judged.by_device_db("pao-fed-u1", "device"))].tolist()
+    assert y_labels(axes) == [*upwards[:10], *upwards[-10:]]
+    assert [text.get_text() for text in axes.texts] == [f"{count - 20} others"]
+    assert axes.get_title(loc="left") == "the 10 best and the 10 worst by pao-fed-u1 on the device"
+    for line in axes.get_lines():
+        assert len(ys(line)) == 20
+    assert max(figure.get_size_inches()) < 10
+
+
+def test_of_many_devices_all_are_in_the_distribution(result: Result) -> None:
+    judged = spread(judged_of(result), 655)
+    axes, _ = by_device(result, judged, ["pao-fed-u1"]).axes
+    assert axes.get_title(loc="left") == "how many of 655 devices have at most this error (%)"
+    models = ["pao-fed-u1, device", "pao-fed-u1, server"]
+    assert legend_of(axes) == [*ON_DEVICE, *AT_SERVER, *models]
+    error, share = np.asarray(lines_of(axes)["pao-fed-u1, device"].get_xydata()).T
+    all_of_them = judged.by_device_db("pao-fed-u1", "device")
+    assert len(error) <= 101  # however many devices there are
+    for most, percent in zip(error, share, strict=True):
+        assert 100 * (all_of_them <= most).mean() == pytest.approx(percent)
+    assert share[-1] == 100
+
+
+def test_a_model_that_diverged_on_some_devices_ends_below_all(result: Result) -> None:
+    judged = spread(judged_of(result), 100)
+    errors = judged.device_errors.copy()
+    errors[:, :, 40:60] = np.nan
+    axes, extremes = by_device(result, replace(judged, device_errors=errors), ["pao-fed-u1"]).axes
+    error, share = np.asarray(lines_of(axes)["pao-fed-u1, device"].get_xydata()).T
+    assert share[np.isfinite(error)].max() == 80
+    assert {int(name) for name in y_labels(extremes)[:10]} <= set(range(40, 60))
+
+
+@pytest.mark.parametrize(("silent", "rows"), [(20, 40), (19, 20)])
+def test_of_many_devices_those_without_samples_do_not_count(
+    result: Result, silent: int, rows: int
+) -> None:
+    judged = spread(judged_of(result), 60)
+    samples = judged.device_samples.copy()
+    samples[:silent] = 0
+    (*above, axes) = by_device(result, replace(judged, device_samples=samples), ["pao-fed-u1"]).axes
+    assert len(y_labels(axes)) == rows
+    assert all(int(name) >= silent for name in y_labels(axes))
+    titles = [axes.get_title(loc="left") for axes in above]
+    assert titles == ([] if rows == 40 else ["how many of 41 devices have at most this error (%)"])
+
+
+def test_a_legend_of_many_algorithms_names_the_extremes(tmp_path: Path) -> None:
+    steps = [f"pao-fed-u1:step_size={0.02 * k:.2f}" for k in range(1, 16)]
+    many = over_table(tmp_path, methods=steps, hours=60, runs=1, cold_starts=1)
+    judged, cold = judged_of(many), many.cold_start
+    assert cold is not None
+    models: tuple[Whose, ...] = ("device", "server")
+    for axes, whose in zip(over_time(many, judged).axes, models, strict=True):
+        order = sorted(steps, key=lambda name: judged.final(name, whose).db)
+        *_, others = legend_of(axes)
+        assert set(legend_of(axes)) >= {*order[:5], *order[-5:]}
+        assert others == "5 others, between these"
+        assert not set(legend_of(axes)) & set(order[5:-5])
+    figure = newcomers_over_horizons(many, cold)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()][-1] == "5 others, between these"
+    assert all(len(axes.get_lines()) == 2 + 15 for axes in figure.axes)
+
+
+def test_algorithms_with_steps_of_their_own_say_so(result: Result) -> None:
+    described = [{**d, "step_size": 0.1} for d in result.provenance["algorithms"]]
+    own = replace(result, provenance={**result.provenance, "algorithms": described})
+    judged, cold = judged_of(result), result.cold_start
+    assert cold is not None
+    said = [f"{name}, step size 0.1" for name in ALGORITHMS]
+    # The baselines have the scenario's.
+    for figure in (over_time(own, judged), newcomers_over_horizons(own, cold)):
+        assert "step size 0.4 where none is named" in figure.get_suptitle()
+    (axes, _) = over_time(own, judged).axes
+    assert legend_of(axes)[-2:] == said
+    (axes,) = by_device(own, judged, ["pao-fed-u1"]).axes
+    assert legend_of(axes)[-2:] == [f"{said[1]}, device", f"{said[1]}, server"]
+
+
+def test_names_of_any_kind(result: Result, tmp_path: Path) -> None:
+    names = ["$a$ and $\\frac{1", "东四", "x" * 50, "<b>&"]  # half a formula, another script
+    judged = with_devices(judged_of(result), names)
+    scenario = {**result.provenance["scenario"], "name": "costs $5, or $\\oops$"}
+    odd = replace(result, provenance={**result.provenance, "scenario": scenario})
+    drawn = svg(by_device(odd, judged, ["pao-fed-u1"]), "by-device")
+    for name in ("$a$ and $\\frac{1", "东四", "x" * 31 + "…", "&lt;b&gt;&amp;", "$5, or $\\oops$"):
+        assert name in drawn
+    assert "x" * 32 not in drawn
+    for figure in (over_time(odd, judged), by_device(odd, judged, ["pao-fed-u1"])):
+        save(figure, tmp_path / "odd.png")
+    assert result.cold_start is not None
+    save(newcomers_over_horizons(odd, result.cold_start), tmp_path / "odd.png")
+
+
+def test_newcomers_by_the_way_they_begin(result: Result) -> None:
+    cold = result.cold_start
+    assert cold is not None
+    figure = newcomers_over_horizons(result, cold)
+    whole, windows = figure.axes
+    assert whole.get_title(loc="left") == "begins with the server's model"
+    assert x_labels(figure) == ["first day", "first week"]
+    (legend,) = figure.legends
+    names = ["last value", "alone", *ALGORITHMS]
+    assert [text.get_text() for text in legend.get_texts()] == names
+    for axes, way in ((whole, "whole"), (windows, "windows")):
+        lines = lines_of(axes)
+        assert list(lines) == names
+        for found in newcomers(cold):
+            if found.way == way:
+                assert ys(lines[found.name]) == list(found.errors)
+        # Over one horizon a line is a point: every one must have a mark, and another one.
+        assert len({lines[name].get_marker() for name in names[:3]}) == 3
+        assert "" not in {line.get_marker() for line in lines.values()}
+
+
+def test_every_figure_says_what_was_run(result: Result) -> None:
+    judged, cold = judged_of(result), result.cold_start
+    assert cold is not None
+    width = f"{result.provenance['scenario']['kernel_width']:.4g}"
+    for figure in (over_time(result, judged), newcomers_over_horizons(result, cold)):
+        assert figure.get_suptitle() == f"fleet: 2 runs, step size 0.4, kernel width {width}"
+    (axes,) = by_device(result, judged, ["pao-fed-u1"]).axes
+    assert axes.get_title(loc="left").endswith(f"kernel width {width}")
+
+
+def test_before_the_baselines_were_judged(result: Result) -> None:
+    judged = judged_of(result)
+    own = replace(
+        judged,
+        learners=judged.learners[:4],
+        errors=judged.errors[:, :4],
+        device_errors=judged.device_errors[:, :4],
+    )
+    for axes in over_time(result, own).axes:
+        assert list(lines_of(axes)) == list(ALGORITHMS)
+    (axes,) = by_device(result, own, ["pao-fed-u1"]).axes
+    assert list(lines_of(axes)) == ["pao-fed-u1, device", "pao-fed-u1, server"]
+
+
+def test_the_same_run_is_the_same_drawing(result: Result) -> None:
+    judged, cold = judged_of(result), result.cold_start
+    assert cold is not None
+    first, second = (
+        [
+            svg(over_time(result, judged), "over-time"),
+            svg(by_device(result, judged, ["pao-fed-u1"]), "by-device"),
+            svg(newcomers_over_horizons(result, cold), "newcomers"),
+        ]
+        for _ in range(2)
+    )
+    assert first == second

@@ -1,0 +1,388 @@
+"""The page of one run: it stands alone, its numbers are in files, and it can be run again."""
+
+import math
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from paofed.cli import main
+from paofed.report.paper.claims import Estimate
+from paofed.report.run import page as run_page
+from paofed.report.run.numbers import PAGE
+from paofed.report.run.page import best, build, command, gallery, in_short, write
+from paofed.report.shared.markup import interval
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import BASELINES
+from tests.cli.test_reproduce import read_csv
+from tests.natures import small_scenario
+from tests.report.runs import ALGORITHMS, over_table
+from tests.report.paper.test_page import (
+    WIDTHS,
+    Node,
+    assert_stands_alone,
+    is_shown_as,
+    look,
+    parse,
+    plain,
+    references,
+)
+
+ODD = '<b>&"x"'
+NUMBER = re.compile(r"(?<![\w.:=-])-?\d+(?:\.\d+)?(?![\w=]|\.\d)")
+
+
+class Made(NamedTuple):
+    folder: Path
+    page: Node
+    tables: dict[str, list[dict[str, str]]]
+    result: Result
+
+
+def made_of(result: Result, folder: Path, *, drawn: bool = True) -> Made:
+    """Write a page; without its figures it is quick."""
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        if not drawn:
+            patch.setattr(run_page, "gallery", lambda _: {})
+        write(result, folder)
+    tables = {path.stem: read_csv(path) for path in folder.glob("*.csv")}
+    return Made(folder, parse((folder / "report.html").read_text()), tables, result)
+
+
+@pytest.fixture(scope="module")
+def of_table(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("table")
+    names = ["d0", ODD, "d2"]
+    return made_of(over_table(folder, names=names, scenario={"name": ODD}), folder / "page")
+
+
+@pytest.fixture(scope="module")
+def drifting(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    scenario = small_scenario(name=ODD, stream={"drifts": (60, 145)})
+    result = run(scenario, ["pao-fed-u1", "online-fedsgd:step_size=0.2"], runs=3)
+    return made_of(result, tmp_path_factory.mktemp("drifting") / "page")
+
+
+@pytest.fixture(params=["of_table", "drifting"])
+def made(request: pytest.FixtureRequest) -> Made:
+    found: Made = request.getfixturevalue(request.param)
+    return found
+
+
+def section(page: Node, heading: str) -> list[Node]:
+    """The elements between a heading and the next."""
+    (body,) = page.all("body")
+    nodes = [child for child in body.children if isinstance(child, Node)]
+    begin = next(i for i, n in enumerate(nodes) if n.tag == "h2" and n.text() == heading)
+    after = (i for i, n in enumerate(nodes) if n.tag == "h2" and i > begin)
+    return nodes[begin + 1 : next(after, len(nodes))]
+
+
+def cells_of(nodes: Iterable[Node]) -> list[list[str]]:
+    """The lines of the tables among some elements, without their headers."""
+    lines = [line for node in nodes for line in node.all("tr")]
+    found = [[plain(cell.text()) for cell in line.all("td")] for line in lines]
+    return [line for line in found if line]
+
+
+def headings(page: Node) -> list[str]:
+    return [node.text() for node in page.all("h2")]
+
+
+# It stands alone
+
+
+def test_nothing_is_loaded_and_nothing_is_broken(made: Made) -> None:
+    assert_stands_alone(made.page)
+    assert references(made.page) > 5
+
+
+def test_names_are_text(made: Made) -> None:
+    (title,) = made.page.all("title")
+    (heading,) = made.page.all("h1")
+    assert title.text(but=()) == heading.text() == ODD
+    assert list(made.page.all("b")) == []
+
+
+def test_a_device_of_any_name_is_on_the_page(of_table: Made) -> None:
+    drawn = next(svg for svg in of_table.page.all("svg") if ODD in svg.text(but=()))
+    assert f"{ODD}: 2 runs" in drawn.text(but=())
+    assert {row["device"] for row in of_table.tables["by-device"]} == {"d0", ODD, "d2"}
+
+
+def test_everything_in_the_folder_is_known(made: Made) -> None:
+    assert {path.name for path in made.folder.iterdir()} <= set(PAGE)
+    for path in made.folder.glob("*.png"):
+        assert path.with_suffix(".svg").exists()
+
+
+def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
+    end = "To run it again"
+    assert headings(of_table.page) == [
+        "In short", "Errors and traffic", "Figures", "Newcomers", "On the device", end,
+    ]  # fmt: skip
+    assert len(list(of_table.page.all("figure"))) == 3
+    assert headings(drifting.page) == ["Figures", "When the target changed", end]
+    assert len(list(drifting.page.all("figure"))) == 2
+
+
+# Its numbers
+
+
+def fits(numbers: Iterable[str], row: dict[str, str]) -> bool:
+    """Whether numbers are those of a row, in its order."""
+    values = iter(row.values())
+    return all(any(is_shown_as(value, number) for value in values) for number in numbers)
+
+
+def test_every_error_and_all_traffic_are_in_a_file(of_table: Made) -> None:
+    rows = {(row["learner"], row["model"]): row for row in of_table.tables["errors"]}
+    lines = cells_of(section(of_table.page, "Errors and traffic"))
+    assert len(lines) == len(ALGORITHMS) + len(BASELINES)
+    for name, *cells in lines:
+        learner = name.partition(":")[0]
+        if learner in BASELINES:
+            assert fits([cell for cell in cells if cell], rows.pop((learner, "baseline")))
+        else:
+            device, server = (rows.pop((name, whose)) for whose in ("device", "server"))
+            assert fits(cells[:2], device)
+            assert fits(cells[2:], server)
+            assert fits(cells[4:], device)
+    assert rows == {}
+    order = [float(line[1]) for line in lines[: len(ALGORITHMS)]]
+    assert order == sorted(order)
+
+
+def test_the_finals_of_a_synthetic_run_are_in_a_file(drifting: Made) -> None:
+    (body,) = drifting.page.all("body")
+    lines = cells_of([next(node for node in body.children if isinstance(node, Node)
+                           and any(node.all("table")))])  # fmt: skip
+    rows = {row["learner"]: row for row in drifting.tables["errors"]}
+    assert len(lines) == len(rows) == 2
+    for name, *cells in lines:
+        assert rows[name]["model"] == "server"
+        assert rows[name]["runs"] == "3"
+        assert fits(cells, rows[name])
+
+
+def test_every_recovery_is_in_a_file(drifting: Made) -> None:
+    rows = drifting.tables["recovery"]
+    lines = cells_of(section(drifting.page, "When the target changed"))
+    assert [line[1] for line in lines] == ["60", "145"] * 2
+    for (name, *cells), row in zip(lines, rows, strict=True):
+        assert row["algorithm"] == name
+        assert fits([cell for cell in cells if cell != "not yet"], row)
+        assert (cells[-1] == "not yet") == (row["ticks"] == "")
+
+
+def test_every_newcomer_is_in_a_file(of_table: Made) -> None:
+    rows = of_table.tables["newcomers"]
+    lines = cells_of(section(of_table.page, "Newcomers"))
+    assert len(lines) == 2 + 3 * len(ALGORITHMS)
+    for name, way, *cells in lines:
+        own = [row for row in rows if (row["algorithm"], row["begins_with"]) == (name, way)]
+        assert [row["horizon_ticks"] for row in own] == ["24", "168"]
+        for h, row in enumerate(own):
+            assert fits(NUMBER.findall(f"{cells[h]} {cells[2 + h]}"), row)
+            assert row["starts"] == "3"
+
+
+def test_every_number_in_short_is_in_a_file(of_table: Made) -> None:
+    tables = of_table.tables
+    rows = [*tables["errors"], *tables["gains"], *tables["newcomers"]]
+    known = [value for row in rows for value in row.values()]
+    sentences = [plain(node.text()) for node in of_table.page.all("li")]
+    assert len(sentences) == 4
+    for sentence in sentences:
+        numbers = NUMBER.findall(sentence)
+        assert len(numbers) >= 2
+        for number in numbers:
+            signs = number, f"-{number}"  # so much worse is so much less
+            assert any(is_shown_as(value, sign) for value in known for sign in signs), sentence
+        assert " db" not in sentence
+        assert re.search(r"[^.]\.$", sentence)
+
+
+def test_gains_are_of_every_model_over_every_baseline(of_table: Made) -> None:
+    rows = of_table.tables["gains"]
+    assert len(rows) == len(ALGORITHMS) * 2 * len(BASELINES)
+    assert {row["runs"] for row in rows} == {"2"}
+
+
+def test_files_by_device_and_over_time(of_table: Made) -> None:
+    learners = 2 * len(ALGORITHMS) + len(BASELINES)
+    assert len(of_table.tables["by-device"]) == 3 * learners
+    assert len(of_table.tables["over-time"]) == len(of_table.result.ticks) * learners
+
+
+def test_it_says_under_which_conditions(of_table: Made) -> None:
+    said = next(of_table.page.all("p")).text()
+    for part in ("readings.csv: 3 devices, 350 ticks of 1h", "2 runs", "9 features", "size 0.4"):
+        assert part in said
+    (recipes, *_) = (pre for node in section(of_table.page, "On the device")
+                     for pre in [node] if pre.tag == "pre")  # fmt: skip
+    assert recipes.text(but=()).count(") /") == 3  # two inputs and the target
+
+
+# Again
+
+
+def test_a_result_from_a_file_is_the_same_page(made: Made, tmp_path: Path) -> None:
+    made.result.save(tmp_path / "r.npz")
+    pages = [
+        made_of(result, tmp_path / name, drawn=False).folder
+        for name, result in (("a", made.result), ("b", Result.load(tmp_path / "r.npz")))
+    ]
+    first, second = ({path.name: path.read_bytes() for path in page.iterdir()} for page in pages)
+    assert first == second
+
+
+@pytest.mark.parametrize("which", ["of_table", "drifting"])
+def test_the_command_on_the_page_gives_the_same_numbers(
+    which: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made: Made = request.getfixturevalue(which)
+    shown = next(pre for pre in section(made.page, "To run it again") if pre.tag == "pre")
+    program, *words = shlex.split(shown.text(but=()))
+    assert program == "paofed"
+    monkeypatch.chdir(made.folder)
+    assert main([*words, "--report", str(tmp_path / "again")]) == 0
+    capsys.readouterr()
+    for path in made.folder.iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_the_command_says_what_is_not_usual() -> None:
+    result = run(small_scenario(), ["pao-fed-u1"], engine="reference", same_world=True, seed=5)
+    words = shlex.split(command(result))
+    assert words[:7] == ["paofed", "run", "scenario.toml", "--runs", "1", "--seed", "5"]
+    assert "--same-world" in words
+    assert words[words.index("--engine") + 1] == "reference"
+    assert "--cold-starts" not in words
+
+
+# Other runs
+
+
+def test_one_run_of_one_device(tmp_path: Path) -> None:
+    result = over_table(tmp_path, names=["only"], hours=80, runs=1, cold_starts=1)
+    made = made_of(result, tmp_path / "page")
+    text = made.page.text()
+    assert "1 run, a Fourier map for each" in text
+    assert "in one run" in text
+    assert "[" not in plain(next(made.page.all("ul")).text())  # no intervals
+    assert {row["low"] for row in made.tables["gains"]} == {"nan"}
+    lines = cells_of(section(made.page, "Newcomers"))
+    assert all("[" not in cell for line in lines for cell in line)
+
+
+def test_a_mean_without_an_interval() -> None:
+    assert interval(Estimate(1.5, math.nan, math.nan, 1)) == "1.50"
+    assert interval(Estimate(1.5, 1.0, 2.0, 2)) == "1.50 [1.00, 2.00]"
+
+
+def test_many_devices(tmp_path: Path) -> None:
+    names = [f"d{k}" for k in range(45)]
+    result = over_table(tmp_path, names=names, hours=30, runs=1, cold_starts=0)
+    made = made_of(result, tmp_path / "page")
+    assert "how many of 45 devices have at most this error" in made.page.text(but=())
+    assert {row["device"] for row in made.tables["by-device"]} == set(names)
+    assert "every one of them is in by-device.csv" in made.page.text()
+
+
+def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_table: Made) -> None:
+    for made in (drifting, of_table):
+        described = [{**d, "step_size": 0.1} for d in made.result.provenance["algorithms"]]
+        about = {**made.result.provenance, "algorithms": described}
+        (said, *_) = parse(build(replace(made.result, provenance=about), {})).all("p")
+        step = "step size 0.1" if made is drifting else "step size 0.4 where none is named"
+        assert f"{step}," in f"{said.text()},".replace(".,", ",")
+
+
+def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
+    made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=False)
+    assert "Newcomers" not in headings(made.page)
+    assert list(gallery(made.result)) == ["over-time", "by-device"]
+    assert len(list(made.page.all("li"))) == 3
+    assert "newcomers" not in made.tables
+    assert "--cold-starts 0" in command(made.result)
+
+
+def without_baselines(result: Result) -> Result:
+    judged, own = result.progressive, 2 * len(ALGORITHMS)
+    assert judged is not None
+    interrupted = replace(
+        judged,
+        learners=judged.learners[:own],
+        errors=judged.errors[:, :own],
+        device_errors=judged.device_errors[:, :own],
+    )
+    return replace(result, progressive=interrupted, cold_start=None)
+
+
+def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> None:
+    made = made_of(without_baselines(of_table.result), tmp_path / "page", drawn=False)
+    assert len(cells_of(section(made.page, "Errors and traffic"))) == len(ALGORITHMS)
+    assert "In short" not in headings(made.page)
+    assert list(made.page.all("ul", "li")) == []
+    assert made.tables["gains"] == []
+
+
+def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
+    result = over_table(tmp_path, methods=["online-fedsgd:step_size=90", "pao-fed-u1"])
+    assert result.progressive is not None
+    assert best(result, result.progressive) == ["pao-fed-u1"]
+    made = made_of(result, tmp_path / "page", drawn=False)
+    lines = cells_of(section(made.page, "Errors and traffic"))
+    assert [line[0] for line in lines[:2]] == ["pao-fed-u1", "online-fedsgd:step_size=90"]
+    assert lines[1][1] == "–"  # noqa: RUF001 (no number)
+    assert "A newcomer that begins with the server's model (pao-fed-u1)" in made.page.text()
+
+
+def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
+    result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
+    assert result.progressive is not None
+    said = list(in_short(result, result.progressive))
+    assert len(said) == 3
+    assert all("not to be compared: one of them diverged" in sentence for sentence in said)
+    made_of(result, tmp_path / "page")
+
+
+def test_a_synthetic_run_that_diverged_is_last(tmp_path: Path) -> None:
+    result = run(small_scenario(), ["online-fedsgd:step_size=90", "pao-fed-u1"])
+    made = made_of(result, tmp_path / "page", drawn=False)
+    (node, *_) = (div for div in made.page.all("div"))
+    assert [line[0] for line in cells_of([node])] == ["pao-fed-u1", "online-fedsgd:step_size=90"]
+    assert "When the target changed" not in headings(made.page)
+    assert "recovery" not in made.tables
+
+
+def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) -> None:
+    about = {key: v for key, v in drifting.result.provenance.items() if key != "table"}
+    made = made_of(replace(drifting.result, provenance=about), tmp_path / "page", drawn=False)
+    assert headings(made.page) == headings(drifting.page)
+
+
+# In a browser
+
+
+def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path: Path) -> None:
+    scenario = {**of_table.result.provenance["scenario"], "name": "a-very-long-name" * 9}
+    long = replace(of_table.result, provenance={**of_table.result.provenance, "scenario": scenario})
+    made = made_of(long, tmp_path / "page")
+    for width, seen in zip(WIDTHS, look(made.folder / "report.html", tmp_path), strict=True):
+        assert seen["width"] == width
+        assert seen["scrolls"] <= width
+        assert len(seen["drawings"]) == 3
+        assert all(300 < across <= width for across, _ in seen["drawings"])
+        assert seen["loaded"] == []

@@ -1,0 +1,62 @@
+"""Whatever a run is made of, the kernels meet one layout: compiling takes ten seconds each time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from paofed.algorithms import algorithm
+from paofed.simulate.engines.fast import family as fast
+from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.montecarlo import run
+from paofed.world.realize import realize
+from paofed.world.trace import Trace
+from tests.natures import small_scenario
+from tests.world.table.tables import fleet, hourly, table, write
+
+U1 = algorithm("pao-fed-u1")
+ODD: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "order": np.asfortranarray,
+    "strides": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    "read only": lambda array: np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape),
+}
+
+
+def made_odd(trace: Trace, how: str) -> Trace:
+    """The same trace in arrays that are laid out otherwise."""
+    arrays = {field.name: getattr(trace, field.name) for field in fields(trace)}
+    return replace(trace, **{name: ODD[how](array) for name, array in arrays.items() if array.size})
+
+
+def test_the_kernels_are_compiled_once_per_precision(tmp_path: Path) -> None:
+    readings = fleet(table(write(tmp_path / "t.csv", hourly(3, 80))))
+    drawn = small_scenario()
+    presence = np.ones((drawn.ticks, drawn.clients), order="F")
+    law: dict[str, Any] = {"kind": "recorded", "file": str(tmp_path / "one.npy")}
+    np.save(law["file"], presence)
+    whole = replace(U1, name="whole", staleness=lambda _: 1)
+    for precision in get_args(layout.Precision):
+        run(drawn, [whole], precision=precision)
+        run(small_scenario(availability=law, delay=law), [U1], precision=precision)
+        run(readings, [U1], precision=precision, cold_starts=1)
+    for how in ODD:
+        fast.replay(made_odd(realize(drawn), how), U1)
+    assert len(kernels.advance.signatures) == 2
+    assert len(kernels.evaluate.signatures) == 2
+
+
+@pytest.mark.parametrize("how", ODD)
+def test_how_an_array_is_laid_out_changes_no_bit(how: str) -> None:
+    trace = realize(small_scenario())
+    one, two = (fast.replay(t, U1) for t in (trace, made_odd(trace, how)))
+    np.testing.assert_array_equal(one.mse, two.mse)
+    np.testing.assert_array_equal(one.server_model, two.server_model)
+
+
+def test_an_array_that_is_laid_out_already_is_not_copied() -> None:
+    there = np.zeros((3, 2))
+    assert layout.laid_out(there, np.float64) is there

@@ -1,0 +1,247 @@
+"""Runs over a table: both engines judge the same models on the same samples."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
+from paofed.simulate.engines import reference
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.progressive import MODELS, Progressive
+from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import BASELINES
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+from tests.world.table.tables import fleet, hourly, table, with_gaps, write
+
+U1 = algorithm("pao-fed-u1")
+# 4 does not divide 9 features, and 5 is more than half of them.
+LINEUP = [
+    *(algorithm(n, subset=0.5 if "subset" in options_of(n) else None) for n in ALGORITHMS),
+    replace(algorithm("pao-fed-u1", exchange="single"), name="single"),
+    replace(algorithm("pao-fed-c2", exchange="live", shared=5), name="live"),
+    replace(algorithm("pso-fed", subset=1, exchange="live"), name="live subset"),
+    replace(algorithm("pao-fed-u2", divisor="coverage", max_age=1), name="coverage"),
+]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five devices, 90 hours: more ticks than the kernels take in one stretch."""
+    return write(tmp_path_factory.mktemp("table") / "t.csv", with_gaps(hourly(5, 90)))
+
+
+@pytest.fixture(scope="module")
+def scenario(path: Path) -> Scenario:
+    return fleet(table(path, score_from="2024-05-02 03:00"))
+
+
+@pytest.fixture(scope="module")
+def result(scenario: Scenario) -> Result:
+    return run(scenario, LINEUP, runs=2, every=10, precision="float64")
+
+
+def judged(result: Result) -> Progressive:
+    assert result.progressive is not None
+    return result.progressive
+
+
+def assert_same_run(got: Result, expected: Result) -> None:
+    assert judged(got).learners.tolist() == judged(expected).learners.tolist()
+    for name in ("errors", "device_errors"):
+        one, two = (getattr(judged(r), name) for r in (got, expected))
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=0, err_msg=name)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=0)
+    np.testing.assert_allclose(got.models, expected.models, rtol=1e-9, atol=1e-12)
+    for name in ("ticks", "sent", "sent_up", "sent_down"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(expected, name), name)
+
+
+# The first tick that counts is 17: a point of the curve ends before it, or not; or it is the last.
+@pytest.mark.parametrize("every", [1, 10, 17, 18, 200])
+def test_engines_agree(scenario: Scenario, every: int) -> None:
+    assert scenario.table.read().scored == 17
+    slow = run(scenario, LINEUP, runs=2, every=every, engine="reference")
+    assert set(slow.provenance["engines"]) == {"reference"}
+    assert_same_run(run(scenario, LINEUP, runs=2, every=every, precision="float64"), slow)
+
+
+def test_engines_agree_on_recorded_presence_and_delays(path: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    np.save(tmp_path / "there.npy", rng.random((80, 5)) < 0.6)
+    np.save(tmp_path / "late.npy", rng.integers(0, 7, size=(80, 5)))
+    scenario = fleet(
+        table(path),
+        availability={"kind": "recorded", "file": str(tmp_path / "there.npy")},
+        delay={"kind": "recorded", "file": str(tmp_path / "late.npy")},
+    )
+    slow = run(scenario, LINEUP, every=7, engine="reference")
+    assert_same_run(run(scenario, LINEUP, every=7, precision="float64"), slow)
+
+
+def test_float32_loses_digits_only(scenario: Scenario, result: Result) -> None:
+    single = run(scenario, LINEUP, runs=2, every=10)
+    np.testing.assert_array_equal(single.sent, result.sent)
+    np.testing.assert_allclose(judged(single).errors, judged(result).errors, rtol=1e-4)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_workers_change_no_bit(scenario: Scenario, result: Result, workers: int) -> None:
+    found = run(scenario, LINEUP, runs=2, every=10, precision="float64", workers=workers)
+    np.testing.assert_array_equal(judged(found).errors, judged(result).errors)
+    np.testing.assert_array_equal(judged(found).device_errors, judged(result).device_errors)
+
+
+def test_engines_mix_in_the_order_asked_for(scenario: Scenario) -> None:
+    own = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
+    mixed = run(scenario, [own, U1], every=10, precision="float64")
+    assert mixed.provenance["engines"] == ["reference", "fast"]
+    for whose in (0, 1):
+        own_errors, same = judged(mixed).errors[:, whose], judged(mixed).errors[:, 2 + whose]
+        np.testing.assert_allclose(own_errors, same, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", LINEUP, ids=lambda method: method.name)
+def test_errors_are_those_of_the_models_before_the_tick(
+    scenario: Scenario, method: Algorithm
+) -> None:
+    """What the reference says of a tick, predicted again from the states it left before."""
+    trace = realize(scenario)
+    server, local = np.zeros(9), np.zeros((5, 9))
+    scale = np.sqrt(2 / 9)
+    for state, info in reference.ticks(trace, method, step_size=0.4, max_age=3):
+        for k in range(5):
+            x, y = trace.x[info.tick, k], trace.y[info.tick, k]
+            z = scale * np.cos(x @ trace.frequencies + trace.phases)
+            expected = [(y - local[k] @ z) ** 2, (y - server @ z) ** 2]
+            if not trace.has_data[info.tick, k]:
+                expected = [np.nan, np.nan]
+            np.testing.assert_allclose(info.squared[:, k], expected, rtol=1e-9, atol=1e-15)
+        server, local = state.server.copy(), state.local.copy()
+
+
+def test_samples_are_counted_as_they_are(scenario: Scenario, result: Result) -> None:
+    has_data, found = scenario.table.read().has_data, judged(result)
+    assert found.devices.tolist() == ["d0", "d1", "d2", "d3", "d4"]
+    expected = [has_data[n - 9 : n + 1].sum() for n in result.ticks]
+    np.testing.assert_array_equal(found.samples, expected)
+    np.testing.assert_array_equal(found.device_samples, has_data[17:].sum(axis=0))
+
+
+def test_finals_leave_out_what_does_not_count(scenario: Scenario) -> None:
+    by_tick = judged(run(scenario, LINEUP, every=1, precision="float64"))
+    counting = by_tick.errors[:, :, 17:].sum(axis=-1)
+    np.testing.assert_allclose(by_tick.device_errors.sum(axis=-1), counting, rtol=1e-9)
+    for name, whose in by_tick.learners.tolist():
+        index = by_tick.learners.tolist().index([name, whose])
+        mean = counting[:, index] / by_tick.samples[17:].sum()
+        np.testing.assert_allclose(by_tick.run_finals(name, whose), mean, rtol=1e-9)
+
+
+def test_where_all_counts_sums_over_time_are_sums_over_devices(path: Path) -> None:
+    found = judged(run(fleet(table(path)), LINEUP, every=7, precision="float64"))
+    over_time, over_devices = (e.sum(axis=-1) for e in (found.errors, found.device_errors))
+    np.testing.assert_allclose(over_time, over_devices, rtol=1e-9)
+    assert found.samples.sum() == found.device_samples.sum()
+
+
+def test_the_error_of_a_result_is_that_of_the_server(result: Result) -> None:
+    found = judged(result)
+    for index, name in enumerate(result.algorithms):
+        server = found.errors[:, 2 * index + MODELS.index("server")]
+        np.testing.assert_allclose(result.mse[:, index], server / found.samples, rtol=1e-12)
+        assert result.final(name) == found.final(name, "server")
+        curve = result.curve_db(name)[0]
+        np.testing.assert_allclose(curve, found.curve_db(name, "server"), rtol=0, atol=1e-12)
+
+
+def test_baselines_stand_beside_the_algorithms_the_same_in_all_runs_of_a_world(
+    scenario: Scenario, result: Result
+) -> None:
+    found = judged(result)
+    assert found.baselines == list(BASELINES)
+    assert found.learners.tolist() == [
+        *([name, whose] for name in result.algorithms for whose in MODELS),
+        *([name, "baseline"] for name in BASELINES),
+    ]
+    mapped = [i for i, (name, _) in enumerate(found.learners.tolist()) if name == "central"]
+    assert not np.array_equal(found.errors[0, mapped], found.errors[1, mapped])
+    same = judged(run(scenario, [U1], runs=2, every=10, same_world=True))
+    np.testing.assert_array_equal(same.errors[0, 2:], same.errors[1, 2:])
+    assert not np.array_equal(same.errors[0, :2], same.errors[1, :2])
+    np.testing.assert_array_equal(same.errors[0, 2:], found.errors[0, -len(BASELINES) :])
+
+
+def test_alone_is_an_algorithm_of_devices_that_are_never_there(path: Path) -> None:
+    never = {"kind": "bernoulli", "probabilities": (0.0,)}
+    found = judged(run(fleet(table(path), availability=never), [U1], every=7, precision="float64"))
+    alone = found.learners.tolist().index(["alone", "baseline"])
+    np.testing.assert_allclose(found.errors[:, 0], found.errors[:, alone], rtol=1e-9)
+    # Nobody ever told the server anything, so it predicts the mean of the past.
+    y = fleet(table(path)).table.read()
+    assert found.errors[0, 1].sum() == pytest.approx(np.sum(y.y[y.has_data] ** 2))
+
+
+def silent_for_a_day(path: Path) -> Scenario:
+    """Nobody has a reading from tick 20 to tick 43."""
+    lines = [line for line in hourly(2, 90) if not 30 <= hour_of(line) < 54]
+    return fleet(table(write(path / "t.csv", lines)))
+
+
+def hour_of(line: str) -> int:
+    day, hour = line.split(",")[1].split(" ")
+    return 24 * (int(day[-2:]) - 1) + int(hour[:2])
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_an_interval_without_samples_has_no_error_and_is_no_divergence(
+    tmp_path: Path, engine: str
+) -> None:
+    result = run(silent_for_a_day(tmp_path), [U1], every=10, engine=engine)  # type: ignore[arg-type]
+    empty = np.isnan(result.mse[0, 0])
+    np.testing.assert_array_equal(np.flatnonzero(empty), [2, 3])
+    np.testing.assert_array_equal(judged(result).samples == 0, empty)
+    assert np.isfinite(result.final("pao-fed-u1").db)
+    assert result.diverged("pao-fed-u1") == (0, None)
+    assert result.summary()[0]["diverged_runs"] == 0
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_an_error_that_is_no_number_counts_as_one(scenario: Scenario, engine: str) -> None:
+    """What diverges has no finite error, in its own row and nowhere else."""
+    wild = replace(algorithm("online-fedsgd", step_size=1e40), name="wild")
+    result = run(scenario, [wild, U1], every=10, engine=engine)  # type: ignore[arg-type]
+    runs, tick = result.diverged("wild")
+    assert runs == 1
+    assert tick is not None
+    assert not np.isfinite(result.mse[0, 0, result.ticks >= tick]).any()
+    assert not np.isfinite(result.final("wild").db)
+    assert not np.isfinite(judged(result).final("wild", "device").db)
+    assert result.diverged("pao-fed-u1") == (0, None)
+    assert np.isfinite(judged(result).device_errors[0, 2:]).all()
+
+
+def test_baselines_that_diverge_say_so(path: Path) -> None:
+    found = judged(run(fleet(table(path), step_size=1e40), ["pao-fed-u1"]))
+    for name in BASELINES:
+        steps = name in ("alone", "central")
+        assert np.isfinite(found.final(name, "baseline").db) == (not steps)
+
+
+def test_provenance_says_which_table_it_was(path: Path, result: Result) -> None:
+    about = result.provenance["table"]
+    assert about["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (about["inputs"], about["scored"]) == (["a", "b"], 17)
+    assert (about["calendar"], about["tick"]) == (True, 3600.0)
+    assert about["facts"] == table(path, score_from="2024-05-02 03:00").read().facts()
+    assert len(about["recipes"]) == 3
+
+
+def test_a_test_set_says_nothing_of_tables() -> None:
+    small = Scenario.load("ideal").model_copy(update={"ticks": 30, "features": 9})
+    result = run(small, [U1])
+    assert (result.progressive, result.cold_start) == (None, None)
+    assert result.provenance["table"] is None
