@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--precision",
         choices=get_args(Precision),
         default="float32",
-        help="of the models; the reference engine always computes in float64",
+        help="of the compiled models",
     )
     add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
     add("--out", type=Path, metavar="FILE", help="save the result, to show or compare it later")

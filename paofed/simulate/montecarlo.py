@@ -59,12 +59,10 @@ def run(
     common = (seed, same_world, every, precision, runs, workers)
     refused = {method.name: engine_of(engine).refuses(method) for method in chosen}
     engines = [LAST if refused[method.name] else engine for method in chosen]
-    tasks = {
-        name: Task(
-            scenario, [m for m, e in zip(chosen, engines, strict=True) if e == name], *common
-        )
-        for name in sorted(set(engines), key=engines.index)
-    }
+    of_engine: dict[str, list[Algorithm]] = {name: [] for name in engines}
+    for method, name in zip(chosen, engines, strict=True):
+        of_engine[name].append(method)
+    tasks = {name: Task(scenario, own, *common) for name, own in of_engine.items()}
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(scenario, newcomers, cold_starts) if cold_starts else None
     table = scenario.stream if isinstance(scenario.stream, Table) else None

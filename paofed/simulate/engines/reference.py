@@ -46,6 +46,7 @@ def replay(
     *,
     step_size: float = 0.4,
     max_age: int = 10,
+    seed: int = 0,
     wire: DTypeLike = np.float64,
     watch: Callable[[Info], None] | None = None,
 ) -> Outcome:

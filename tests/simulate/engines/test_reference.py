@@ -50,8 +50,8 @@ def assert_same_history(trace: Trace, case: Case, *, wire32: bool = False) -> No
         np.testing.assert_allclose(
             state.local, expected.clients[n + 1], rtol=0, atol=1e-12, err_msg=f"clients, tick {n}"
         )
-        up += info.sent_up
-        down += info.sent_down
+        up += info.traffic.coordinates_up
+        down += info.traffic.coordinates_down
     assert (up, down) == (expected.sent_up, expected.sent_down)
     outcome = replay(trace, case.product, wire=wire)
     np.testing.assert_allclose(outcome.mse, expected.mse, rtol=1e-12, atol=1e-12)
