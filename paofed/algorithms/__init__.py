@@ -12,7 +12,7 @@ from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import VERSIONS, pao_fed
 from paofed.algorithms.pso_fed import pso_fed
-from paofed.core.rules import Divisor
+from paofed.core.rules import Divisor, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
 
@@ -66,9 +66,19 @@ def algorithm(
     )
     row = _build(name, shape) if isinstance(name, str) else _unshaped(name, shape)
     named = _named(row.name, shape | values)
-    if "staleness" in values:
-        values["staleness"] = Geometric(values["staleness"])
-    return replace(row, name=named, **values)
+    return _with_server_options(replace(row, name=named), values)
+
+
+def _with_server_options(row: Algorithm, values: dict[str, Any]) -> Algorithm:
+    """Set values on a record; two of them belong to the paper's server rule."""
+    own = {key: values.pop(key) for key in ("staleness", "divisor") if key in values}
+    if own and not isinstance(row.server, Newest):
+        raise AlgorithmError(
+            f"{row.name} has a server rule of its own, which has no option {next(iter(own))!r}"
+        )
+    if "staleness" in own:
+        own["staleness"] = Geometric(own["staleness"])
+    return replace(row, server=replace(row.server, **own), **values)
 
 
 def _given(options: Mapping[str, object]) -> dict[str, Any]:

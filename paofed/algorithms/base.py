@@ -1,13 +1,14 @@
 """The Algorithm record: what a federated method is made of."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
-from paofed.core.rules import Aggregate, Divisor, Learn, aggregate, lms_step
-from paofed.core.selection import Schedule, Windows
-from paofed.core.staleness import Staleness
+from paofed.core.parts import Channel, Learner, ServerRule
+from paofed.core.rules import LMS, Newest
+from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, unknown
 
 # In which order a contact moves numbers; the reference engine spells the three out.
@@ -24,38 +25,41 @@ class Settled(NamedTuple):
     max_age: int
 
 
+class PaperParts(NamedTuple):
+    """The parts of a method of the paper's family: numbers, and a weight by age."""
+
+    downlink: Windows
+    uplink: Windows
+    server: Newest
+
+
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """One method: numbers and pure functions, nothing else.
+    """One method: numbers and small records of pure functions, nothing else.
 
     A new method is a new record. `step_size` and `max_age` may be left to the scenario (None).
-    `learn` and `aggregate` are the paper's unless replaced.
     """
 
     name: str
-    downlink: Schedule
-    uplink: Schedule
-    staleness: Staleness
+    downlink: Windows | Channel
+    uplink: Windows | Channel
+    server: Newest | ServerRule
     learns_while_away: bool
+    learner: Learner = LMS
     subset: float | None = None
     step_size: float | None = None
     max_age: int | None = None
-    divisor: Divisor = "class"
     exchange: Exchange = "paper"
-    learn: Learn = lms_step
-    aggregate: Aggregate = aggregate
 
     def __post_init__(self) -> None:
-        for part in ("downlink", "uplink", "staleness", "learn", "aggregate"):
-            if not callable(getattr(self, part)):
-                raise AlgorithmError(f"{part} is {getattr(self, part)!r}: expected a function")
+        for part, kinds in _KINDS.items():
+            _check_part(self.name, part, getattr(self, part), kinds)
         if self.step_size is not None:
             check_step_size(self.step_size)
         if self.max_age is not None:
             check_max_age(self.max_age)
         if self.subset is not None:
             check_subset(self.subset)
-        _one_of("divisor", self.divisor, get_args(Divisor))
         _one_of("exchange", self.exchange, get_args(Exchange))
 
     def settled(self, *, step_size: float, max_age: int) -> Settled:
@@ -68,17 +72,72 @@ class Algorithm:
 
     def require_fits(self, features: int) -> None:
         """Refuse a model of this size where the algorithm cannot work on it."""
-        sizes = [s.size(features) for s in (self.downlink, self.uplink) if isinstance(s, Windows)]
-        whole = sizes == [features, features]
-        if self.exchange != "paper" and self.uplink == self.downlink and not whole:
+        both = self.downlink, self.uplink
+        sizes = [channel.size(features) for channel in both if isinstance(channel, Windows)]
+        received = isinstance(self.uplink, Windows) and self.uplink == self.downlink
+        if self.exchange == "live" and not isinstance(self.downlink, Windows):
+            raise AlgorithmError(
+                f"{self.name} has a downlink of its own, so it cannot do exchange 'live', in which "
+                f"the size of an answer is known before it is sent: use 'paper' or 'single'"
+            )
+        if self.exchange != "paper" and received and sizes[0] < features:
             raise AlgorithmError(
                 f"{self.name} sends back the window it has just received, so it cannot do exchange "
                 f"{self.exchange!r}: use 'paper', or a version whose uplink is the next window"
             )
 
+    @property
+    def paper_parts(self) -> PaperParts | None:
+        """The channels and the server rule, if they and the learner are the paper's; else None."""
+        down, up, server = self.downlink, self.uplink, self.server
+        if isinstance(down, Windows) and isinstance(up, Windows) and isinstance(server, Newest):
+            return PaperParts(down, up, server) if self.learner is LMS else None
+        return None
+
+    def require_paper_parts(self, who: str) -> PaperParts:
+        """Return them, for somebody who knows no others."""
+        parts = self.paper_parts
+        if parts is None:
+            raise AlgorithmError(
+                f"{self.name} has rules of its own: {who} knows windows, LMS steps and the paper's "
+                f"server alone"
+            )
+        return parts
+
+    @property
+    def waives(self) -> dict[str, tuple[str, ...]]:
+        """The promises of the contract that each part does not keep, on purpose."""
+        return {part: getattr(self, part).waives for part in _KINDS}
+
     def describe(self) -> dict[str, object]:
         """Name every part in plain words and numbers, for provenance."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "downlink": (Windows, Channel),
+    "uplink": (Windows, Channel),
+    "server": (Newest, ServerRule),
+    "learner": (Learner,),
+}
+
+
+def _check_part(name: str, part: str, record: object, kinds: tuple[type, ...]) -> None:
+    """Refuse a part that is not of its kind, or whose functions are none."""
+    if not isinstance(record, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise AlgorithmError(f"{name}: its {part} is {record!r}: expected {expected}")
+    if isinstance(record, Channel) and (record.encode is None) != (record.decode is None):
+        raise AlgorithmError(
+            f"{name}: its {part} has only one of encode and decode: give both, or neither for "
+            f"values as float32"
+        )
+    for field in fields(record) if isinstance(record, Learner | Channel | ServerRule) else ():
+        value = getattr(record, field.name)
+        if field.name != "waives" and value is not None and not callable(value):
+            raise AlgorithmError(
+                f"{name}: {field.name} of its {part} is {value!r}: expected a function"
+            )
 
 
 def require_record(value: object) -> Algorithm:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from paofed.algorithms.base import Algorithm
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 
@@ -15,7 +16,7 @@ def online_fedsgd() -> Algorithm:
         name="online-fedsgd",
         downlink=_WHOLE_MODEL,
         uplink=_WHOLE_MODEL,
-        staleness=Geometric(1.0),
+        server=Newest(Geometric(1.0)),
         learns_while_away=False,
     )
 

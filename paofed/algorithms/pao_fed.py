@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from paofed.algorithms.base import Algorithm
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 
@@ -32,6 +33,6 @@ def pao_fed(version: str, *, shared: int = 4) -> Algorithm:
         name=f"pao-fed-{version}",
         downlink=Windows(shared, coordinated),
         uplink=Windows(shared, coordinated, ahead),
-        staleness=Geometric(base),
+        server=Newest(Geometric(base)),
         learns_while_away=True,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.world.trace import Trace
@@ -21,8 +22,8 @@ def replay(
     trace: Trace, method: Algorithm, step_size: float, max_age: int, every: int = 1
 ) -> tuple[Single, list[float]]:
     """Return the server's model after the last tick, and its error every so many ticks."""
-    down, up = method.downlink, method.uplink
-    if not isinstance(down, Windows) or not isinstance(up, Windows) or method.exchange != "paper":
+    down, up, rule = method.require_paper_parts("this baseline")
+    if method.exchange != "paper":
         raise AlgorithmError(f"{method.name} is not one of the rows this baseline knows")
     features, mu = trace.features, np.float32(step_size)
     frequencies = trace.frequencies.astype(np.float32)
@@ -48,7 +49,7 @@ def replay(
         values, delay = local[rows, window], trace.delay[n, there]
         for age in np.unique(delay[delay <= max_age]).tolist():
             in_flight[n + age].append((age, window[delay == age], values[delay == age]))
-        server = _apply(server, in_flight.pop(n, []), method)
+        server = _apply(server, in_flight.pop(n, []), rule)
         if (n + 1) % every == 0:
             y_test = targets.at(n).astype(np.float32)
             curve.append(float(np.mean((y_test - z_test @ server) ** 2)))
@@ -64,7 +65,7 @@ def _windows(windows: Windows, k: NDArray[np.int64], n: int, features: int) -> N
 
 
 def _apply(
-    server: Single, arrived: list[tuple[int, NDArray[np.int64], Single]], method: Algorithm
+    server: Single, arrived: list[tuple[int, NDArray[np.int64], Single]], rule: Newest
 ) -> Single:
     settled = np.zeros(server.size, dtype=bool)
     moved = server.copy()
@@ -74,7 +75,7 @@ def _apply(
         np.add.at(total, window.ravel(), values.ravel())
         np.add.at(held, window.ravel(), 1)
         newest = (held > 0) & ~settled
-        gain = np.float32(method.staleness(age) / len(window))
+        gain = np.float32(rule.staleness(age) / len(window))
         moved[newest] += gain * (total[newest] - held[newest] * server[newest])
         settled |= newest
     return moved

@@ -1,44 +1,32 @@
-"""The three rules that move numbers: merge, learn, aggregate (eqs. 5, 7, 8 and 9)."""
+"""The paper's rules: the LMS step of a device and the server's newest only (eqs. 5, 7, 8, 9)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Learner, Message, Stamp, Weights, weights, zero_server
 from paofed.core.staleness import Staleness, weight_of
+from paofed.errors import AlgorithmError, unknown
 
 # What a coordinate's sum is divided by: the messages of its age, or those of them that hold it.
 Divisor = Literal["class", "coverage"]
-
-Learn = Callable[[FloatArray, FloatArray, float, float], FloatArray]  # w, z, y, mu -> w
-
-
-class Message(NamedTuple):
-    """What a client sent: the values of its model on some coordinates, stamped with a tick."""
-
-    client: int
-    sent: int
-    coordinates: IntArray
-    values: FloatArray
-
-
-# w, the messages arriving now, tick, weight by age, divisor -> w
-Aggregate = Callable[[FloatArray, Iterable[Message], int, Staleness, Divisor], FloatArray]
-
-
-def merge(w: FloatArray, coordinates: IntArray, values: FloatArray) -> FloatArray:
-    """Overwrite some coordinates: M w_server + (I - M) w (first part of eq. 7)."""
-    merged = w.copy()
-    merged[coordinates] = values
-    return merged
 
 
 def lms_step(w: FloatArray, z: FloatArray, y: float, mu: float) -> FloatArray:
     """Take one least-mean-squares step on one sample (eqs. 5, 7 and 8)."""
     e = y - w @ z
     return w + mu * e * z
+
+
+def _lms(state: Weights, z: FloatArray, y: float, mu: float, tick: int) -> Weights:  # noqa: ARG001
+    return Weights(lms_step(state.w, z, y, mu))
+
+
+LMS = Learner(learn=_lms)
 
 
 def aggregate(
@@ -79,3 +67,31 @@ def _sum(w: FloatArray, group: list[Message]) -> tuple[FloatArray, IntArray]:
         innovation[message.coordinates] += message.values - w[message.coordinates]
         holders[message.coordinates] += 1
     return innovation, holders
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The paper's server rule (eq. 9): per coordinate the newest messages alone, weighed by age."""
+
+    staleness: Staleness
+    divisor: Divisor = "class"
+
+    waives: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not callable(self.staleness):
+            raise AlgorithmError(f"staleness is {self.staleness!r}: expected a function")
+        if self.divisor not in get_args(Divisor):
+            raise AlgorithmError(unknown("divisor", str(self.divisor), get_args(Divisor)))
+
+    def init(self, features: int, clients: int) -> Weights:
+        """Begin with a model of zeros."""
+        return zero_server(features, clients)
+
+    def model(self, state: Weights) -> FloatArray:
+        """Return the model."""
+        return weights(state)
+
+    def apply(self, state: Weights, messages: Iterable[Message], stamp: Stamp) -> Weights:
+        """Apply all messages that arrive at the tick of the stamp."""
+        return Weights(aggregate(state.w, messages, stamp.tick, self.staleness, self.divisor))

@@ -1,16 +1,14 @@
 """What travels: which coordinates (a pure function of client and tick), and whose."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.parts import Part, Stamp, no_state
 from paofed.errors import AlgorithmError
-
-# (client, tick, features) -> the coordinates that travel; no indices are ever sent.
-Schedule = Callable[[int, int, int], IntArray]
 
 
 @lru_cache(maxsize=4096)  # there are few, and they come again every few ticks
@@ -27,9 +25,10 @@ def window(start: int, width: int, features: int) -> IntArray:
 
 @dataclass(frozen=True)
 class Windows:
-    """The paper's schedule: m consecutive coordinates that move on by m at every tick.
+    """The paper's channel: m consecutive coordinates that move on by m at every tick.
 
-    Coordinated: the same for all clients. Uncoordinated: client k is k windows further on.
+    Coordinated: the same for all clients. Uncoordinated: client k is k windows further on. Which
+    ones is a function of client and tick, so no indices ever travel.
     `ahead = 1` is the window that the client will receive next, i.e. the one left alone longest.
     A `width` of None is the whole model.
     """
@@ -37,6 +36,11 @@ class Windows:
     width: int | None
     coordinated: bool = True
     ahead: int = 0
+
+    # A channel without memory; values travel as they are (paofed.core.parts.Channel).
+    encode: ClassVar[None] = None
+    decode: ClassVar[None] = None
+    waives: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         width = self.width
@@ -59,6 +63,15 @@ class Windows:
         """Return the first coordinate of the window of (client, tick)."""
         steps = tick + self.ahead + (0 if self.coordinated else client)
         return self.size(features) * steps % features
+
+    def init(self, features: int) -> tuple[()]:
+        """Remember nothing of a link."""
+        return no_state(features)
+
+    def send(self, w: FloatArray, memory: tuple[()], stamp: Stamp) -> tuple[Part, tuple[()]]:
+        """Send the window of the stamp."""
+        coordinates = self(stamp.client, stamp.tick, stamp.features)
+        return Part(coordinates, w[coordinates]), memory
 
     def __call__(self, client: int, tick: int, features: int) -> IntArray:
         """Return the coordinates of the window of (client, tick)."""

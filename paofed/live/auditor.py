@@ -8,7 +8,8 @@ from collections import defaultdict
 import numpy as np
 
 from paofed.core.arrays import FloatArray
-from paofed.core.rules import Message, aggregate
+from paofed.core.parts import Message
+from paofed.core.rules import aggregate
 from paofed.errors import PaofedError
 from paofed.live.coordinator import Record
 from paofed.live.manifest import Manifest
@@ -23,6 +24,7 @@ class Auditor:
 
     def __init__(self, manifest: Manifest, random: np.random.Generator) -> None:
         self._manifest = manifest
+        self._parts = manifest.row.require_paper_parts("a live fleet")
         self._random = random
         self._committed: set[tuple[int, int]] = set()
         self._by_tick: defaultdict[int, list[Record]] = defaultdict(list)
@@ -58,16 +60,16 @@ class Auditor:
 
     def closed(self, tick: int, w: FloatArray) -> None:
         """The server's model must be what the lines say, in whatever order they came."""
-        row = self._manifest.row
+        rule = self._parts.server
         for n in range(self._tick, tick):
             records = self._by_tick.pop(n, [])
             order = self._random.permutation(len(records)).tolist()
             messages = [self._message(records[i]) for i in order]
-            self._w = aggregate(self._w, messages, n, row.staleness, row.divisor)
+            self._w = aggregate(self._w, messages, n, rule.staleness, rule.divisor)
         self._tick = max(self._tick, tick)
         if self._w.tobytes() != w.tobytes():
             raise BrokenPromiseError(f"the model at tick {tick} is not what the journal says")
 
     def _message(self, record: Record) -> Message:
-        up = self._manifest.row.uplink(record.device, record.sent, self._manifest.features)
+        up = self._parts.uplink(record.device, record.sent, self._manifest.features)
         return Message(record.device, record.sent, up, record.values.astype(np.float64))

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.core.rules import Message
+from paofed.core.parts import Message
+from paofed.core.rules import aggregate
 from paofed.live.devices import Devices
 from paofed.live.manifest import Manifest
 from paofed.live.messages import (
@@ -81,7 +82,7 @@ class Coordinator:
         self.removed: set[int] = set()
         self._pending: defaultdict[int, list[Record]] = defaultdict(list)
         self._awaiting: list[Send] = []  # replies whose updates are not on disk yet
-        self._row = manifest.row
+        self._parts = manifest.row.require_paper_parts("a live fleet")
 
     # Events
 
@@ -116,8 +117,8 @@ class Coordinator:
         """Time went on: close all ticks before `tick`, applying what arrived in each (eq. 9)."""
         for arrived in sorted(t for t in self._pending if t < tick):
             messages = [self._message(record) for record in self._pending.pop(arrived)]
-            row = self._row
-            self.w = row.aggregate(self.w, messages, arrived, row.staleness, row.divisor)
+            rule = self._parts.server
+            self.w = aggregate(self.w, messages, arrived, rule.staleness, rule.divisor)
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
             self.devices.new_tick()
@@ -206,7 +207,7 @@ class Coordinator:
                 record = Record(max(now, sent), device, sent, part)
                 self._accept(record)
                 records.append(record)
-        down = self._row.downlink(device, now, self.manifest.features)
+        down = self._parts.downlink(device, now, self.manifest.features)
         reply = Reply(self.manifest.epoch, now, age_of(now, newest), self.w[down].astype("<f4"))
         self._awaiting.append(Send(device, encode(reply)))
         return records
@@ -232,5 +233,5 @@ class Coordinator:
         return [Suspect(device, reason)] if in_a_row == REPORT_AFTER else []
 
     def _message(self, record: Record) -> Message:
-        up = self._row.uplink(record.device, record.sent, self.manifest.features)
+        up = self._parts.uplink(record.device, record.sent, self.manifest.features)
         return Message(record.device, record.sent, up, record.values.astype(np.float64))

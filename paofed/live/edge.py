@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.core.rules import merge
+from paofed.core.parts import Part, Weights, overwrite
+from paofed.core.rules import lms_step
 from paofed.errors import InputError
 from paofed.live.manifest import Manifest
 from paofed.live.messages import (
@@ -88,7 +89,7 @@ class Edge:
         self.unanswered = 0  # contacts since anything was heard
         self.outdated = False  # whether the server told it to read the manifest again
         self.unconfirmed: deque[Unconfirmed] = deque(maxlen=MOST_REPEATS + 1)  # oldest first
-        self._row = manifest.row
+        self._parts = manifest.row.require_paper_parts("a live fleet")
         self._features = manifest.features
 
     def predict(self, x: FloatArray) -> float:
@@ -106,7 +107,7 @@ class Edge:
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
         with np.errstate(over="ignore", invalid="ignore"):
-            w = self._row.learn(self.w, z, y, self.manifest.step_size)
+            w = lms_step(self.w, z, y, self.manifest.step_size)
         self._take(w)
 
     def _take(self, w: FloatArray) -> None:
@@ -149,7 +150,7 @@ class Edge:
             self.unconfirmed.popleft()  # worthless by now
         if now > self.stamped:
             self.stamped = now
-            up = self._row.uplink(self.device, now, self._features)
+            up = self._parts.uplink(self.device, now, self._features)
             self.unconfirmed.append(Unconfirmed(now, self.w[up].astype("<f4"), now))
         if not self.unconfirmed:
             return None
@@ -200,8 +201,8 @@ class Edge:
         confirmed = frozenset(u.tick for u in self.unconfirmed if u.tick in safe)
         self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
         if reply.tick > self.merged:
-            down = self._row.downlink(self.device, reply.tick, self._features)
-            self.w = merge(self.w, down, reply.values.astype(np.float64))
+            down = self._parts.downlink(self.device, reply.tick, self._features)
+            self.w = overwrite(Weights(self.w), Part(down, reply.values.astype(np.float64))).w
             self.merged = reply.tick
         self._follow(reply.tick, seconds)
         return confirmed

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import FloatArray
-from paofed.core.rules import Message
+from paofed.core.parts import Message
+from paofed.core.rules import aggregate
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
 from paofed.live.coordinator import Coordinator
@@ -93,7 +94,7 @@ def replay_messages(path: str | Path) -> FleetModel:
     fits = values.shape == (messages, manifest.shared) or not messages
     if arrays["start_model"].size != manifest.features or not fits:
         raise FileError(f"{path} is not an export of messages: it has numbers of another fleet's")
-    row, features = manifest.row, manifest.features
+    parts, features = manifest.row.require_paper_parts("a live fleet"), manifest.features
     w, tick = arrays["start_model"].astype(np.float64), int(arrays["start_tick"])
     by_tick: defaultdict[int, list[Message]] = defaultdict(list)
     for k, sent, arrived, held in zip(
@@ -101,9 +102,10 @@ def replay_messages(path: str | Path) -> FleetModel:
         values.astype(np.float64),
         strict=False,
     ):
-        by_tick[arrived].append(Message(k, sent, row.uplink(k, sent, features), held))
+        by_tick[arrived].append(Message(k, sent, parts.uplink(k, sent, features), held))
     for arrived in sorted(by_tick):
-        w = row.aggregate(w, by_tick[arrived], arrived, row.staleness, row.divisor)
+        rule = parts.server
+        w = aggregate(w, by_tick[arrived], arrived, rule.staleness, rule.divisor)
         tick = arrived + 1
     return FleetModel(manifest, tick, w)
 

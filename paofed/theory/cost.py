@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from paofed.algorithms.base import Algorithm
 from paofed.core.metrics import payload_bytes
-from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.theory.fleet import Contacts
 
@@ -25,8 +24,8 @@ class Cost(NamedTuple):
 def expected(contacts: Contacts, method: Algorithm, features: int) -> Cost:
     """Average over the fleet; exact for any law of presence, since means add."""
     rate = float(contacts.available.mean()) * picked_share(method)
-    sizes = [windows_of(method, side).size(features) for side in ("uplink", "downlink")]
-    return Cost(rate, rate * sizes[0], rate * sizes[1])
+    down, up, _ = method.require_paper_parts("theory")
+    return Cost(rate, rate * up.size(features), rate * down.size(features))
 
 
 def picked_share(method: Algorithm) -> float:
@@ -39,13 +38,3 @@ def picked_share(method: Algorithm) -> float:
             f"depends on everybody: theory needs a subset that is a fraction"
         )
     return method.subset
-
-
-def windows_of(method: Algorithm, side: str) -> Windows:
-    """The schedule of one direction, which theory must know to be windows."""
-    schedule = getattr(method, side)
-    if not isinstance(schedule, Windows):
-        raise AlgorithmError(
-            f"{method.name} has a {side} schedule of its own: theory knows windows only"
-        )
-    return schedule

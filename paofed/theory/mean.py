@@ -20,12 +20,11 @@ import numpy as np
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.metrics import decibels
-from paofed.core.rules import aggregate, lms_step
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
-from paofed.errors import AlgorithmError, InputError
+from paofed.errors import InputError
 from paofed.memory import require_memory
-from paofed.theory.cost import picked_share, windows_of
+from paofed.theory.cost import picked_share
 from paofed.theory.fleet import Fleet
 from paofed.theory.weights import Weights
 
@@ -161,11 +160,10 @@ class _Extent(NamedTuple):
     @classmethod
     def of(cls, fleet: Fleet, method: Algorithm, settings: Settled, ticks: int) -> Self:
         """Of an algorithm that theory knows, over so many ticks."""
-        if method.learn is not lms_step or method.aggregate is not aggregate:
-            raise AlgorithmError(f"{method.name} has rules of its own: theory knows the paper's")
+        parts = method.require_paper_parts("theory")
         D = fleet.moments.r.shape[1]
         method.require_fits(D)
-        sizes = [windows_of(method, side).size(D) for side in ("downlink", "uplink")]
+        sizes = [windows.size(D) for windows in (parts.downlink, parts.uplink)]
         mu, max_age = method.settled(**settings._asdict())
         ages = fleet.contacts.ages
         counts = (ages <= max_age) & (ages < ticks)
@@ -196,7 +194,7 @@ class _Row:
     def __init__(self, fleet: Fleet, method: Algorithm, extent: _Extent, *, driven: bool) -> None:
         R, r = fleet.moments.R, fleet.moments.r
         K, D = r.shape
-        down, up = windows_of(method, "downlink"), windows_of(method, "uplink")
+        down, up, server = method.require_paper_parts("theory")
         self._mu, counts, ages, self._period, live = extent
         self._up_coordinates = _coordinates(up, self._period, K, D)
         self._up = _masks(self._up_coordinates, D)
@@ -208,10 +206,10 @@ class _Row:
         self._alone = contacts.data[:, None] - self._contact  # a sample, but no contact
         self._weights = Weights(
             ages,
-            np.array([weight_of(method.staleness, age) for age in ages.tolist()]),
+            np.array([weight_of(server.staleness, age) for age in ages.tolist()]),
             self._contact.T * contacts.late[:, counts].T,
             self._up,
-            by_coverage=method.divisor == "coverage" and not up.coordinated,
+            by_coverage=server.divisor == "coverage" and not up.coordinated,
         )
         start = np.random.default_rng(0).standard_normal((K + 1, D)) * (not driven)
         self.w, self.W = start[0], start[1:]

@@ -6,7 +6,7 @@ Kept readable for ever; every other engine is held against it on the same trace.
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,20 +15,33 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import mean_squared_error
-from paofed.core.rules import Message, merge
+from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, travelled
+from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.errors import InputError, TraceError
+from paofed.simulate.engines.guarded import guarded
 from paofed.simulate.results.result import Outcome
 from paofed.simulate.results.traffic import Traffic
 from paofed.world.trace import Trace
 
 
 class State(NamedTuple):
-    """What the next tick needs. The arrays are overwritten by it: copy what you want to keep."""
+    """What the next tick needs, as the method's own states; the lists are changed by it."""
 
-    server: FloatArray  # (D,): w_{n+1}
-    local: FloatArray  # (K, D): w_{k,n+1}
+    method: Algorithm
+    rule: Any  # the server's, which holds w_{n+1}
+    devices: list[Any]  # every client's, which holds w_{k,n+1}
     in_flight: dict[int, list[Message]]  # by the tick of arrival
+
+    @property
+    def server(self) -> FloatArray:
+        """The server's model, (D,)."""
+        return self.method.server.model(self.rule)
+
+    @property
+    def local(self) -> FloatArray:
+        """The models of all clients, (K, D)."""
+        return np.stack([self.method.learner.model(device) for device in self.devices])
 
 
 class Info(NamedTuple):
@@ -47,14 +60,17 @@ def replay(
     step_size: float = 0.4,
     max_age: int = 10,
     seed: int = 0,
+    world: int = 0,
+    run: int = 0,
     wire: DTypeLike = np.float64,
     watch: Callable[[Info], None] | None = None,
 ) -> Outcome:
     """Run an algorithm, by name or record, over a trace in float64.
 
-    Step size and age limit are used where the algorithm has none of its own. `wire` rounds what
-    travels, in both directions, as a network that carries float32 would. `watch` hears of every
-    tick.
+    Step size and age limit are used where the algorithm has none of its own. Seed, world and run
+    are those of the random numbers that the algorithm itself draws, if it does. `wire` rounds what
+    travels as plain values, in both directions, as a network that carries float32 would. `watch`
+    hears of every tick.
     """
     if not isinstance(trace, Trace):
         raise TraceError(
@@ -63,9 +79,11 @@ def replay(
     z_test, targets = trace.fourier_map(trace.x_test), trace.test_targets
     mse = np.empty(trace.ticks)
     traffic = np.zeros((trace.ticks, len(Traffic._fields)), dtype=np.int64)
+    keys = keys_of(seed, world, run)
+    steps = ticks(trace, method, step_size=step_size, max_age=max_age, keys=keys, wire=wire)
     # A step size that is too large overflows; the error curve then says so, tick by tick.
     with np.errstate(over="ignore", invalid="ignore"):
-        for state, info in ticks(trace, method, step_size=step_size, max_age=max_age, wire=wire):
+        for state, info in steps:
             mse[info.tick] = mean_squared_error(state.server, z_test, targets.at(info.tick))
             traffic[info.tick] = info.traffic
             if watch is not None:
@@ -79,70 +97,164 @@ def ticks(
     *,
     step_size: float = 0.4,
     max_age: int = 10,
+    keys: Keys | None = None,
     wire: DTypeLike = np.float64,
 ) -> Iterator[tuple[State, Info]]:
     """Yield the state after every tick; see `replay` for the arguments."""
-    alg, wire = resolve(method), _floating(wire)
-    alg.require_fits(trace.features)
-    mu, limit = alg.settled(step_size=step_size, max_age=max_age)
-
-    features = trace.features
-    fourier_map = trace.fourier_map
-    server = np.zeros(features)
-    local = np.zeros((trace.clients, features))
-    in_flight: defaultdict[int, list[Message]] = defaultdict(list)
-
-    def share(k: int, n: int) -> None:
-        """The server's values overwrite the downlink window of (k, n)."""
-        down = alg.downlink(k, n, features)
-        local[k] = merge(local[k], down, _travel(server[down], wire))
-
+    fleet = _Federation(
+        trace, resolve(method), step_size, max_age, keys or keys_of(0), _floating(wire)
+    )
+    alg, fourier_map = fleet.method, trace.fourier_map
     for n in range(trace.ticks):
         # 1. Nature, and the server's pick among those who are there.
         taking_part = pick(trace.available[n], trace.lottery[n], alg.subset)
-        contacts = sent_up = sent_down = 0
         squared = np.full((2, trace.clients), np.nan)
 
         for k in np.flatnonzero(trace.has_data[n]).tolist():
             z, y = fourier_map(trace.x[n, k]), float(trace.y[n, k])
-            squared[:, k] = (y - local[k] @ z) ** 2, (y - server @ z) ** 2
+            squared[:, k] = fleet.squared_errors(k, z, y)
+            # 2. The server shares w_n (before anything that arrives now is applied).
+            if taking_part[k] and alg.exchange == "paper":
+                fleet.share(k, n)
+            # 3. The client learns.
+            if taking_part[k] or alg.learns_while_away:
+                fleet.learn(k, n, z, y)
+            # 4. The client sends.
             if taking_part[k]:
-                # 2. The server shares w_n (before anything that arrives now is applied).
-                if alg.exchange == "paper":
-                    share(k, n)
-                # 3. The client learns.
-                local[k] = alg.learn(local[k], z, y, mu)
-                # 4. The client sends; beyond the age limit the server will drop it on arrival.
-                up = alg.uplink(k, n, features)
-                age = int(trace.delay[n, k])
-                if age <= limit:
-                    message = Message(k, n, up, _travel(local[k, up], wire))
-                    in_flight[n + age].append(message)
+                fleet.send(k, n, int(trace.delay[n, k]))
                 if alg.exchange == "single":
-                    share(k, n)
-                contacts += 1
-                sent_up += up.size
-                sent_down += alg.downlink(k, n, features).size
-            elif alg.learns_while_away:
-                local[k] = alg.learn(local[k], z, y, mu)
+                    fleet.share(k, n)
+                if alg.exchange == "live":
+                    fleet.expect(k, n)
 
+        traffic = fleet.counted()
         # 5. The server answers, where answers wait for the message, and applies what arrives.
-        arrived = in_flight.pop(n, [])
-        if alg.exchange == "live":
+        fleet.receive(n)
+        yield fleet.state, Info(n, int(taking_part.sum()), traffic, squared)
+
+
+class _Federation:
+    """The server and all clients: what each of them does in a tick."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        method: Algorithm,
+        step_size: float,
+        max_age: int,
+        keys: Keys,
+        wire: DTypeLike,
+    ) -> None:
+        features, clients = trace.features, trace.clients
+        method.require_fits(features)
+        self._mu, self._limit = method.settled(step_size=step_size, max_age=max_age)
+        self.method = guarded(method, features, clients)
+        self._down = _Direction(self.method.downlink, clients, features, keys.down, wire)
+        self._up = _Direction(self.method.uplink, clients, features, keys.up, wire)
+        self._key, self._features = keys.server, features
+        self._server = self.method.server.init(features, clients)
+        self._devices = [self.method.learner.init(features) for _ in range(clients)]
+        self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
+
+    @property
+    def state(self) -> State:
+        """What the next tick needs."""
+        return State(self.method, self._server, self._devices, self._in_flight)
+
+    def squared_errors(self, k: int, z: FloatArray, y: float) -> tuple[float, float]:
+        """How well the client's and the server's model predict a sample."""
+        mine, theirs = self.method.learner.model(self._devices[k]), self.state.server
+        return float((y - mine @ z) ** 2), float((y - theirs @ z) ** 2)
+
+    def share(self, k: int, n: int) -> None:
+        """The server's values overwrite the client's on the downlink part of (k, n)."""
+        part = self._down.sent(self.state.server, k, n)
+        if part.coordinates.size:
+            self._devices[k] = self.method.learner.merge(self._devices[k], part)
+
+    def expect(self, k: int, n: int) -> None:
+        """The answer comes with the message's arrival, or never: the contact counts it now."""
+        self._down.expect(self.state.server, k, n)
+
+    def learn(self, k: int, n: int, z: FloatArray, y: float) -> None:
+        """The client learns from a sample."""
+        self._devices[k] = self.method.learner.learn(self._devices[k], z, y, self._mu, n)
+
+    def send(self, k: int, n: int, age: int) -> None:
+        """The client's uplink part is on its way; one beyond the age limit would be dropped."""
+        part = self._up.sent(self.method.learner.model(self._devices[k]), k, n)
+        if part.coordinates.size and age <= self._limit:
+            self._in_flight[n + age].append(Message(k, n, *part))
+
+    def receive(self, n: int) -> None:
+        """The server applies what arrives."""
+        arrived = sorted(self._in_flight.pop(n, []), key=lambda m: (n - m.sent, m.client))
+        if self.method.exchange == "live":
             for k in {message.client for message in arrived}:
-                share(k, n)
-        server = alg.aggregate(server, arrived, n, alg.staleness, alg.divisor)
-        traffic = Traffic(
-            coordinates_up=sent_up,
-            coordinates_down=sent_down,
-            messages_up=contacts,
-            messages_down=contacts,
-            payload_up=4 * sent_up,
-            payload_down=4 * sent_down,
-            contacts=contacts,
+                self.share(k, n)
+            self.counted()  # for nothing: contacts counted their answers
+        stamp = Stamp(SERVER, n, self._features, self._key)
+        self._server = self.method.server.apply(self._server, arrived, stamp)
+
+    def counted(self) -> Traffic:
+        """Return what was sent since the last time, and count from 0 again."""
+        up, down = self._up.counted(), self._down.counted()
+        return Traffic(
+            coordinates_up=up.coordinates,
+            coordinates_down=down.coordinates,
+            messages_up=up.messages,
+            messages_down=down.messages,
+            payload_up=up.payload,
+            payload_down=down.payload,
+            contacts=len(up.clients | down.clients),
         )
-        info = Info(n, int(taking_part.sum()), traffic, squared)
-        yield State(server, local, in_flight), info
+
+
+class _Count(NamedTuple):
+    """What one direction carried since it was last asked."""
+
+    coordinates: int = 0
+    messages: int = 0
+    payload: int = 0
+    clients: frozenset[int] = frozenset()
+
+
+class _Direction:
+    """All links of one direction: what is sent over them, and what the senders remember."""
+
+    def __init__(
+        self, channel: Any, clients: int, features: int, key: Key, wire: DTypeLike
+    ) -> None:
+        self._count = _Count()
+        self._channel, self._features, self._key, self._wire = channel, features, key, wire
+        self._memory = [channel.init(features) for _ in range(clients)]
+
+    def sent(self, w: FloatArray, client: int, tick: int) -> Part:
+        """Return what arrives of what this link sends now."""
+        stamp = Stamp(client, tick, self._features, self._key)
+        part: Part
+        part, self._memory[client] = self._channel.send(w, self._memory[client], stamp)
+        if not part.coordinates.size:
+            return part
+        arrived, payload = travelled(self._channel, part, stamp)
+        coordinates, messages, so_far, clients = self._count
+        self._count = _Count(
+            coordinates + part.coordinates.size, messages + 1, so_far + payload, clients | {client}
+        )
+        if self._channel.encode is None:
+            arrived = Part(arrived.coordinates, _travel(arrived.values, self._wire))
+        return arrived
+
+    def expect(self, w: FloatArray, client: int, tick: int) -> None:
+        """Count what this link would send now; what its sender remembers stays as it is."""
+        memory = self._memory[client]
+        self.sent(w, client, tick)
+        self._memory[client] = memory
+
+    def counted(self) -> _Count:
+        """Return what was sent since the last time, and count from 0 again."""
+        count, self._count = self._count, _Count()
+        return count
 
 
 def _floating(wire: DTypeLike) -> DTypeLike:

@@ -4,6 +4,7 @@ It imports no compiler, so that a worker is ready soon.
 """
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
 
@@ -18,16 +19,27 @@ from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
 
 
+class _Keyed(TypedDict):
+    """Whose random numbers an algorithm draws."""
+
+    seed: int
+    world: int
+    run: int
+
+
 def run_reference(
     scenario: Scenario, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
 ) -> RunRecord:
     """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
     trace = realize(scenario, world, run, seed=seed)
-    records = [_replayed(scenario, trace, method, every) for method in methods]
+    keyed: _Keyed = {"seed": seed, "world": world, "run": run}
+    records = [_replayed(scenario, trace, method, every, keyed) for method in methods]
     return RunRecord(*(np.stack(parts) for parts in zip(*records, strict=True)))
 
 
-def _replayed(scenario: Scenario, trace: Trace, method: Algorithm, every: int) -> RunRecord:
+def _replayed(
+    scenario: Scenario, trace: Trace, method: Algorithm, every: int, keyed: _Keyed
+) -> RunRecord:
     """One algorithm over a trace, without the axis of the algorithms."""
     points = curve_ticks(scenario.ticks, every)
     squared: list[FloatArray] = []
@@ -36,6 +48,7 @@ def _replayed(scenario: Scenario, trace: Trace, method: Algorithm, every: int) -
         method,
         step_size=scenario.step_size,
         max_age=scenario.max_age,
+        **keyed,
         watch=lambda info: squared.append(info.squared),
     )
     errors = device_errors = np.zeros((2, 0))

@@ -18,8 +18,6 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.core.rules import aggregate, lms_step
-from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.records import Model, Moment, Nature
@@ -47,8 +45,7 @@ _ALL_PHASES = kernels.EVENTS | kernels.PICK | kernels.LEARN | kernels.SERVE
 
 def in_family(method: Algorithm) -> bool:
     """Whether the kernels can run this algorithm: everything about it is numbers."""
-    windows = isinstance(method.downlink, Windows) and isinstance(method.uplink, Windows)
-    return windows and method.learn is lms_step and method.aggregate is aggregate
+    return method.paper_parts is not None
 
 
 def run(

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.core.selection import Schedule, Windows
+from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.simulate.engines.fast import kernels
@@ -142,15 +142,16 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
     def column(values: Iterable[float], dtype: DTypeLike) -> NDArray[Any]:
         return np.array(list(values), dtype=dtype)
 
+    parts = [method.require_paper_parts("the family") for method in methods]
     return Family(
-        down=np.array([_windows(method.downlink, features) for method in methods]),
-        up=np.array([_windows(method.uplink, features) for method in methods]),
+        down=np.array([_windows(part.downlink, features) for part in parts]),
+        up=np.array([_windows(part.uplink, features) for part in parts]),
         learns_away=column((m.learns_while_away for m in methods), np.uint8),
         picks=column((m.subset is not None for m in methods), np.uint8),
         subset=column((m.subset or 0.0 for m in methods), np.float64),
         mu=column((m.step_size or 0.0 for m in methods), np.float64),
         max_age=column((m.max_age or 0 for m in methods), np.int64),
-        by_coverage=column((m.divisor == "coverage" for m in methods), np.uint8),
+        by_coverage=column((part.server.divisor == "coverage" for part in parts), np.uint8),
         exchange=column((_EXCHANGES[m.exchange] for m in methods), np.int64),
         weight=np.array([_weights(method, ages) for method in methods], dtype=np.float64),
     )
@@ -158,14 +159,15 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
 
 def _weights(method: Algorithm, ages: IntArray) -> list[float]:
     """Weights by age; an age that the method drops weighs nothing, whatever its function says."""
-    limit = method.max_age or 0
-    return [weight_of(method.staleness, age) if age <= limit else 0.0 for age in ages.tolist()]
+    limit, staleness = (
+        method.max_age or 0,
+        method.require_paper_parts("the family").server.staleness,
+    )
+    return [weight_of(staleness, age) if age <= limit else 0.0 for age in ages.tolist()]
 
 
-def _windows(schedule: Schedule, features: int) -> tuple[int, int, int]:
-    if not isinstance(schedule, Windows):
-        raise TypeError("only windows are numbers: ask in_family first")
-    return schedule.size(features), int(not schedule.coordinated), schedule.ahead
+def _windows(windows: Windows, features: int) -> tuple[int, int, int]:
+    return windows.size(features), int(not windows.coordinated), windows.ahead
 
 
 def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:

@@ -1,0 +1,78 @@
+"""The contract of an algorithm as named promises: for the registry, and for anyone's own.
+
+    from paofed import check_algorithm
+    check_algorithm(my_algorithm)       # raises ContractError, naming the promise and the part
+
+Each check is deterministic. A part that does not keep a promise on purpose waives it by name in its
+record, and is held to all the others. A new engine joins `engines agree` by being listed in
+`paofed.simulate.engines.ENGINES`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
+from paofed.checks import channels, learners, methods, servers
+from paofed.checks.cases import features_for
+from paofed.errors import AlgorithmError, ContractError, PaofedError, unknown
+from paofed.simulate.engines.guarded import guarded
+
+Check = Callable[[Any, int], str | None]  # a part and the features of a model -> what is wrong
+
+PROMISES: Mapping[str, Mapping[str, Check]] = {
+    "channel": channels.PROMISES,
+    "learner": learners.PROMISES,
+    "server": servers.PROMISES,
+    "method": methods.PROMISES,
+}
+CHECKS = tuple(dict.fromkeys(name for promises in PROMISES.values() for name in promises))
+_PARTS = {"downlink": "channel", "uplink": "channel", "learner": "learner", "server": "server"}
+
+
+def check_algorithm(method: str | Algorithm) -> None:
+    """Hold an algorithm to every promise that its parts do not waive."""
+    for name in CHECKS:
+        check_one(name, method)
+
+
+def check_one(name: str, method: str | Algorithm) -> None:
+    """Hold an algorithm to one promise, by its name in CHECKS."""
+    if name not in CHECKS:
+        raise ContractError(unknown("promise", name, CHECKS))
+    alg = resolve(method)
+    _require_known_waivers(alg)
+    for words, check, part in _held(name, alg):
+        try:
+            complaint = check(part, features_for(alg))
+        except AlgorithmError as error:  # a rule that is no rule, told with its place
+            complaint, words = str(error).removeprefix(f"{alg.name}: "), ""
+        except PaofedError:
+            raise
+        except Exception as error:  # of the algorithm's own functions
+            complaint = f"it raised {type(error).__name__}: {error}"
+            raise ContractError(f"{alg.name} fails the check {name!r}: {complaint}") from error
+        if complaint:
+            raise ContractError(f"{alg.name} fails the check {name!r}: {words}{complaint}")
+
+
+def _held(name: str, alg: Algorithm) -> Iterator[tuple[str, Check, Any]]:
+    """The checks of one name with the parts that are held to it; words say which part."""
+    watched = guarded(alg, features_for(alg), 5)
+    for part, kind in _PARTS.items():
+        check = PROMISES[kind].get(name)
+        if check is not None and name not in alg.waives[part]:
+            yield f"its {part} ", check, getattr(watched, part)
+    check = PROMISES["method"].get(name)
+    if check is not None and not any(name in waived for waived in alg.waives.values()):
+        yield "", check, alg
+
+
+def _require_known_waivers(alg: Algorithm) -> None:
+    for part, waived in alg.waives.items():
+        known = (*PROMISES[_PARTS[part]], *PROMISES["method"])
+        for name in waived:
+            if name not in known:
+                raise ContractError(
+                    f"{alg.name}: its {part} waives {unknown('promise', name, known)}"
+                )

@@ -1,0 +1,72 @@
+"""What algorithms are tried on: models, messages of several clients and ages, a small nature."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray
+from paofed.core.features import draw_map
+from paofed.core.parts import SERVER, Message, Stamp, keys_of
+from paofed.core.random import key_of
+from paofed.core.selection import Windows, window
+from paofed.world.trace import Trace
+
+CLIENTS, TICKS, AGES = 5, 40, 4
+KEYS = keys_of(2021)
+
+
+def features_for(alg: Algorithm) -> int:
+    """A model with room for two windows, so that there are coordinates nobody holds."""
+    widths = [s.width or 0 for s in (alg.downlink, alg.uplink) if isinstance(s, Windows)]
+    return max(48, *(2 * width for width in widths), 0)
+
+
+def stamps(features: int) -> Iterator[Stamp]:
+    """Stamps of several clients, tick after tick."""
+    for tick, client in np.ndindex(TICKS, CLIENTS):
+        yield Stamp(client, tick, features, KEYS.up)
+
+
+def models(features: int, count: int) -> FloatArray:
+    """Models of a client that learns: each is near the one before, (count, D)."""
+    rng = np.random.default_rng(2110_06556)
+    return np.cumsum(rng.normal(size=(count, features)), axis=0)
+
+
+def arrivals(features: int) -> Iterator[tuple[list[Message], Stamp]]:
+    """Yield messages of several clients and ages that arrive at one tick, and the server's stamp.
+
+    Windows of four coordinates at several places: some overlap, some coordinates nobody holds.
+    """
+    rng = np.random.default_rng(2110_06556)
+    for tick in range(AGES, AGES + 12):
+        messages = []
+        for client, age in np.ndindex(CLIENTS, AGES):
+            if rng.random() < 0.5:
+                coordinates = window(int(rng.integers(features // 2)), 4, features)
+                messages.append(Message(client, tick - age, coordinates, rng.normal(size=4)))
+        messages.sort(key=lambda m: (tick - m.sent, m.client))
+        yield messages, Stamp(SERVER, tick, features, KEYS.server)
+
+
+def small_nature(features: int, available: float = 0.5) -> Trace:
+    """A small nature with gaps, delays around the default age limit, and a learnable target."""
+    rng = np.random.default_rng(2021)
+    inputs, tests = 2, 20
+    x = rng.normal(size=(TICKS, CLIENTS, inputs))
+    x_test = rng.normal(size=(tests, inputs))
+    has_data = rng.random((TICKS, CLIENTS)) < 0.8
+    fourier_map = draw_map(key_of(2021), inputs=inputs, features=features, width=1.0)
+    return Trace(
+        x=x,
+        y=np.sin(x[..., 0]) * x[..., 1],
+        has_data=has_data,
+        available=has_data & (rng.random((TICKS, CLIENTS)) < available),
+        delay=rng.integers(0, 13, size=(TICKS, CLIENTS)),
+        lottery=rng.random((TICKS, CLIENTS)),
+        frequencies=fourier_map.frequencies,
+        phases=fourier_map.phases,
+        x_test=x_test,
+        y_test=np.sin(x_test[:, 0]) * x_test[:, 1],
+    )

@@ -1,0 +1,80 @@
+"""What a learner promises."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from paofed.checks.cases import TICKS, small_nature
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import Part
+from paofed.core.selection import window
+
+_STEP_SIZE = 0.4
+
+
+def _learned(learner: Any, features: int) -> Iterator[tuple[Any, FloatArray, float, int, Any]]:
+    """State, sample and tick before every step of one device, and the state after it."""
+    trace = small_nature(features)
+    z = trace.fourier_map(trace.x[:, 0])
+    state = learner.init(features)
+    for tick in range(TICKS):
+        y = float(trace.y[tick, 0])
+        learned = learner.learn(state, z[tick], y, _STEP_SIZE, tick)
+        yield state, z[tick], y, tick, learned
+        state = learned
+
+
+def _finite(learner: Any, features: int) -> str | None:
+    for *_, state in _learned(learner, features):
+        if not np.isfinite(learner.model(state)).all():
+            return "makes a model that is not finite from one that is"
+    return None
+
+
+def _helps(learner: Any, features: int) -> str | None:
+    for before, z, y, tick, after in _learned(learner, features):
+        errors = [abs(y - learner.model(state) @ z) for state in (before, after)]
+        if errors[1] > errors[0] * (1 + 1e-12):
+            return f"predicts a sample worse after learning from it (tick {tick})"
+    return None
+
+
+def _left_alone(learner: Any, features: int) -> str | None:
+    for state, z, y, tick, _ in _learned(learner, features):
+        part = Part(window(tick, 4, features), np.arange(4.0))
+        given = [array.copy() for array in (*state, z)]
+        learner.learn(state, z, y, _STEP_SIZE, tick)
+        if not all(np.array_equal(a, b) for a, b in zip((*state, z), given, strict=True)):
+            return "changes what learn was given: work on a copy"
+        learner.merge(state, part)
+        if not all(np.array_equal(a, b) for a, b in zip((*state, z), given, strict=True)):
+            return "changes what merge was given: work on a copy"
+    return None
+
+
+def _takes_over(learner: Any, features: int) -> str | None:
+    for state, _, _, tick, _ in _learned(learner, features):
+        part = Part(window(tick, 4, features), np.arange(4.0))
+        expected = learner.model(state).copy()
+        expected[part.coordinates] = part.values
+        if not np.array_equal(learner.model(learner.merge(state, part)), expected):
+            return "merges otherwise than by overwriting what it heard, and nothing else"
+    return None
+
+
+def _repeats_itself(learner: Any, features: int) -> str | None:
+    for state, z, y, tick, after in _learned(learner, features):
+        again = learner.learn(state, z, y, _STEP_SIZE, tick)
+        if not all(np.array_equal(a, b) for a, b in zip(after, again, strict=True)):
+            return "learns something else from the same sample when asked again"
+    return None
+
+
+PROMISES: Mapping[str, Any] = {
+    "stays finite": _finite,
+    "a step helps": _helps,
+    "merge overwrites": _takes_over,
+    "arguments left alone": _left_alone,
+    "repeats itself": _repeats_itself,
+}

@@ -1,0 +1,173 @@
+"""What a method is made of: small records of pure functions, and what passes between them.
+
+A method answers five questions: who takes part, what a device does with a sample (a `Learner`),
+what goes up and what comes down (a `Channel` for each direction), and what the server does with
+what arrived (a `ServerRule`). State is a NamedTuple of arrays that is passed in and returned, never
+hidden. Functions leave their arguments alone and return new arrays.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core import random
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import BYTES_PER_COORDINATE
+
+Bytes = NDArray[np.uint8]  # what travels
+State = Any  # a NamedTuple of arrays of the rule's own choice
+SERVER = -1  # the client of a stamp that belongs to the server
+
+
+class Part(NamedTuple):
+    """Some coordinates of a model and their values; without coordinates: silence."""
+
+    coordinates: IntArray
+    values: FloatArray
+
+
+class Message(NamedTuple):
+    """What a client sent: the values of its model on some coordinates, stamped with a tick."""
+
+    client: int
+    sent: int
+    coordinates: IntArray
+    values: FloatArray
+
+
+class Stamp(NamedTuple):
+    """Whose link, at which tick, and the key of the random numbers drawn there.
+
+    The receiver has the stamp of the sender, so both can draw the same numbers. The server's own
+    stamp, which `ServerRule.apply` is given, has the client `SERVER`.
+    """
+
+    client: int
+    tick: int
+    features: int
+    key: random.Key
+
+
+class Weights(NamedTuple):
+    """The state of a rule that keeps a model and nothing else."""
+
+    w: FloatArray
+
+
+def silence() -> Part:
+    """Return the part that is not sent."""
+    return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+def draws(stamp: Stamp, count: int) -> FloatArray:
+    """Draw `count` numbers uniform on [0, 1): always the same ones for the same stamp."""
+    blocks = np.arange(-(-count // 4))
+    words = random.philox(stamp.key, blocks, stamp.client & 0xFFFFFFFF, stamp.tick, _DRAWS)
+    return random.uniform(words).T.ravel()[:count]
+
+
+_DRAWS = 0  # the last word of the counter of these numbers
+_METHOD = 3  # the branch of a run's key under which a method's own numbers are drawn
+
+
+class Keys(NamedTuple):
+    """The keys under which a method draws: for what goes up, what comes down, and the server."""
+
+    up: random.Key
+    down: random.Key
+    server: random.Key
+
+
+def keys_of(seed: int, world: int = 0, run: int = 0) -> Keys:
+    """Derive the keys of a method's own random numbers in one run of one world."""
+    method = random.child(random.child(random.key_of(seed), world), run, _METHOD)
+    return Keys(*(random.child(method, purpose) for purpose in range(3)))
+
+
+def no_state(features: int) -> tuple[()]:  # noqa: ARG001 (the interface of an `init`)
+    """Begin without a memory."""
+    return ()
+
+
+def zero_weights(features: int) -> Weights:
+    """Begin with a model of zeros."""
+    return Weights(np.zeros(features))
+
+
+def zero_server(features: int, clients: int) -> Weights:  # noqa: ARG001 (likewise)
+    """Begin with a model of zeros, whoever the clients are."""
+    return Weights(np.zeros(features))
+
+
+def weights(state: State) -> FloatArray:
+    """Return the field `w` of a state: the model, where a rule says nothing else."""
+    w: FloatArray = state.w
+    return w
+
+
+def overwrite(state: State, part: Part) -> State:
+    """Put the values of a part into the field `w`: M w_server + (I - M) w (first part of eq. 7)."""
+    w = state.w.copy()
+    w[part.coordinates] = part.values
+    return state._replace(w=w)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """What a device does with a sample, and with what it hears.
+
+    `waives` names the promises of the contract (paofed.checks.PROMISES) that these functions do not
+    keep, on purpose.
+    """
+
+    learn: Callable[[State, FloatArray, float, float, int], State]  # state, z, y, mu, tick
+    init: Callable[[int], State] = zero_weights  # features
+    model: Callable[[State], FloatArray] = weights
+    merge: Callable[[State, Part], State] = overwrite
+    waives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channel:
+    """What travels in one direction, and as which bytes.
+
+    `send` sees the sender's model and its memory of this link, and returns a part, or `silence()`,
+    and the memory to keep. What arrives is what `decode` makes of the bytes of `encode`. Without
+    both, values travel as float32 on coordinates that the receiver works out from the stamp alone:
+    4 bytes each; simulators then keep all digits, as the paper does.
+    """
+
+    send: Callable[[FloatArray, State, Stamp], tuple[Part, State]]  # model, memory, stamp
+    init: Callable[[int], State] = no_state  # features
+    encode: Callable[[Part, Stamp], Bytes] | None = None
+    decode: Callable[[Bytes, Stamp], Part] | None = None
+    waives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerRule:
+    """What the server does with the messages that arrive in one tick.
+
+    They come sorted by age, then by client, and none is older than the method's `max_age`.
+    """
+
+    apply: Callable[[State, Sequence[Message], Stamp], State]
+    init: Callable[[int, int], State] = zero_server  # features, clients
+    model: Callable[[State], FloatArray] = weights
+    waives: tuple[str, ...] = ()
+
+
+def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:
+    """Return what arrives of a part that was sent, and the bytes that it took."""
+    if channel.encode is None:
+        return part, BYTES_PER_COORDINATE * part.coordinates.size
+    payload = channel.encode(part, stamp)
+    return channel.decode(payload, stamp), payload.size
+
+
+def float_bytes(values: FloatArray) -> Bytes:
+    """Values as they travel without an `encode`: float32, the lowest byte first."""
+    return values.astype("<f4").view(np.uint8)

@@ -1,0 +1,154 @@
+"""Rules of one's own, watched: what they raise or return wrongly becomes one line of words."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.parts import Channel, Learner, Part, ServerRule
+from paofed.core.rules import LMS
+from paofed.errors import AlgorithmError, PaofedError
+
+Check = Callable[[Any], str | None]  # what is wrong with a value that a rule returned
+
+
+def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
+    """Return the same method, whose own functions are watched; the paper's need no watching."""
+    changes: dict[str, Any] = {}
+    for direction in ("downlink", "uplink"):
+        channel = getattr(method, direction)
+        if isinstance(channel, Channel):
+            changes[direction] = _channel(method.name, direction, channel, features)
+    if isinstance(method.server, ServerRule):
+        changes["server"] = _server(method.name, method.server, features, clients)
+    if method.learner is not LMS:
+        changes["learner"] = _learner(method.name, method.learner, features)
+    return replace(method, **changes)
+
+
+def _learner(name: str, learner: Learner, features: int) -> Learner:
+    where = f"{name}: its learner's"
+    init, kept = _begun(where, learner.init, features)
+    return replace(
+        learner,
+        init=init,
+        learn=_watched(f"{where} learn", learner.learn, kept),
+        merge=_watched(f"{where} merge", learner.merge, kept),
+        model=_watched(f"{where} model", learner.model, _model_check(features)),
+    )
+
+
+def _server(name: str, rule: ServerRule, features: int, clients: int) -> ServerRule:
+    where = f"{name}: its server's"
+    init, kept = _begun(where, rule.init, features, clients)
+    return replace(
+        rule,
+        init=init,
+        apply=_watched(f"{where} apply", rule.apply, kept),
+        model=_watched(f"{where} model", rule.model, _model_check(features)),
+    )
+
+
+def _channel(name: str, direction: str, channel: Channel, features: int) -> Channel:
+    where = f"{name}: its {direction}'s"
+    init, kept = _begun(where, channel.init, features)
+
+    def sent(returned: Any) -> str | None:
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            return f"returned {_said(returned)}: expected a part and the memory to keep"
+        return _wrong_part(returned[0], features) or kept(returned[1])
+
+    coded: dict[str, Any] = {}
+    if channel.encode is not None:
+        coded["encode"] = _watched(f"{where} encode", channel.encode, _wrong_bytes)
+        coded["decode"] = _watched(
+            f"{where} decode", channel.decode, lambda part: _wrong_part(part, features)
+        )
+    return replace(channel, init=init, send=_watched(f"{where} send", channel.send, sent), **coded)
+
+
+def _watched(where: str, function: Any, check: Check) -> Callable[..., Any]:
+    """The same function; errors name the place."""
+
+    def watched(*arguments: Any) -> Any:
+        try:
+            returned = function(*arguments)
+            wrong = check(returned)
+        except PaofedError:
+            raise
+        except Exception as error:  # whatever one's own code does
+            text = " ".join(str(error).split())
+            raise AlgorithmError(f"{where} raised {type(error).__name__}: {text}") from error
+        if wrong is not None:
+            raise AlgorithmError(f"{where} {wrong}")
+        return returned
+
+    return watched
+
+
+def _begun(where: str, init: Any, *sizes: int) -> tuple[Callable[..., Any], Check]:
+    """A watched `init`, and the check that a later state is like the first."""
+    first = _watched(f"{where} init", init, _wrong_state)(*sizes)
+
+    def kept(state: Any) -> str | None:
+        if type(state) is not type(first):
+            return f"returned {_said(state)}: expected {type(first).__name__}, as init returns"
+        for field, here, there in zip(getattr(first, "_fields", ()), first, state, strict=True):
+            if np.shape(there) != np.shape(here):
+                return (
+                    f"returned {field} of shape {np.shape(there)}: expected {np.shape(here)}, "
+                    f"as init returns"
+                )
+        return None
+
+    return _watched(f"{where} init", init, _wrong_state), kept
+
+
+def _wrong_state(state: Any) -> str | None:
+    is_tuple = isinstance(state, tuple) and (not state or hasattr(state, "_fields"))
+    if not is_tuple or not all(isinstance(part, np.ndarray) for part in state):
+        return f"returned {_said(state)}: expected a NamedTuple of arrays"
+    return None
+
+
+def _model_check(features: int) -> Check:
+    def wrong(w: Any) -> str | None:
+        if np.shape(w) != (features,):
+            return f"returned an array of shape {np.shape(w)}: expected ({features},), the model"
+        return None
+
+    return wrong
+
+
+def _wrong_part(part: Any, features: int) -> str | None:
+    if not isinstance(part, Part):
+        return f"returned {_said(part)}: expected a Part of coordinates and values"
+    coordinates, values = np.asarray(part.coordinates), np.asarray(part.values)
+    if coordinates.ndim != 1 or (coordinates.size and coordinates.dtype.kind not in "iu"):
+        return f"returned coordinates {_said(part.coordinates)}: expected a list of whole numbers"
+    if not coordinates.size and values.size:
+        return f"returned a silent part with {values.size} values: expected none of either"
+    if values.shape != coordinates.shape:
+        return f"returned {coordinates.size} coordinates with values of shape {values.shape}"
+    if coordinates.size and not (coordinates.min() >= 0 and coordinates.max() < features):
+        outside = coordinates[(coordinates < 0) | (coordinates >= features)][0]
+        return f"returned coordinate {outside}: expected 0 to {features - 1}"
+    found, counts = np.unique(coordinates, return_counts=True)
+    if (counts > 1).any():
+        return f"returned coordinate {found[counts > 1][0]} twice: expected distinct ones"
+    return None
+
+
+def _wrong_bytes(payload: Any) -> str | None:
+    if not isinstance(payload, np.ndarray) or payload.dtype != np.uint8 or payload.ndim != 1:
+        return f"returned {_said(payload)}: expected bytes, a list of uint8"
+    return None
+
+
+def _said(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    return type(value).__name__
