@@ -62,6 +62,13 @@ def silence() -> Part:
     return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
+def placed(w: FloatArray, part: Part) -> FloatArray:
+    """Return a model in which a part's values have taken their places."""
+    w = w.copy()
+    w[part.coordinates] = part.values
+    return w
+
+
 def draws(stamp: Stamp, count: int) -> FloatArray:
     """Draw `count` numbers uniform on [0, 1): always the same ones for the same stamp."""
     blocks = np.arange(-(-count // 4))
@@ -110,9 +117,7 @@ def weights(state: State) -> FloatArray:
 
 def overwrite(state: State, part: Part) -> State:
     """Put the values of a part into the field `w`: M w_server + (I - M) w (first part of eq. 7)."""
-    w = state.w.copy()
-    w[part.coordinates] = part.values
-    return state._replace(w=w)
+    return state._replace(w=placed(state.w, part))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,8 +70,12 @@ class Windows:
 
     def send(self, w: FloatArray, memory: tuple[()], stamp: Stamp) -> tuple[Part, tuple[()]]:
         """Send the window of the stamp."""
-        coordinates = self(stamp.client, stamp.tick, stamp.features)
+        coordinates = self.at(stamp)
         return Part(coordinates, w[coordinates]), memory
+
+    def at(self, stamp: Stamp) -> IntArray:
+        """Return the coordinates of the window of a stamp; own channels may use them, too."""
+        return self(stamp.client, stamp.tick, stamp.features)
 
     def __call__(self, client: int, tick: int, features: int) -> IntArray:
         """Return the coordinates of the window of (client, tick)."""

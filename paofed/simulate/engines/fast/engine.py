@@ -1,35 +1,59 @@
 """The compiled engine as the engines' door knows it: runs spread over threads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.simulate.engines import Engine
+from paofed.algorithms.spec import resolve
+from paofed.errors import AlgorithmError, PaofedError
+from paofed.simulate.engines import Engine, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.compiling import note_compilation
+from paofed.simulate.engines.fast.own import simulation as own
+from paofed.simulate.engines.fast.own.compiler import refusal
+from paofed.simulate.engines.reference_run import run_reference
 from paofed.simulate.engines.task import Task, each
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report, stoppable
+from paofed.world.trace import Trace
 
 _SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
 
 
 def refuses(method: Algorithm) -> str | None:
     """Say why the kernels cannot run an algorithm, or None."""
-    if not family.in_family(method):
-        return "it is outside the family that the fast engine knows"
-    return None
+    return None if family.in_family(method) else refusal(method)
+
+
+def replay(
+    trace: Trace,
+    method: str | Algorithm,
+    *,
+    step_size: float = 0.4,
+    max_age: int = 10,
+    seed: int = 0,
+) -> Outcome:
+    """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
+    settled = family.settle(resolve(method), step_size, max_age)
+    if family.in_family(settled):
+        return family.replay(trace, settled)
+    if (reason := refusal(settled)) is not None:
+        raise AlgorithmError(f"{settled.name}: {reason}; use the reference engine")
+    settled.require_fits(trace.features)
+    again = partial(reference.replay, trace, settled, seed=seed)
+    with _told_by_the_reference([settled], lambda _: again()):
+        return own.replay(trace, settled, seed)
 
 
 def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     """Run the kernels; they release the interpreter, so threads are enough."""
 
     def job(heard: Report, index: int, pool: family.ThreadPool | None) -> tuple[int, RunRecord]:
-        place = task.place(index)
-        record = family.run(
-            task.scenario, task.methods, precision=task.precision, report=heard, pool=pool, **place
-        )
-        return index, record
+        return index, _run(task, index, heard, pool)
 
     if task.scenario.clients >= _SPREAD_FROM:
         with family.ThreadPool(task.workers) as shared:
@@ -43,6 +67,56 @@ def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
         executor.shutdown(cancel_futures=True)
 
 
+def _run(task: Task, index: int, heard: Report, pool: family.ThreadPool | None) -> RunRecord:
+    """Run the family in one pass and methods of one's own in another; put both in order."""
+    numbers = [family.in_family(method) for method in task.methods]
+    inside = [m for m, number in zip(task.methods, numbers, strict=True) if number]
+    outside = [m for m, number in zip(task.methods, numbers, strict=True) if not number]
+    place, parts = task.place(index), []
+    if inside:
+        share = len(inside) / len(numbers)
+        parts.append(
+            family.run(
+                task.scenario, inside, precision=task.precision, pool=pool,
+                report=lambda part: heard(share * part), **place,
+            )
+        )  # fmt: skip
+    if outside:
+        rest = len(outside) / len(numbers)
+
+        def again(failed: list[Algorithm]) -> RunRecord:
+            return run_reference(task.scenario, failed, **place)
+
+        with _told_by_the_reference(outside, again):
+            parts.append(
+                own.run(task.scenario, outside, report=lambda part: heard(rest * part), **place)
+            )
+    order = np.argsort(np.argsort(~np.array(numbers), kind="stable"))
+    return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
+
+
+@contextmanager
+def _told_by_the_reference(
+    methods: Sequence[Algorithm], again: Callable[[list[Algorithm]], object]
+) -> Iterator[None]:
+    """Where a compiled rule fails, let the reference engine say which rule and how.
+
+    Machine code knows neither names nor shapes. The reference engine meets the same mistake.
+    """
+    try:
+        yield
+    except PaofedError:
+        raise
+    except Exception as error:  # whatever one's own code does
+        for method in methods:
+            again([method])
+        names = ", ".join(method.name for method in methods)
+        raise AlgorithmError(
+            f"{names}: a compiled rule raised {type(error).__name__} ({error}), which the "
+            f"reference engine does not: run with engine='reference'"
+        ) from error
+
+
 ENGINE = Engine(
-    refuses=refuses, run=on_threads, replay=family.replay, cost=1.0, announced=note_compilation
+    refuses=refuses, run=on_threads, replay=replay, cost=1.0, announced=note_compilation
 )

@@ -4,7 +4,7 @@ Twin of paofed.simulate.engines.reference. The rules are in `kernels`, beside th
 of the family (windows, any weight by age, LMS steps, eq. 9) become rows of numbers for them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -20,15 +20,15 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.fast.curves import Judge, follow, outcome, record
 from paofed.simulate.engines.fast.records import Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
-from paofed.simulate.results.progressive import per_sample
-from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
+from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.results.traffic import of_floats
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
-from paofed.world.trace import Targets, Trace
+from paofed.world.trace import Trace
 
 __all__ = [
     "Precision",
@@ -70,13 +70,12 @@ def run(
         trace = realize(scenario, world, run, seed=seed)
         simulation = Simulation.over(trace, settled, precision, judged=True)
         scored = scenario.stream.read().scored
-        return simulation.follow(trace, every, scored, report, pool)
+        return follow(simulation, trace, every, scored, report, pool)
     made = make_world(scenario, seed, world)
     nature, ages = layout.drawn(scenario, made, run), layout.ages_of(scenario)
     simulation = Simulation(settled, nature, ages, made.fourier_map, scenario.clients, precision)
-    return simulation.record(
-        scenario.ticks, every, made.x_test, made.test_targets, report, pool, watch
-    )
+    test = Judge(made.fourier_map, made.x_test, made.test_targets)
+    return record(simulation, scenario.ticks, every, test, report, pool, watch)
 
 
 def replay(
@@ -95,8 +94,7 @@ def replay(
             f"use the reference engine"
         )
     simulation = Simulation.over(trace, [settled], "float64")
-    record = simulation.record(trace.ticks, 1, trace.x_test, trace.test_targets, lambda _: None)
-    return Outcome(server_model=record.models[0], mse=record.mse[0], traffic=record.traffic[0])
+    return outcome(simulation, trace)
 
 
 def settle(method: Algorithm, step_size: float, max_age: int) -> Algorithm:
@@ -127,8 +125,6 @@ class Simulation:
         self.model = layout.model(fourier_map, precision, methods, clients, kept, judged=judged)
         self.blocks = len(self.model.blocks) - 1
         self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
-        self._fourier_map = fourier_map
-        self._precision = precision
 
     @classmethod
     def over(
@@ -172,84 +168,28 @@ class Simulation:
     def _run(self, n0: int, n1: int, phases: int, b0: int, b1: int) -> None:
         kernels.advance(self.nature, self.moment, self.family, self.model, n0, n1, phases, b0, b1)
 
-    def record(
-        self,
-        ticks: int,
-        every: int,
-        x_test: FloatArray,
-        targets: Targets,
-        report: Callable[[float], None],
-        pool: "ThreadPool | None" = None,
-        watch: Callable[[FloatArray], None] | None = None,
-    ) -> RunRecord:
-        """Run all ticks, evaluating the server's models on the way; `report` hears the progress."""
-        z_test = layout.laid_out(self._fourier_map(x_test), self._precision)
-        y_test = layout.laid_out(targets.y, self._precision)
-        points = curve_ticks(ticks, every)
-        drifts = targets.drifts_until(points)
-        mse = np.empty((len(self.family.mu), points.size))
-        traffic = []
-        for point in self._stops(points, report, pool):
-            kernels.evaluate(self.model.shared, z_test, y_test[drifts[point]], mse, point)
-            traffic.append(self._traffic())
-            if watch is not None:
-                watch(self.model.server)
-        return self._recorded(mse=mse, traffic=np.stack(traffic, axis=-1))
+    @property
+    def server(self) -> FloatArray:
+        """The server's models, (A, D)."""
+        server: FloatArray = self.model.server
+        return server
 
-    def follow(
-        self,
-        trace: Trace,
-        every: int,
-        scored: int,
-        report: Callable[[float], None],
-        pool: "ThreadPool | None" = None,
-    ) -> RunRecord:
-        """Run all ticks, judging all models on every sample before it is learned from."""
-        points = curve_ticks(trace.ticks, every)
-        # Errors by device count from a tick on that may be no point of the curve.
-        stops = np.union1d(points, scored - 1) if scored else points
-        before = np.zeros_like(self.model.judged)
-        until = np.empty((stops.size, *before.shape[:2]))
-        traffic = []
-        for stop in self._stops(stops, report, pool):
-            until[stop] = self.model.judged.sum(axis=-1)
-            traffic.append(self._traffic())
-            if stops[stop] == scored - 1:
-                before = self.model.judged.copy()
-        at_points = np.isin(stops, points)
-        with np.errstate(invalid="ignore"):  # once infinite, errors of a later time are unknown
-            errors = np.moveaxis(np.diff(until[at_points], axis=0, prepend=0.0), 0, -1)
-            device_errors = self.model.judged - before
-        return self._recorded(
-            mse=per_sample(errors[:, 1], trace.has_data, points),
-            traffic=np.stack(traffic, axis=-1)[..., at_points],
-            errors=errors,
-            device_errors=device_errors,
-        )
+    @property
+    def shared(self) -> NDArray[Any]:
+        """The server's models as clients receive them, (A, D)."""
+        shared: NDArray[Any] = self.model.shared
+        return shared
 
-    def _stops(
-        self, stops: IntArray, report: Callable[[float], None], pool: "ThreadPool | None"
-    ) -> Iterator[int]:
-        """Run up to and including each of the ticks, saying which of them was reached."""
-        begin = 0
-        for index, tick in enumerate(stops.tolist()):
-            self.advance(begin, tick + 1, pool)
-            yield index
-            report((tick + 1 - begin) / (int(stops[-1]) + 1))
-            begin = tick + 1
+    @property
+    def judged(self) -> FloatArray:
+        """Squared errors of the devices' and the servers' models until now, (A, 2, K)."""
+        judged: FloatArray = self.model.judged
+        return judged
 
-    def _traffic(self) -> IntArray:
+    def traffic(self) -> IntArray:
         """What was sent until now, (A, 7)."""
         up, down = self.family.up[:, 0], self.family.down[:, 0]
         return of_floats(self.model.sent_up.sum(axis=0) // up, up, down)
-
-    def _recorded(self, **curves: NDArray[Any]) -> RunRecord:
-        algorithms = len(self.family.mu)
-        nothing = np.zeros((algorithms, 2, 0))
-        return RunRecord(
-            **{"errors": nothing, "device_errors": nothing, **curves},
-            models=self.model.server.copy(),
-        )
 
 
 def _copied(record: _Record) -> _Record:

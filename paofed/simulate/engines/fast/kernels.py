@@ -541,6 +541,36 @@ def evaluate(shared: Any, z_test: Any, y_test: Any, mse: Any, point: Any) -> Non
 
 
 @_entry
+def observe(
+    nature: Any, moment: Any, frequencies: Any, phases: Any, cosine: Any, n0: Any, n1: Any, out: Any
+) -> Any:
+    """Write out the samples of the ticks n0 to n1, mapped, tick after tick; return how many.
+
+    The ticks must not lie in two stretches. `out` has the fields of general.Observed.
+    """
+    clients, count = moment.has_data.size, 0
+    for n in range(n0, n1):
+        out.begin[n - n0] = count
+        _events(nature, moment, n, 0, clients)
+        for k in range(clients):
+            if moment.has_data[k]:
+                moment.pending[k] |= np.uint64(1) << np.uint64(n % STRETCH)
+                out.place[n - n0, k] = count
+                out.client[count], out.available[count] = k, moment.available[k]
+                out.delay[count], out.lottery[count] = moment.delay[k], moment.lottery[k]
+                count += 1
+    out.begin[n1 - n0] = count
+    for k in range(clients):
+        if moment.pending[k]:
+            for i in range(_observe(nature, moment, n1 - 1, 0, k, 1)):
+                place = out.place[moment.todo[0, i] - n0, k]
+                _fourier(moment.x[0, i], frequencies, phases, cosine, out.z[place])
+                out.y[place] = moment.y[0, i]
+            moment.pending[k] = np.uint64(0)
+    return count
+
+
+@_entry
 def advance(
     nature: Any,
     moment: Any,

@@ -144,8 +144,8 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
 
     parts = [method.require_paper_parts("the family") for method in methods]
     return Family(
-        down=np.array([_windows(part.downlink, features) for part in parts]),
-        up=np.array([_windows(part.uplink, features) for part in parts]),
+        down=np.array([windows(part.downlink, features) for part in parts]),
+        up=np.array([windows(part.uplink, features) for part in parts]),
         learns_away=column((m.learns_while_away for m in methods), np.uint8),
         picks=column((m.subset is not None for m in methods), np.uint8),
         subset=column((m.subset or 0.0 for m in methods), np.float64),
@@ -166,8 +166,9 @@ def _weights(method: Algorithm, ages: IntArray) -> list[float]:
     return [weight_of(staleness, age) if age <= limit else 0.0 for age in ages.tolist()]
 
 
-def _windows(windows: Windows, features: int) -> tuple[int, int, int]:
-    return windows.size(features), int(not windows.coordinated), windows.ahead
+def windows(channel: Windows, features: int) -> tuple[int, int, int]:
+    """Windows as numbers: width, windows further on per client, windows ahead."""
+    return channel.size(features), int(not channel.coordinated), channel.ahead
 
 
 def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
@@ -222,13 +223,12 @@ def model(
             f"{_MOST_IN_FLIGHT >> 30} GiB: lower max_age"
         )
     live = any(method.exchange == "live" for method in methods)
-    turns, scale = 1 / math.tau, math.sqrt(2 / features)
-    padding = (0, -fourier_map.frequencies.shape[0] % kernels.GROUP), (0, 0)
+    frequencies, phases, cosine = mapping(fourier_map, precision)
     return Model(
         blocks=blocks,
-        frequencies=laid_out(np.pad(fourier_map.frequencies * turns, padding), real),
-        phases=laid_out(fourier_map.phases * turns, real),
-        cosine=tuple(real(scale * c) for c in kernels.sine_series(_SINE_TERMS[precision])),
+        frequencies=frequencies,
+        phases=phases,
+        cosine=cosine,
         server=np.zeros((algorithms, features)),
         shared=np.zeros((algorithms, features), dtype=real),
         local=_aligned_zeros((clients, algorithms, row), real),
@@ -245,6 +245,18 @@ def model(
         answers=np.zeros((longest + 1, algorithms, clients) if live else (1, 0, 0), dtype=np.uint8),
         sent_up=np.zeros((here, algorithms), dtype=np.int64),
         sent_down=np.zeros((here, algorithms), dtype=np.int64),
+    )
+
+
+def mapping(fourier_map: FourierMap, precision: Precision) -> tuple[Any, Any, Any]:
+    """The map as the kernels take it: frequencies and phases in turns, and a series of cosine."""
+    real = np.dtype(precision).type
+    turns, scale = 1 / math.tau, math.sqrt(2 / fourier_map.phases.size)
+    padding = (0, -fourier_map.frequencies.shape[0] % kernels.GROUP), (0, 0)
+    return (
+        laid_out(np.pad(fourier_map.frequencies * turns, padding), real),
+        laid_out(fourier_map.phases * turns, real),
+        tuple(real(scale * c) for c in kernels.sine_series(_SINE_TERMS[precision])),
     )
 
 

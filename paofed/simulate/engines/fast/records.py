@@ -97,3 +97,18 @@ class Model(NamedTuple):
     answers: Any  # (ring, A, K) uint8: who is answered at a tick, or (1, 0, 0) where nobody is
     sent_up: Any  # (blocks, A) int64
     sent_down: Any
+
+
+class Observed(NamedTuple):
+    """Samples of a few ticks written out, tick after tick, for methods of one's own."""
+
+    begin: Any  # (ticks + 1,) int64: where the samples of each tick begin
+    place: Any  # (ticks, K) int64: where the sample of a client is
+    client: Any  # (M,) int64
+    z: Any  # (M, D) float64
+    y: Any  # (M,) float64
+    available: Any  # (M,) uint8
+    delay: Any  # (M,) int64
+    lottery: Any  # (M,) float64
+    lost_up: Any  # (M,) uint8
+    lost_down: Any  # (M,) uint8

@@ -1,0 +1,132 @@
+"""Run what is compiled over all ticks, and keep what a run's record holds."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.features import FourierMap
+from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.results.progressive import per_sample
+from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
+from paofed.simulate.stopping import Report, ignored
+from paofed.world.trace import Targets, Trace
+
+
+class Compiled(Protocol):
+    """Methods over one run, ready to advance."""
+
+    @property
+    def server(self) -> FloatArray:
+        """The server's models, (A, D)."""
+        ...
+
+    @property
+    def shared(self) -> NDArray[Any]:
+        """The server's models as clients receive them, (A, D)."""
+        ...
+
+    @property
+    def judged(self) -> FloatArray:
+        """Squared errors of the devices' and the servers' models until now, (A, 2, K)."""
+        ...
+
+    def traffic(self) -> IntArray:
+        """What was sent until now, (A, 7)."""
+        ...
+
+    def advance(self, begin: int, end: int, pool: Any = None) -> None:
+        """Run the ticks from `begin` up to `end`."""
+        ...
+
+
+class Judge(NamedTuple):
+    """What the server's models are judged on."""
+
+    fourier_map: FourierMap
+    x: FloatArray
+    targets: Targets
+
+
+def record(
+    simulation: Compiled,
+    ticks: int,
+    every: int,
+    test: Judge,
+    report: Report = ignored,
+    pool: Any = None,
+    watch: Callable[[FloatArray], None] | None = None,
+) -> RunRecord:
+    """Run all ticks, evaluating the server's models on the way; `report` hears the progress."""
+    real = simulation.shared.dtype
+    z_test = layout.laid_out(test.fourier_map(test.x), real)
+    y_test = layout.laid_out(test.targets.y, real)
+    points = curve_ticks(ticks, every)
+    drifts = test.targets.drifts_until(points)
+    mse = np.empty((len(simulation.shared), points.size))
+    traffic = []
+    for point in _stops(simulation, points, report, pool):
+        kernels.evaluate(simulation.shared, z_test, y_test[drifts[point]], mse, point)
+        traffic.append(simulation.traffic())
+        if watch is not None:
+            watch(simulation.server)
+    return _recorded(simulation, mse=mse, traffic=np.stack(traffic, axis=-1))
+
+
+def follow(
+    simulation: Compiled,
+    trace: Trace,
+    every: int,
+    scored: int,
+    report: Report = ignored,
+    pool: Any = None,
+) -> RunRecord:
+    """Run all ticks, judging all models on every sample before it is learned from."""
+    points = curve_ticks(trace.ticks, every)
+    # Errors by device count from a tick on that may be no point of the curve.
+    stops = np.union1d(points, scored - 1) if scored else points
+    before = np.zeros_like(simulation.judged)
+    until = np.empty((stops.size, *before.shape[:2]))
+    traffic = []
+    for stop in _stops(simulation, stops, report, pool):
+        until[stop] = simulation.judged.sum(axis=-1)
+        traffic.append(simulation.traffic())
+        if stops[stop] == scored - 1:
+            before = simulation.judged.copy()
+    at_points = np.isin(stops, points)
+    with np.errstate(invalid="ignore"):  # once infinite, errors of a later time are unknown
+        errors = np.moveaxis(np.diff(until[at_points], axis=0, prepend=0.0), 0, -1)
+        device_errors = simulation.judged - before
+    return _recorded(
+        simulation,
+        mse=per_sample(errors[:, 1], trace.has_data, points),
+        traffic=np.stack(traffic, axis=-1)[..., at_points],
+        errors=errors,
+        device_errors=device_errors,
+    )
+
+
+def outcome(simulation: Compiled, trace: Trace) -> Outcome:
+    """Run the first of the methods over all of a trace, with an error after every tick."""
+    test = Judge(trace.fourier_map, trace.x_test, trace.test_targets)
+    found = record(simulation, trace.ticks, 1, test)
+    return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
+
+
+def _stops(simulation: Compiled, stops: IntArray, report: Report, pool: Any) -> Iterator[int]:
+    """Run up to and including each of the ticks, saying which of them was reached."""
+    begin = 0
+    for index, tick in enumerate(stops.tolist()):
+        simulation.advance(begin, tick + 1, pool)
+        yield index
+        report((tick + 1 - begin) / (int(stops[-1]) + 1))
+        begin = tick + 1
+
+
+def _recorded(simulation: Compiled, **curves: NDArray[Any]) -> RunRecord:
+    nothing = np.zeros((len(simulation.server), 2, 0))
+    return RunRecord(
+        **{"errors": nothing, "device_errors": nothing, **curves}, models=simulation.server.copy()
+    )

@@ -1,0 +1,158 @@
+"""A method compiled, or the reason why it cannot be.
+
+Its kernel (`source`) is compiled around its own rules (`rules`) and kept on disk under a name that
+covers every function reached, so that a second start finds it.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from numba.core.errors import NumbaError
+
+from paofed.algorithms import Algorithm
+from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
+from paofed.core.selection import Windows
+from paofed.simulate.engines.fast.own import kernels, overloads
+from paofed.simulate.engines.fast.own.method_run import MethodRun, nothing
+from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
+from paofed.simulate.engines.fast.own.source import Shape, source
+from paofed.simulate.engines.guarded import guarded
+
+Kernel = Callable[..., int]
+
+_TRIED = 64, 2  # features and clients of the model with which a kernel is compiled
+_LOCK = threading.Lock()
+
+
+def refusal(method: Algorithm) -> str | None:
+    """Say why numba cannot compile a method, or None; compiles it, or finds it on disk."""
+    try:
+        kernel_of(method)
+    except NotCompiledError as error:
+        return f"it cannot be compiled: {error}"
+    return None
+
+
+_KERNELS: dict[str, Kernel] = {}
+_REFUSED: dict[str, str] = {}
+
+
+def kernel_of(method: Algorithm) -> Kernel:
+    """Return the compiled kernel of a method; raises NotCompiledError."""
+    rules, text = _rules(method), source(_shape(method))
+    package = [Path(module.__file__ or "").read_bytes() for module in (kernels, overloads)]
+    name = digest(*rules.values(), tuple(rules), text, *package)[:32]
+    with _LOCK:
+        if name in _REFUSED:
+            raise NotCompiledError(_REFUSED[name])
+        if name not in _KERNELS:
+            try:
+                _KERNELS[name] = _compile(method, rules, text, name)
+            except (NumbaError, NotCompiledError, TypeError, NotImplementedError) as error:
+                _REFUSED[name] = _reason(error)
+                raise NotCompiledError(_REFUSED[name]) from error
+        return _KERNELS[name]
+
+
+def _compile(method: Algorithm, rules: Mapping[str, Any], text: str, name: str) -> Kernel:
+    module = ModuleType(f"paofed_method_{name}")
+    sys.modules[module.__name__] = module  # numba asks for it when it reads the kernel from disk
+    known: dict[int, Any] = {}
+    for key, rule in rules.items():
+        own = rule if isinstance(rule, type) else compiled(rule, module.__name__, known)
+        setattr(module, key, own)
+    path = str(_written(f"method_{name}.py", text))
+    exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the text is ours)
+    kernel: Kernel = module.__dict__["advance"]
+    features, clients = _TRIED
+    # Nothing happens yet; numba sees the types, and compiles the kernel or finds it on disk.
+    trial = MethodRun(kernel, method, clients, features, keys_of(0), 0.1, 0, judged=False)
+    trial.advance(nothing(features))
+    return kernel
+
+
+def _written(name: str, text: str) -> Path:
+    """Write a kernel's text, beside which numba keeps its machine code; return where.
+
+    A file that is there already stays as it is: numba goes by its time.
+    """
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paofed"
+    for folder in (Path(given) / "paofed" if given else usual, Path(tempfile.gettempdir())):
+        path = folder / "methods" / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                whole = path.with_suffix(f".{os.getpid()}")
+                whole.write_text(text)
+                whole.replace(path)
+        except OSError:  # a home that cannot be written to
+            continue
+        return path
+    raise NotCompiledError("no folder for compiled methods can be written to")
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an error of numba's that says what it is about."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("Failed in", "During", "File", "-"))]
+    where = [line for line in lines if line.startswith("File") and "method_" not in line]
+    return " ".join([*(said[:1] or [type(error).__name__]), *(where[-1:])]).removesuffix(":")
+
+
+def _rules(method: Algorithm) -> dict[str, Any]:
+    """The method's own functions and the types of its states, by the names of the kernel."""
+    features, clients = _TRIED
+    learner, server = guarded(method, features, clients).learner, method.server
+    found: dict[str, Any] = {
+        "learn": method.learner.learn,
+        "Learner": type(learner.init(features)),
+    }
+    if method.learner.merge is not overwrite:
+        found["merge"] = method.learner.merge
+    if method.learner.model is not weights:
+        found["learner_model"] = method.learner.model
+    if isinstance(server, ServerRule):
+        found |= {"apply": server.apply, "Server": type(server.init(features, clients))}
+        if server.model is not weights:
+            found["server_model"] = server.model
+    for name, channel in (("up", method.uplink), ("down", method.downlink)):
+        if isinstance(channel, Channel):
+            found |= {f"{name}_send": channel.send, name.title(): type(channel.init(features))}
+            if channel.encode is not None:
+                found |= {f"{name}_encode": channel.encode, f"{name}_decode": channel.decode}
+    return found
+
+
+def _shape(method: Algorithm) -> Shape:
+    features, clients = _TRIED
+    learner, server = method.learner.init(features), method.server.init(features, clients)
+    own = isinstance(method.server, ServerRule)
+
+    def memory(channel: Windows | Channel) -> int | None:
+        return len(channel.init(features)) if isinstance(channel, Channel) else None
+
+    return Shape(
+        learner=len(learner),
+        learner_w=_place_of_w(learner) if method.learner.model is weights else None,
+        merges_itself=method.learner.merge is not overwrite,
+        server=len(server) if own else None,
+        server_w=_place_of_w(server) if method.server.model is weights or not own else None,
+        up=memory(method.uplink),
+        up_coded=method.uplink.encode is not None,
+        down=memory(method.downlink),
+        down_coded=method.downlink.encode is not None,
+    )
+
+
+def _place_of_w(state: Any) -> int:
+    if "w" not in getattr(state, "_fields", ()):
+        raise NotCompiledError(f"{type(state).__name__} has no field w: give `model`")
+    place: int = state._fields.index("w")
+    return place

@@ -1,0 +1,158 @@
+"""One method over one run: its states, what is on its way, and what was counted."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.parts import Channel, Keys
+from paofed.core.rules import Newest
+from paofed.core.selection import Windows, pick
+from paofed.core.staleness import weight_of
+from paofed.simulate.engines.fast import layout
+from paofed.simulate.engines.fast.own.kernels import Flight, Numbers, Samples, Tally
+from paofed.simulate.results.traffic import Traffic
+
+
+class BrokenRuleError(Exception):
+    """A rule returned what it must not: the reference engine says which and what."""
+
+
+def nothing(features: int) -> Samples:
+    """No samples of no ticks, for the types."""
+    none = np.zeros(0, dtype=np.int64)
+    flags = np.zeros(0, dtype=np.uint8)
+    begin = np.zeros(1, dtype=np.int64)
+    return Samples(0, begin, none, np.zeros((0, features)), np.zeros(0), flags, none, flags, flags)
+
+
+_EXCHANGES = {"paper": 0, "single": 1, "live": 2}
+
+
+class MethodRun:
+    """One method over one run: its states, what is on its way, and what was counted."""
+
+    def __init__(
+        self,
+        kernel: Callable[..., int],
+        method: Algorithm,
+        clients: int,
+        features: int,
+        keys: Keys,
+        step_size: float,
+        max_age: int,
+        *,
+        judged: bool,
+    ) -> None:
+        self._kernel, self._subset, self._features = kernel, method.subset, features
+        self._numbers = _numbers(method, features, keys, step_size, max_age)
+        self._learner = _stack(method.learner.init(features), clients)
+        self._rule = method.server
+        self._server_type = type(method.server.init(features, clients))
+        self._server = tuple(np.array(a) for a in method.server.init(features, clients))
+        self._up = _stack(method.uplink.init(features), clients)
+        self._down = _stack(method.downlink.init(features), clients)
+        self._flight = _room(0, 0)
+        self.tally = Tally(
+            traffic=np.zeros(len(Traffic._fields), dtype=np.int64),
+            judged=np.zeros((2, clients if judged else 0)),
+            seen=np.zeros(features, dtype=np.int64),
+            checks=np.zeros(1, dtype=np.int64),
+        )
+
+    @property
+    def model(self) -> FloatArray:
+        """The server's."""
+        return self._rule.model(self._server_type(*self._server))
+
+    def advance(self, samples: Samples, lottery: FloatArray | None = None) -> None:
+        """Live through some ticks; where the server picks, the lottery numbers say whom."""
+        self._flight = _with_room(self._flight, samples, self._features)
+        if self._subset is not None and lottery is not None:
+            samples = samples._replace(joins=_picked(samples, lottery, self._subset))
+        wrong = self._kernel(
+            samples, self._numbers, self._learner, self._server, self._up, self._down,
+            self._flight, self.tally,
+        )  # fmt: skip
+        if wrong:
+            raise BrokenRuleError
+
+
+def _picked(samples: Samples, lottery: FloatArray, subset: float) -> NDArray[np.uint8]:
+    """Let the server choose among those who are there, tick by tick."""
+    joins = np.zeros_like(samples.joins)
+    for begin, end in pairwise(samples.begin.tolist()):
+        there: BoolArray = samples.joins[begin:end] != 0
+        joins[begin:end] = pick(there, lottery[begin:end], subset)
+    chosen: NDArray[np.uint8] = joins
+    return chosen
+
+
+def _numbers(
+    method: Algorithm, features: int, keys: Keys, step_size: float, max_age: int
+) -> Numbers:
+    mu, limit = method.settled(step_size=step_size, max_age=max_age)
+    rule, by_age = method.server, np.zeros(1)
+    if isinstance(rule, Newest):
+        by_age = np.array([weight_of(rule.staleness, age) for age in range(limit + 1)])
+    return Numbers(
+        mu=float(mu),
+        max_age=limit,
+        learns_away=int(method.learns_while_away),
+        exchange=_EXCHANGES[method.exchange],
+        up=_windows(method.uplink, features),
+        down=_windows(method.downlink, features),
+        up_key=keys.up,
+        down_key=keys.down,
+        server_key=keys.server,
+        weights=by_age,
+        by_coverage=int(isinstance(rule, Newest) and rule.divisor == "coverage"),
+    )
+
+
+def _windows(channel: Windows | Channel, features: int) -> tuple[int, int, int]:
+    return layout.windows(channel, features) if isinstance(channel, Windows) else (0, 0, 0)
+
+
+def _stack(state: Any, clients: int) -> tuple[NDArray[Any], ...]:
+    """The arrays of a state for every client."""
+    return tuple(np.repeat(np.array(a)[None], clients, axis=0) for a in state)
+
+
+def _room(messages: int, coordinates: int) -> Flight:
+    """Room for so much on its way."""
+    client, sent, due, begin, end = np.zeros((5, messages), dtype=np.int64)
+    return Flight(
+        count=np.zeros(2, dtype=np.int64),
+        client=client,
+        sent=sent,
+        due=due,
+        begin=begin,
+        end=end,
+        unheard=np.zeros(messages, dtype=np.uint8),
+        coordinates=np.zeros(coordinates, dtype=np.int64),
+        values=np.zeros(coordinates),
+    )
+
+
+def _with_room(flight: Flight, samples: Samples, features: int) -> Flight:
+    """What has not arrived before these samples, with room for the messages that they may send."""
+    now = np.arange(len(flight.due)) < flight.count[0]
+    still = np.flatnonzero(now & (flight.due >= samples.first))
+    sizes = flight.end[still] - flight.begin[still]
+    contacts = int(samples.joins.sum())
+    kept = _room(still.size + contacts, int(sizes.sum()) + contacts * features)
+    ends = np.cumsum(sizes)
+    for name in ("client", "sent", "due", "unheard"):
+        getattr(kept, name)[: still.size] = getattr(flight, name)[still]
+    kept.begin[: still.size], kept.end[: still.size] = ends - sizes, ends
+    source = np.repeat(flight.begin[still] - kept.begin[: still.size], sizes)
+    source = source + np.arange(source.size)
+    kept.coordinates[: source.size] = flight.coordinates[source]
+    kept.values[: source.size] = flight.values[source]
+    kept.count[:] = still.size, source.size
+    return kept

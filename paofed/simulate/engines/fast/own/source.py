@@ -1,0 +1,202 @@
+"""The kernel of one method, written out: the tick of the reference engine around its own rules.
+
+Twin of paofed.simulate.engines.reference. numba cannot take the fields of somebody's NamedTuple one
+by one, so the lines that load and store a state are written for the method at hand. Names that the
+text leaves open (`learn`, `up_send`, `apply`, ...) are the method's own rules, compiled.
+"""
+
+from typing import NamedTuple
+
+_KERNEL = """
+from numba import njit
+from paofed.core.parts import Stamp
+from paofed.simulate.engines.fast.own.kernels import (
+    arrived, depart, keep, messages_of, newest, valid, windowed
+)
+
+_inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@_inner
+def share(numbers, learner, server, memory, tally, k, n, lost, merges):
+    w = {server_model}
+    stamp = Stamp(k, n, w.size, numbers.down_key)
+    {down_send}
+    if not valid(part, tally):
+        return 1
+    if part.coordinates.size == 0:
+        return 0
+    size = part.coordinates.size
+    {down_travel}
+    tally.traffic[1] += size
+    tally.traffic[3] += 1
+    tally.traffic[5] += bytes_
+    if merges and not lost:
+        {merge}
+    return 0
+
+
+@_inner
+def tell(numbers, learner, memory, flight, tally, k, n, age, lost, unheard):
+    w = {device_model}
+    stamp = Stamp(k, n, w.size, numbers.up_key)
+    {up_send}
+    if not valid(part, tally):
+        return 1
+    if part.coordinates.size == 0:
+        return 0
+    size = part.coordinates.size
+    {up_travel}
+    tally.traffic[0] += size
+    tally.traffic[2] += 1
+    tally.traffic[4] += bytes_
+    if age <= numbers.max_age and not lost:
+        depart(flight, arriving, k, n, n + age, unheard)
+    return 0
+
+
+@_inner
+def answer(numbers, learner, server, memory, flight, tally, order, n):
+    counts = tally.traffic[1], tally.traffic[3], tally.traffic[5]
+    for i in order:
+        if not flight.unheard[i]:
+            if share(numbers, learner, server, memory, tally, flight.client[i], n, 0, 1):
+                return 1
+    tally.traffic[1], tally.traffic[3], tally.traffic[5] = counts
+    return 0
+
+
+@_inner
+def judge(learner, server, tally, k, z, y):
+    mine, theirs, w, other = 0.0, 0.0, {device_model}, {server_model}
+    for j in range(z.size):
+        mine += w[j] * z[j]
+        theirs += other[j] * z[j]
+    tally.judged[0, k] += (y - mine) ** 2
+    tally.judged[1, k] += (y - theirs) ** 2
+
+
+@njit(nogil=True, error_model="numpy", cache=True)
+def advance(samples, numbers, learner, server, up_memory, down_memory, flight, tally):
+    for t in range(samples.begin.size - 1):
+        n = samples.first + t
+        for i in range(samples.begin[t], samples.begin[t + 1]):
+            k, z, y = samples.client[i], samples.z[i], samples.y[i]
+            joins, lost = samples.joins[i], samples.lost_down[i]
+            if tally.judged.size:
+                judge(learner, server, tally, k, z, y)
+            before = tally.traffic[2] + tally.traffic[3]
+            if joins and numbers.exchange == 0:
+                if share(numbers, learner, server, down_memory, tally, k, n, lost, 1):
+                    return 1
+            if joins or numbers.learns_away:
+                state = learn({device_state}, z, y, numbers.mu, n)
+                {store_device}
+            if joins:
+                if tell(
+                    numbers, learner, up_memory, flight, tally, k, n, samples.age[i],
+                    samples.lost_up[i], lost,
+                ):
+                    return 1
+                if numbers.exchange != 0:
+                    merges = numbers.exchange == 1
+                    if share(numbers, learner, server, down_memory, tally, k, n, lost, merges):
+                        return 1
+                if tally.traffic[2] + tally.traffic[3] > before:
+                    tally.traffic[6] += 1
+        order = arrived(flight, n)
+        if numbers.exchange == 2:
+            if answer(numbers, learner, server, down_memory, flight, tally, order, n):
+                return 1
+        {apply}
+    return 0
+"""
+
+
+class Shape(NamedTuple):
+    """Which parts of a method are its own, and how many arrays its states have.
+
+    A count is None where the part is the paper's. `w` is the place of the model in a state, where
+    the state's own `model` is not asked.
+    """
+
+    learner: int
+    learner_w: int | None
+    merges_itself: bool
+    server: int | None
+    server_w: int | None
+    up: int | None
+    up_coded: bool
+    down: int | None
+    down_coded: bool
+
+
+def source(shape: Shape) -> str:
+    """Write the kernel of a method of such a shape."""
+    device = _state("Learner", "learner", shape.learner, "[k]")
+    server = _state("Server", "server", shape.server or 0, "")
+    model = "server[0]" if shape.server is None else f"server[{shape.server_w}]"
+    if shape.server is not None and shape.server_w is None:
+        model = f"server_model({server})"
+    own_model = f"learner[{shape.learner_w}][k]"
+    texts = {
+        "device_state": device,
+        "device_model": own_model if shape.learner_w is not None else f"learner_model({device})",
+        "server_model": model,
+        "store_device": _stored("learner", "state", shape.learner, "[k]", 16),
+        "down_send": _send("down", "Down", shape.down),
+        "up_send": _send("up", "Up", shape.up),
+        "down_travel": _travel("down", coded=shape.down_coded),
+        "up_travel": _travel("up", coded=shape.up_coded),
+        "merge": _merge(shape, device),
+        "apply": _apply(shape.server, server),
+    }
+    text = _KERNEL
+    for name, value in texts.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def _state(name: str, stack: str, count: int, index: str) -> str:
+    arrays = "".join(f"{stack}[{i}]{index}, " for i in range(count))
+    return f"{name}({arrays})" if count else "()"
+
+
+def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
+    kept = [f"keep({stack}[{i}]{index}, {state}[{i}])" for i in range(count)]
+    return f"if {' or '.join(kept)}:\n{' ' * indent}    return 1" if count else "pass"
+
+
+def _send(direction: str, name: str, count: int | None) -> str:
+    if count is None:
+        return f"part = windowed(w, numbers.{direction}, stamp)"
+    before = _state(name, "memory", count, "[k]")
+    after = _stored("memory", "after", count, "[k]", 4)
+    return f"part, after = {direction}_send(w, {before}, stamp)\n    {after}"
+
+
+def _travel(direction: str, *, coded: bool) -> str:
+    if not coded:
+        return "arriving, bytes_ = part, 4 * part.coordinates.size"
+    return f"""payload = {direction}_encode(part, stamp)
+    arriving, bytes_ = {direction}_decode(payload, stamp), payload.size
+    if not valid(arriving, tally):
+        return 1"""
+
+
+def _merge(shape: Shape, device: str) -> str:
+    if not shape.merges_itself:
+        return f"""here = learner[{shape.learner_w}][k]
+        for j in range(arriving.coordinates.size):
+            here[arriving.coordinates[j]] = arriving.values[j]"""
+    stored = _stored("learner", "state", shape.learner, "[k]", 8)
+    return f"state = merge({device}, arriving)\n        {stored}"
+
+
+def _apply(count: int | None, state: str) -> str:
+    if count is None:
+        return "newest(server[0], flight, order, n, numbers.weights, numbers.by_coverage)"
+    stored = _stored("server", "after", count, "", 8)
+    return f"""stamp = Stamp(-1, n, samples.z.shape[1], numbers.server_key)
+        after = apply({state}, messages_of(flight, order), stamp)
+        {stored}"""
