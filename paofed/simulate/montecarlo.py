@@ -59,7 +59,8 @@ def run(
     common = (seed, same_world, every, precision, runs, workers)
     refused = {method.name: engine_of(engine).refuses(method) for method in chosen}
     engines = [LAST if refused[method.name] else engine for method in chosen]
-    of_engine: dict[str, list[Algorithm]] = {name: [] for name in engines}
+    # In the door's order, the slow engine last: an interrupt keeps what all engines have finished.
+    of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
     for method, name in zip(chosen, engines, strict=True):
         of_engine[name].append(method)
     tasks = {name: Task(scenario, own, *common) for name, own in of_engine.items()}
@@ -206,7 +207,7 @@ class _Progress:
 def _joined(parts: Sequence[RunRecord], engines: Sequence[str]) -> RunRecord:
     """Put what the engines computed back into the order in which it was asked for."""
     # Each engine's algorithms follow those of the engine before; the inverse of that sorting.
-    begun = [engines.index(name) for name in engines]
+    begun = [list(ENGINES).index(name) for name in engines]
     order = np.argsort(np.argsort(begun, kind="stable"))
     return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 

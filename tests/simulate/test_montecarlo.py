@@ -16,9 +16,9 @@ from paofed.algorithms import Algorithm, algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import AlgorithmError, InputError
-from paofed.simulate.engines import spread
+from paofed.simulate.engines import reference_engine
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.montecarlo import Engine, run
+from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
 from paofed.simulate.table import beside as tables
@@ -35,7 +35,7 @@ OWN = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z
 
 
 def assert_same(first: Result, second: Result) -> None:
-    for name in ("ticks", "mse", "sent", "sent_up", "sent_down", "models"):
+    for name in ("ticks", "mse", "traffic", "models"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name), err_msg=name)
 
 
@@ -70,7 +70,7 @@ def test_engines_agree_and_mix_in_the_order_asked_for() -> None:
     np.testing.assert_allclose(mixed.mse[:, 0], mixed.mse[:, 1], rtol=0, atol=1e-9)
     slow = run(scenario(), [U1, SGD], runs=2, engine="reference", workers=1)
     np.testing.assert_allclose(slow.mse, mixed.mse[:, 1:], rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(slow.sent_up, mixed.sent_up[:, 1:])
+    np.testing.assert_array_equal(slow.traffic, mixed.traffic[:, 1:])
 
 
 def test_progress_rises_to_the_whole() -> None:
@@ -146,7 +146,7 @@ def test_a_sweep_of_one_option_runs() -> None:
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
-def test_a_weight_outside_0_to_1_is_refused(engine: Engine) -> None:
+def test_a_weight_outside_0_to_1_is_refused(engine: str) -> None:
     """It would run, and give an error of 141 dB."""
     heavy = replace(U1, name="heavy", staleness=lambda _: 5)
     with pytest.raises(AlgorithmError, match="by 5: expected a weight from 0"):
@@ -207,7 +207,7 @@ def test_nothing_finished_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_interrupt_of_the_second_engine_keeps_what_both_have_finished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    interrupts(monkeypatch, spread, "run_reference", after=1)
+    interrupts(monkeypatch, reference_engine, "run_reference", after=1)
     result = interrupted_run(scenario(), [OWN, U1], runs=3, workers=1)
     assert result.provenance["runs_finished"] == [0]
     monkeypatch.undo()

@@ -37,7 +37,7 @@ def test_expected_traffic_is_what_simulations_count() -> None:
         trials = runs * scenario.ticks
         error = np.sqrt((rates * (1 - rates)).sum() * trials) / (trials * scenario.clients)
         for sent, told in zip(
-            result.traffic(method.name), (cost.coordinates_up, cost.coordinates_down), strict=True
+            result.sent(method.name), (cost.coordinates_up, cost.coordinates_down), strict=True
         ):
             counted = sent / (scenario.ticks * scenario.clients)
             assert told == pytest.approx(size * cost.contacts, rel=1e-12)

@@ -104,4 +104,4 @@ def test_a_trace_of_a_table_is_saved_loaded_and_replayed_on_both_engines(
         slow, quick = (engine.replay(back, algorithm(name)) for engine in (reference, fast))
         np.testing.assert_allclose(quick.mse, slow.mse, rtol=1e-9, atol=0)
         np.testing.assert_allclose(quick.server_model, slow.server_model, rtol=0, atol=1e-9)
-        np.testing.assert_array_equal(quick.sent, slow.sent)
+        np.testing.assert_array_equal(quick.traffic, slow.traffic)

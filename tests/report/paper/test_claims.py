@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
@@ -32,6 +32,7 @@ from paofed.report.paper.claims import (
 from paofed.report.paper.experiment import ROWS
 from paofed.report.paper.page import REASONS
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.traffic import Traffic
 from paofed.world.scenario import Scenario
 
 RNG = np.random.default_rng(12)
@@ -43,18 +44,23 @@ def made_up(
     """A result with the given error curves (runs, points), and traffic if it matters."""
     mse = np.stack([np.asarray(curve, dtype=np.float64) for curve in curves.values()], axis=1)
     runs, algorithms, points = mse.shape
-    traffic = np.zeros(mse.shape, dtype=np.int64)
+    traffic = np.zeros((runs, algorithms, len(Traffic._fields), points), dtype=np.int64)
     for index, name in enumerate(curves):
-        traffic[:, index] = sent[name] if sent is not None else 0
+        counted = np.asarray(sent[name] if sent is not None else 0)
+        traffic[:, index] = np.stack(counts_of(np.broadcast_to(counted, mse[:, index].shape)), 1)
     return Result(
         provenance={"algorithms": [{"name": name} for name in curves], "scenario": {}, "seed": 0},
         ticks=every * (np.arange(points) + 1) - 1,
         mse=mse,
-        sent=traffic,
-        sent_up=traffic[..., -1] // 2,
-        sent_down=traffic[..., -1] // 2,
+        traffic=traffic,
         models=np.zeros((runs, algorithms, 2)),
     )
+
+
+def counts_of(sent: NDArray[np.int64]) -> Traffic:
+    """So many coordinates of 4 bytes, a third of them up, each in a message of its own."""
+    up, down = sent // 3, sent - sent // 3
+    return Traffic(up, down, up, down, 4 * up, 4 * down, sent)
 
 
 def from_db(db: ArrayLike) -> FloatArray:

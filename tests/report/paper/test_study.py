@@ -15,7 +15,7 @@ from paofed.report.paper.study import EXCHANGES, Cell, Study
 from paofed.simulate.results.result import Result
 from tests.report.paper.test_claims import from_db, made_up
 
-DATA = Path(__file__).parents[2] / "docs" / "data"
+DATA = Path(__file__).parents[3] / "docs" / "data"
 LINEUP = (*ROWS, *(other for _, other in EXCHANGES))
 ON_GRID = tuple(name for name in ROWS if not name.startswith("pso-fed"))
 CELLS = tuple(Cell(width, step) for width in (0.7, 1.0) for step in (0.1, 0.2, 0.4))
@@ -69,7 +69,7 @@ def test_the_final_errors_and_traffic_of_everyone(study: Study, folder: Path) ->
         for name in result.algorithms:
             row = rows[setting, name]
             assert floats(row, "db", "db_se") == list(result.final(name))
-            assert floats(row, "sent_up", "sent_down") == list(result.traffic(name))
+            assert floats(row, "sent_up", "sent_down") == list(result.sent(name))
             assert row["runs"] == "5"
 
 

@@ -25,9 +25,7 @@ def result(ticks: int = 100, every: int = 1, **about: Any) -> Result:
         provenance={"table": {**known, **about}},
         ticks=curve_ticks(ticks, every),
         mse=nothing,
-        sent=nothing,
-        sent_up=nothing,
-        sent_down=nothing,
+        traffic=nothing,
         models=nothing,
     )
 

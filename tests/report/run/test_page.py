@@ -21,7 +21,6 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
 from tests.cli.test_reproduce import read_csv
 from tests.natures import small_scenario
-from tests.report.runs import ALGORITHMS, over_table
 from tests.report.paper.test_page import (
     WIDTHS,
     Node,
@@ -32,6 +31,7 @@ from tests.report.paper.test_page import (
     plain,
     references,
 )
+from tests.report.runs import ALGORITHMS, over_table
 
 ODD = '<b>&"x"'
 NUMBER = re.compile(r"(?<![\w.:=-])-?\d+(?:\.\d+)?(?![\w=]|\.\d)")

@@ -40,11 +40,12 @@ def flat(
 ) -> Result:
     """Curves at a level each, a little apart from run to run, and their own step sizes."""
     apart = 0.01 * np.arange(runs)[:, None] + np.zeros((runs, 20))
-    result = made_up({name: from_db(db + apart) for name, db in finals_db.items()})
+    sent = dict.fromkeys(finals_db, np.arange(1, 21))
+    result = made_up({name: from_db(db + apart) for name, db in finals_db.items()}, sent)
     described = [{"name": name, "step_size": (steps or {}).get(name)} for name in finals_db]
     world = {"name": "made-up", "step_size": 0.4, "kernel_width": 1.0, "ticks": 20}
     about = {**result.provenance, "algorithms": described, "scenario": world}
-    return replace(result, provenance=about, sent=result.sent + np.arange(1, 21))
+    return replace(result, provenance=about)
 
 
 def test_every_algorithm_looks_different() -> None:

@@ -67,8 +67,8 @@ def test_inside_the_worker_of_a_pool() -> None:
 
 
 def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("paofed.simulate.engines.spread.Worker")
-    monkeypatch.delattr("paofed.simulate.engines.spread.cloudpickle")
+    monkeypatch.delattr("paofed.simulate.engines.reference_engine.Worker")
+    monkeypatch.delattr("paofed.simulate.engines.reference_engine.cloudpickle")
     seen: list[int] = []
 
     def rule(*args: Any) -> Any:
@@ -162,7 +162,7 @@ def test_errors_that_cannot_be_copied_are_told_by_their_text() -> None:
     )
     assert (first, second) == (False, True)
     assert isinstance(error, RuntimeError)
-    assert str(error).startswith("tests.simulate.test_workers.Odd: 1 and 2")
+    assert str(error).startswith("tests.simulate.engines.test_workers.Odd: 1 and 2")
     assert isinstance(listed, list)
 
 

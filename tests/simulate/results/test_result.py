@@ -12,7 +12,12 @@ from paofed.errors import FileError, InputError
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result, curve_ticks
 from paofed.simulate.results.stored import RESULT
+from paofed.simulate.results.traffic import of_floats
 from tests.natures import small_trace
+
+# By tick, a contact more, with 10 coordinates up and 15 down.
+SENT = of_floats(np.arange(1, 101), np.array(10), np.array(15)).T
+FALLING = np.broadcast_to(SENT[:, 3::-1], (2, 1, 7, 4))
 
 
 def made(mse: list[list[list[float]]], ticks: int = 4) -> Result:
@@ -42,9 +47,7 @@ def made(mse: list[list[list[float]]], ticks: int = 4) -> Result:
         },
         ticks=np.arange(ticks),
         mse=curves,
-        sent=np.broadcast_to(25 * np.arange(1, ticks + 1), curves.shape),
-        sent_up=np.full((runs, algorithms), 40),
-        sent_down=np.full((runs, algorithms), 60),
+        traffic=np.broadcast_to(SENT[:, :ticks], (runs, algorithms, *SENT[:, :ticks].shape)),
         models=np.zeros((runs, algorithms, 3)),
     )
 
@@ -326,11 +329,11 @@ def test_every_array_of_a_result_has_its_form() -> None:
     ("name", "array", "told"),
     [
         ("mse", np.ones(4), "mse has shape (4,): expected 3 dimensions, (R, A, P)"),
-        ("mse", np.ones((3, 1, 4)), "sent has 2 runs (R), but mse has 3"),
+        ("mse", np.ones((3, 1, 4)), "traffic has 2 runs (R), but mse has 3"),
         ("mse", np.ones((2, 1, 4), int), "mse is of type int64: expected a floating-point type"),
         ("mse", np.full((2, 1, 4), -1.0), "mse holds -1.0: expected nothing below 0"),
-        ("sent_up", np.array([[40], [-1]]), "sent_up holds -1: expected nothing below 0"),
-        ("sent", np.array([[[4, 3, 5, 6]]] * 2), "sent falls: expected what was sent until each"),
+        ("traffic", np.full((2, 1, 7, 4), -1), "traffic holds -1: expected nothing below 0"),
+        ("traffic", FALLING, "traffic falls: expected what was sent until each"),
         ("ticks", np.array([0, 1, 1, 3]), "ticks does not rise"),
         ("ticks", np.array([-1, 1, 2, 3]), "ticks holds -1: expected nothing below 0"),
         ("ticks", np.array([0, 1, 2, 9]), "its provenance tells of 4 ticks, but its arrays hold"),

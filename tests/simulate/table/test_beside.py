@@ -56,7 +56,7 @@ def assert_same_run(got: Result, expected: Result) -> None:
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=0, err_msg=name)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=0)
     np.testing.assert_allclose(got.models, expected.models, rtol=1e-9, atol=1e-12)
-    for name in ("ticks", "sent", "sent_up", "sent_down"):
+    for name in ("ticks", "traffic"):
         np.testing.assert_array_equal(getattr(got, name), getattr(expected, name), name)
 
 
@@ -84,7 +84,7 @@ def test_engines_agree_on_recorded_presence_and_delays(path: Path, tmp_path: Pat
 
 def test_float32_loses_digits_only(scenario: Scenario, result: Result) -> None:
     single = run(scenario, LINEUP, runs=2, every=10)
-    np.testing.assert_array_equal(single.sent, result.sent)
+    np.testing.assert_array_equal(single.traffic, result.traffic)
     np.testing.assert_allclose(judged(single).errors, judged(result).errors, rtol=1e-4)
 
 
@@ -200,7 +200,7 @@ def hour_of(line: str) -> int:
 def test_an_interval_without_samples_has_no_error_and_is_no_divergence(
     tmp_path: Path, engine: str
 ) -> None:
-    result = run(silent_for_a_day(tmp_path), [U1], every=10, engine=engine)  # type: ignore[arg-type]
+    result = run(silent_for_a_day(tmp_path), [U1], every=10, engine=engine)
     empty = np.isnan(result.mse[0, 0])
     np.testing.assert_array_equal(np.flatnonzero(empty), [2, 3])
     np.testing.assert_array_equal(judged(result).samples == 0, empty)
@@ -213,7 +213,7 @@ def test_an_interval_without_samples_has_no_error_and_is_no_divergence(
 def test_an_error_that_is_no_number_counts_as_one(scenario: Scenario, engine: str) -> None:
     """What diverges has no finite error, in its own row and nowhere else."""
     wild = replace(algorithm("online-fedsgd", step_size=1e40), name="wild")
-    result = run(scenario, [wild, U1], every=10, engine=engine)  # type: ignore[arg-type]
+    result = run(scenario, [wild, U1], every=10, engine=engine)
     runs, tick = result.diverged("wild")
     assert runs == 1
     assert tick is not None

@@ -24,6 +24,7 @@ from tests.natures import small_scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
 U1 = algorithm("pao-fed-u1")
+OWN = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
 LINEUP = [
     *(algorithm(n, subset=0.5 if "subset" in options_of(n) else None) for n in ALGORITHMS),
     replace(algorithm("online-fed", subset=1), name="one of all"),
@@ -269,12 +270,12 @@ def test_a_silent_device_does_not_join(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({"cold_starts": -1}, "cold_starts is -1: expected a whole number from 0 on"),
-        ({"cold_starts": 1, "engine": "reference"}, "cold starts are for the fast engine, and it"),
+        ({"cold_starts": 1, "methods": [OWN]}, "none of these algorithms has them: add one that"),
     ],
 )
 def test_cold_starts_that_cannot_be(tmp_path: Path, options: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        run(over_days(tmp_path, daily(2, 60)), [U1], **options)
+        run(over_days(tmp_path, daily(2, 60)), **{"methods": [U1], **options})
 
 
 def test_cold_starts_need_a_table() -> None:
