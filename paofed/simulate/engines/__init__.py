@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from paofed.algorithms import Algorithm
 from paofed.errors import InputError, needs_extra, unknown
-from paofed.simulate.engines.task import Task
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.trace import Trace
+
+if TYPE_CHECKING:  # scenarios need more than NumPy, which is all that a replay needs
+    from paofed.simulate.engines.task import Task
 
 
 class Replay(Protocol):
@@ -41,7 +43,7 @@ class Engine:
     """One way to run algorithms."""
 
     refuses: Callable[[Algorithm], str | None]
-    run: Callable[[Task, Report], Iterator[tuple[int, RunRecord]]]
+    run: Callable[["Task", Report], Iterator[tuple[int, RunRecord]]]
     replay: Replay
     cost: float  # of one algorithm and run beside the usual engine's, for honest progress
     # While inside, the engine says so if it must prepare something that takes long.

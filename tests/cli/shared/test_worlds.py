@@ -129,11 +129,12 @@ def test_a_table_that_is_too_short_for_cold_starts(tmp_path: Path, capsys: Captu
     assert "error: the table is too short" in capsys.readouterr().err
 
 
-def test_the_reference_engine_has_no_cold_starts(csv: Path, capsys: Capture) -> None:
-    assert main(over(csv, *SMALL, "--engine", "reference")) == 0
-    assert "join late" not in capsys.readouterr().out
-    assert main(over(csv, *SMALL, "--engine", "reference", "--cold-starts", "1")) == 2
-    assert "cold starts are for the fast engine" in capsys.readouterr().err
+def test_newcomers_are_the_same_whichever_engine_runs_the_fleet(csv: Path, capsys: Capture) -> None:
+    found = []
+    for engine in ("fast", "reference"):
+        assert main(over(csv, *SMALL, "--engine", engine, "--json")) == 0
+        found.append(json.loads(capsys.readouterr().out)["newcomers"])
+    assert found[0] == found[1] != []
 
 
 def test_json_has_what_is_beside(csv: Path, tmp_path: Path, capsys: Capture) -> None:
