@@ -14,6 +14,7 @@ import pytest
 
 from paofed import ALGORITHMS, Algorithm, Trace, algorithm, core
 from paofed.algorithms import options_of
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "notation.md").read_text(encoding="utf-8")
@@ -54,7 +55,8 @@ def cells(row: Algorithm) -> list[str]:
     assert isinstance(down, Windows)
     assert isinstance(up, Windows)
     yes_no = {True: "yes", False: "no"}
-    weight = row.staleness(1)
+    assert isinstance(row.server, Newest)
+    weight = row.server.staleness(1)
     return [
         "D" if down.width is None else str(down.width),
         "-" if down.width is None else yes_no[down.coordinated],

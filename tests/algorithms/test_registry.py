@@ -10,8 +10,9 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.algorithms.spec import from_text, resolve
-from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.rules import lms_step
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import Channel, Learner, Part, ServerRule, Stamp, Weights
+from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
@@ -43,11 +44,12 @@ def test_a_row_of_the_table(name: str) -> None:
     assert row.name == (name if subset is None else f"{name}:subset={subset}")
     assert row.downlink == Windows(shared, coordinated)
     assert row.uplink == Windows(shared, coordinated, ahead)
-    assert row.staleness(0) == 1.0
-    assert row.staleness(2) == pytest.approx(weight)
+    assert isinstance(row.server, Newest)
+    assert row.server.staleness(0) == 1.0
+    assert row.server.staleness(2) == pytest.approx(weight)
     assert (row.learns_while_away, row.subset) == (learns, subset)
     assert (row.step_size, row.max_age) == (None, None)
-    assert (row.divisor, row.exchange) == ("class", "paper")
+    assert (row.server.divisor, row.exchange, row.learner) == ("class", "paper", LMS)
 
 
 def test_options_reach_the_record() -> None:
@@ -64,26 +66,28 @@ def test_options_reach_the_record() -> None:
     )
     assert made.uplink == Windows(8, coordinated=False, ahead=1)
     assert (made.subset, made.step_size, made.max_age) == (5, 0.7, 3)
-    assert made.staleness == Geometric(0.5)
-    assert (made.divisor, made.exchange) == ("coverage", "live")
+    assert made.server == Newest(Geometric(0.5), "coverage")
+    assert made.exchange == "live"
+
+
+def every_other(w: FloatArray, memory: tuple[()], stamp: Stamp) -> tuple[Part, tuple[()]]:
+    coordinates = np.arange((stamp.client + stamp.tick) % 2, stamp.features, 2)
+    return Part(coordinates, w[coordinates]), memory
 
 
 def test_one_s_own_record_stands_where_a_name_can() -> None:
-    def odd_coordinates(client: int, tick: int, features: int) -> IntArray:
-        return np.arange((client + tick) % 2, features, 2)
-
     own = Algorithm(
         name="mine",
-        downlink=odd_coordinates,
-        uplink=odd_coordinates,
-        staleness=Geometric(0.9),
+        downlink=Channel(send=every_other),
+        uplink=Channel(send=every_other),
+        server=Newest(Geometric(0.9)),
         learns_while_away=True,
     )
     assert algorithm(own, step_size=0.2).step_size == 0.2
     assert algorithm(own) == own
     outcome = replay(small_trace(3), own)
     assert outcome.server_model.any()
-    assert own.describe()["downlink"].endswith("odd_coordinates")  # type: ignore[attr-defined]
+    assert own.describe()["downlink"]["send"].endswith("every_other")  # type: ignore[index]
     with pytest.raises(AlgorithmError, match="shared cannot be set on the finished algorithm"):
         algorithm(own, shared=3)
     with pytest.raises(AlgorithmError, match="cannot do exchange 'live'"):
@@ -100,15 +104,26 @@ def test_full_sharing_may_use_every_exchange() -> None:
 def test_a_record_describes_itself_in_plain_words() -> None:
     described = algorithm("pao-fed-c2", shared=2).describe()
     assert described["uplink"] == {"kind": "Windows", "width": 2, "coordinated": True, "ahead": 1}
-    assert described["staleness"] == {"kind": "Geometric", "base": 0.2}
-    assert described["learn"] == "paofed.core.rules.lms_step"
+    staleness = {"kind": "Geometric", "base": 0.2}
+    assert described["server"] == {"kind": "Newest", "staleness": staleness, "divisor": "class"}
+    assert described["learner"] == {
+        "kind": "Learner",
+        "learn": "paofed.core.rules._lms",
+        "init": "paofed.core.parts.zero_weights",
+        "model": "paofed.core.parts.weights",
+        "merge": "paofed.core.parts.overwrite",
+        "waives": [],
+    }
 
 
 class Every:
-    """A schedule as an object, whose repr is where it is in memory."""
+    """A `send` as an object, whose repr is where it is in memory."""
 
-    def __call__(self, client: int, tick: int, features: int) -> IntArray:
-        return np.arange((client + tick) % 2, features, 2)
+    def __call__(
+        self, w: FloatArray, memory: tuple[()], stamp: Stamp, step: int = 2
+    ) -> tuple[Part, tuple[()]]:
+        coordinates = np.arange(stamp.tick % step, stamp.features, step)
+        return Part(coordinates, w[coordinates]), memory
 
 
 @dataclass(frozen=True)
@@ -125,8 +140,9 @@ class Steps:
 class Drawn:
     """A learning rule that says what it is."""
 
-    def __call__(self, w: FloatArray, z: FloatArray, y: float, mu: float) -> FloatArray:
-        return lms_step(w, z, y, mu)
+    def __call__(self, state: Weights, z: FloatArray, y: float, mu: float, tick: int) -> Weights:
+        learned: Weights = LMS.learn(state, z, y, mu, tick)
+        return learned
 
     def __repr__(self) -> str:
         return "Drawn()"
@@ -136,22 +152,23 @@ def test_one_s_own_parts_are_described_without_addresses() -> None:
     """The same text in every process, and JSON can hold it."""
     own = replace(
         algorithm("pao-fed-u1"),
-        downlink=Every(),
-        uplink=partial(Every().__call__, features=7),
-        staleness=Steps((1.0, 0.5), Geometric(0.1)),
-        learn=Drawn(),
-        aggregate=lambda w, *_: w,
+        downlink=Channel(send=Every()),
+        uplink=Channel(send=partial(Every().__call__, step=3)),
+        server=ServerRule(apply=lambda state, *_: state),
+        learner=Learner(learn=Drawn()),
     )
     here = "tests.algorithms.test_registry"
     described = json.loads(json.dumps(own.describe()))
-    assert described["downlink"] == f"{here}.Every"
-    bound = {"function": f"{here}.Every.__call__", "arguments": [], "keywords": {"features": 7}}
-    assert described["uplink"] == {"kind": "partial", **bound}
-    beyond = {"kind": "Geometric", "base": 0.1}
-    assert described["staleness"] == {"kind": "Steps", "weights": [1.0, 0.5], "beyond": beyond}
-    assert described["learn"] == "Drawn()"
-    assert described["aggregate"].startswith(f"{here}.test_one_s_own_parts")
+    assert described["downlink"]["send"] == f"{here}.Every"
+    bound = {"function": f"{here}.Every.__call__", "arguments": [], "keywords": {"step": 3}}
+    assert described["uplink"]["send"] == {"kind": "partial", **bound}
+    assert described["server"]["apply"].startswith(f"{here}.test_one_s_own_parts")
+    assert described["learner"]["learn"] == "Drawn()"
     assert "0x" not in str(described)
+    weighed = replace(own, server=Newest(Steps((1.0, 0.5), Geometric(0.1)))).describe()["server"]
+    beyond = {"kind": "Geometric", "base": 0.1}
+    steps = {"kind": "Steps", "weights": [1.0, 0.5], "beyond": beyond}
+    assert weighed == {"kind": "Newest", "staleness": steps, "divisor": "class"}
 
 
 def test_numbers_of_numpy_are_options_too() -> None:

@@ -35,9 +35,3 @@ def test_a_record_is_taken_as_it_is() -> None:
     own = replace(algorithm("pao-fed-u1"), name="own")
     assert resolve(own) is own
     assert resolve("pao-fed-u1:shared=8") == from_text("pao-fed-u1:shared=8")
-
-
-@pytest.mark.parametrize("part", ["downlink", "uplink", "staleness", "learn", "aggregate"])
-def test_a_part_that_is_no_function_is_refused(part: str) -> None:
-    with pytest.raises(AlgorithmError, match=f"{part} is 4: expected a function"):
-        replace(algorithm("pao-fed-u1"), **{part: 4})  # type: ignore[arg-type]

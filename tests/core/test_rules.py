@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.rules import Divisor, Message, aggregate, lms_step, merge
+from paofed.core.parts import SERVER, Message, Stamp, Weights, keys_of
+from paofed.core.rules import LMS, Divisor, Newest, aggregate, lms_step
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
 
@@ -101,14 +102,33 @@ def test_a_weight_that_is_none_is_refused(weight: float) -> None:
 def test_rules_leave_their_arguments_alone() -> None:
     w, z = W.copy(), np.ones(FEATURES)
     aggregate(w, [Message(0, TICK, np.arange(6), np.zeros(6))], TICK, Geometric(1.0))
-    merge(w, np.array([0]), np.array([9.0]))
     lms_step(w, z, 1.0, 0.5)
     assert w.tobytes() == W.tobytes()
 
 
-def test_merge_overwrites_the_window_and_nothing_else() -> None:
-    merged = merge(W, np.array([5, 0]), np.array([1.5, 2.5]))
-    assert merged.tolist() == [2.5, -1.0, 2.0, 0.0, 5.0, 1.5]
+@given(arrived=messages(), base=bases, divisor=divisors)
+def test_the_server_rule_keeps_what_aggregate_makes(
+    arrived: list[Message], base: float, divisor: Divisor
+) -> None:
+    rule = Newest(Geometric(base), divisor)
+    stamp = Stamp(SERVER, TICK, FEATURES, keys_of(0).server)
+    after = rule.model(rule.apply(Weights(W), arrived, stamp))
+    assert after.tobytes() == aggregate(W, arrived, TICK, Geometric(base), divisor).tobytes()
+    assert not rule.model(rule.init(FEATURES, 3)).any()
+
+
+def test_a_server_rule_without_weights_or_divisor_is_refused() -> None:
+    with pytest.raises(AlgorithmError, match=r"^staleness is 0\.2: expected a function$"):
+        Newest(0.2)  # type: ignore[arg-type]
+    with pytest.raises(AlgorithmError, match="unknown divisor 'clas': did you mean 'class'"):
+        Newest(Geometric(1.0), "clas")  # type: ignore[arg-type]
+
+
+def test_the_paper_s_learner_takes_that_step() -> None:
+    z = np.linspace(-0.5, 0.5, FEATURES)
+    for tick in (0, 7):
+        learned = LMS.model(LMS.learn(Weights(W), z, 1.0, 0.4, tick))
+        assert learned.tobytes() == lms_step(W, z, 1.0, 0.4).tobytes()
 
 
 def test_one_lms_step_by_hand() -> None:

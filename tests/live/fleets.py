@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paofed.algorithms.base import PaperParts
 from paofed.live.coordinator import Coordinator, Record
 from paofed.live.manifest import Manifest, Scaling
 from paofed.live.messages import Repeat, Update, Values, encode
@@ -35,6 +36,11 @@ _SMALL = Manifest(
 def manifest(**changes: Any) -> Manifest:
     """A small fleet's, with some values changed."""
     return replace(_SMALL, **changes)
+
+
+def parts(agreed: Manifest) -> PaperParts:
+    """The windows and the server rule of a fleet."""
+    return agreed.row.require_paper_parts("a live fleet")
 
 
 def f32(*values: float) -> Values:

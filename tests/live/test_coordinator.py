@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.rules import Message, aggregate
+from paofed.core.parts import Message
+from paofed.core.rules import aggregate
 from paofed.live.coordinator import (
     MOST_HELLOS,
     MOST_PER_TICK,
@@ -21,7 +22,7 @@ from paofed.live.coordinator import (
 )
 from paofed.live.manifest import SERVED
 from paofed.live.messages import LARGEST, Hello, Model, Reply, Reread, decode, encode
-from tests.live.fleets import f32, manifest, records, server, update
+from tests.live.fleets import f32, manifest, parts, records, server, update
 
 
 def replies(coordinator: Coordinator) -> list[tuple[int, Reply]]:
@@ -48,12 +49,12 @@ def expected(
     coordinator: Coordinator, tick: int, *sent: tuple[int, int, tuple[float, ...]]
 ) -> bytes:
     """The model after some updates (device, tick, values) have been applied at a tick."""
-    row, features = coordinator.manifest.row, coordinator.manifest.features
+    features = coordinator.manifest.features
+    _, up, rule = parts(coordinator.manifest)
     messages = [
-        Message(k, n, row.uplink(k, n, features), f32(*values).astype(np.float64))
-        for k, n, values in sent
+        Message(k, n, up(k, n, features), f32(*values).astype(np.float64)) for k, n, values in sent
     ]
-    return aggregate(np.zeros(features), messages, tick, row.staleness, row.divisor).tobytes()
+    return aggregate(np.zeros(features), messages, tick, rule.staleness, rule.divisor).tobytes()
 
 
 def test_an_update_is_recorded_and_applied_when_its_tick_closes() -> None:
@@ -307,7 +308,7 @@ def test_a_reply_is_the_model_before_this_tick_on_the_downlink_window(name: str)
     records(coordinator, 1, update(18, *(0.5 for _ in features)))
     ((device, reply),) = replies(coordinator)
     assert (device, reply.epoch, reply.tick, reply.age) == (1, 3, 20, 2)
-    window = coordinator.manifest.row.downlink(1, 20, 8)
+    window = parts(coordinator.manifest).downlink(1, 20, 8)
     assert reply.values.dtype == np.dtype("<f4")
     assert reply.values.tobytes() == (np.arange(8) + 0.1).astype("<f4")[window].tobytes()
 

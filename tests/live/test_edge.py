@@ -25,7 +25,7 @@ from paofed.live.messages import (
     decode,
     encode,
 )
-from tests.live.fleets import f32, manifest, server, update
+from tests.live.fleets import f32, manifest, parts, server, update
 
 WHOLE = f32(*range(1, 9))
 HELLO = encode(Hello(3))
@@ -124,9 +124,8 @@ def test_an_update_is_the_model_on_the_uplink_window() -> None:
     edge = joined()
     # Device 1 at tick 12 sends W(2 (12 + 1 + 1), 2) of 8.
     assert edge.contact(2.0) == update(12, 5.0, 6.0)
-    row = edge.manifest.row
     edge.receive(reply(12, 12), 2.0)
-    assert row.downlink(1, 12, 8).tolist() == [2, 3]
+    assert parts(edge.manifest).downlink(1, 12, 8).tolist() == [2, 3]
     assert edge.w.tolist() == [1.0, 2.0, 50.0, 60.0, 5.0, 6.0, 7.0, 8.0]
 
 
@@ -244,7 +243,7 @@ def test_an_older_reply_confirms_but_does_not_merge() -> None:
     edge.receive(reply(12, 12, (70.0, 80.0)), 2.0)
     assert edge.w is merged
     edge.receive(reply(13, 12, (70.0, 80.0)), 2.0)
-    assert edge.w[edge.manifest.row.downlink(1, 13, 8)].tolist() == [70.0, 80.0]
+    assert edge.w[parts(edge.manifest).downlink(1, 13, 8)].tolist() == [70.0, 80.0]
     assert edge.merged == 13
 
 
@@ -294,7 +293,7 @@ def test_while_the_clock_goes_back_what_is_told_next_is_news() -> None:
     assert edge.merged == 90
     assert sent(edge, 8.0) == [91]
     edge.receive(reply(91, 91, (70.0, 80.0)), 8.0)
-    assert edge.w[edge.manifest.row.downlink(1, 91, 8)].tolist() == [70.0, 80.0]
+    assert edge.w[parts(edge.manifest).downlink(1, 91, 8)].tolist() == [70.0, 80.0]
     assert edge.merged == 91
 
 

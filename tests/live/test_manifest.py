@@ -12,7 +12,7 @@ from paofed.core.features import draw_map
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.live.manifest import LONGEST_AGE, SERVED, Manifest, ManifestError, Scaling
-from tests.live.fleets import manifest
+from tests.live.fleets import manifest, parts
 
 
 def as_json(**changes: Any) -> str:
@@ -67,7 +67,7 @@ def test_every_served_row_is_one_exchange_per_contact(name: str) -> None:
     agreed = manifest(algorithm=name, shared=8 if name == "online-fedsgd" else 2)
     assert agreed.row.name == name
     assert (agreed.row.exchange, agreed.row.step_size, agreed.row.max_age) == ("live", 0.4, 4)
-    assert agreed.row.uplink(0, 0, 8).size == agreed.shared
+    assert parts(agreed).uplink.size(8) == agreed.shared
 
 
 @pytest.mark.parametrize(

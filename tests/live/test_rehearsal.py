@@ -5,24 +5,20 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
-from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
-from paofed.algorithms import Algorithm
 from paofed.cli import main
 from paofed.core import rules
 from paofed.errors import PaofedError
-from paofed.live import rehearsal
+from paofed.live import auditor, coordinator, rehearsal
 from paofed.live.auditor import BrokenPromiseError
 from paofed.live.coordinator import Coordinator
 from paofed.live.devices import Devices
 from paofed.live.edge import Edge
 from paofed.live.host import Host
-from paofed.live.manifest import Manifest
 from paofed.live.rehearsal import POINTS, rehearse
 from paofed.live.state import load_state
 from paofed.live.store import Store
@@ -75,15 +71,8 @@ def sums_are_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
     assert right in source
     scope = dict(vars(rules))
     exec(source.replace(right, wrong), scope)  # noqa: S102 (our own source)
-    whole = inspect.getattr_static(Manifest, "row")
-
-    def row(self: Manifest) -> Algorithm:
-        right: Algorithm = whole.func(self)
-        return replace(right, aggregate=scope["aggregate"])
-
-    property_ = cached_property(row)
-    property_.__set_name__(Manifest, "row")
-    monkeypatch.setattr(Manifest, "row", property_)
+    for module in (auditor, coordinator):
+        monkeypatch.setattr(module, "aggregate", scope["aggregate"])
 
 
 def the_age_limit_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ import pytest
 from paofed.algorithms import Algorithm, algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
+from paofed.core.parts import Learner, Weights
+from paofed.core.rules import Newest
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import reference_engine
 from paofed.simulate.engines.fast import family as fast
@@ -26,12 +28,11 @@ from paofed.simulate.table import coldstart
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from tests.methods import OWN
 from tests.natures import small_scenario as scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
 U1, SGD = algorithm("pao-fed-u1"), algorithm("online-fedsgd")
-# Outside the family: a function of one's own, not even a picklable one.
-OWN = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
 
 
 def assert_same(first: Result, second: Result) -> None:
@@ -148,20 +149,22 @@ def test_a_sweep_of_one_option_runs() -> None:
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_a_weight_outside_0_to_1_is_refused(engine: str) -> None:
     """It would run, and give an error of 141 dB."""
-    heavy = replace(U1, name="heavy", staleness=lambda _: 5)
+    heavy = replace(U1, name="heavy", server=Newest(lambda _: 5))
     with pytest.raises(AlgorithmError, match="by 5: expected a weight from 0"):
         run(scenario(), heavy, engine=engine)
     # Ages that are dropped have no weight, whatever a function says of them.
-    falling = replace(U1, name="falling", staleness=lambda age: 1 - age, max_age=1)
+    falling = replace(U1, name="falling", server=Newest(lambda age: 1 - age), max_age=1)
     run(scenario(), [falling, U1], engine=engine)
 
 
-def test_an_error_in_one_s_own_function_is_not_swallowed() -> None:
-    def broken(*_: object) -> FloatArray:
-        raise ZeroDivisionError
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_in_one_s_own_function_is_told_with_its_place(workers: int) -> None:
+    def broken(*_: object) -> Weights:
+        raise ZeroDivisionError("nothing\nleft")
 
-    with pytest.raises(ZeroDivisionError):
-        run(scenario(), [replace(OWN, learn=broken)], runs=2, workers=1)
+    with pytest.raises(AlgorithmError) as error:
+        run(scenario(), [replace(OWN, learner=Learner(learn=broken))], runs=2, workers=workers)
+    assert str(error.value) == "own: its learner's learn raised ZeroDivisionError: nothing left"
 
 
 def interrupted_run(*args: Any, **options: Any) -> Result:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from paofed.algorithms.spec import from_text
-from paofed.core.arrays import IntArray
-from paofed.core.selection import Windows, window
+from paofed.core.parts import Channel
+from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.montecarlo import run
-from paofed.theory.cost import Cost, expected, picked_share, windows_of
+from paofed.theory.cost import Cost, expected, picked_share
 from paofed.theory.fleet import Contacts
 from tests.natures import small_scenario
 
@@ -69,19 +69,12 @@ def test_a_fixed_number_of_clients_is_refused(subset: int) -> None:
         expected(Contacts.of(small_scenario()), method, 24)
 
 
-def even(client: int, tick: int, features: int) -> IntArray:
-    return window(2 * (client + tick), 1, features)
+OWN_CHANNEL = Channel(send=Windows(2).send)
+OWN: dict[str, Any] = {"uplink": {"uplink": OWN_CHANNEL}, "downlink": {"downlink": OWN_CHANNEL}}
 
 
-SCHEDULE: dict[str, Any] = {"uplink": {"uplink": even}, "downlink": {"downlink": even}}
-
-
-@pytest.mark.parametrize("side", ["uplink", "downlink"])
-def test_a_schedule_of_one_s_own_is_refused(side: str) -> None:
-    mine = replace(U1, name="mine", **SCHEDULE[side])
-    with pytest.raises(AlgorithmError, match=f"^mine has a {side} schedule of its own"):
-        windows_of(mine, side)
-    other = "uplink" if side == "downlink" else "downlink"
-    assert windows_of(mine, other) == getattr(U1, other)
-    with pytest.raises(AlgorithmError, match=f"{side} schedule"):
+@pytest.mark.parametrize("side", OWN)
+def test_a_channel_of_one_s_own_is_refused(side: str) -> None:
+    mine = replace(U1, name="mine", **OWN[side])
+    with pytest.raises(AlgorithmError, match=r"^mine has rules of its own: theory knows windows"):
         expected(Contacts.of(small_scenario()), mine, 24)

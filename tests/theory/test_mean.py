@@ -20,7 +20,10 @@ from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 from paofed.core.metrics import mean_squared_error
-from paofed.core.rules import aggregate, lms_step
+from paofed.core.parts import Channel, Learner, ServerRule
+from paofed.core.rules import LMS, Newest
+from paofed.core.selection import Windows
+from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import reference
 from paofed.theory.fleet import Fleet
@@ -285,10 +288,10 @@ def test_messages_that_are_all_too_late_move_nothing() -> None:
 
 
 OWN_RULES: dict[str, Any] = {
-    "learn": lambda w, z, y, mu: lms_step(w, z, y, mu),
-    "aggregate": lambda w, messages, n, staleness, divisor: aggregate(
-        w, messages, n, staleness, divisor
-    ),
+    "learner": Learner(learn=LMS.learn),
+    "server": ServerRule(apply=Newest(Geometric(1.0)).apply),
+    "uplink": Channel(send=Windows(2).send),
+    "downlink": Channel(send=Windows(2).send),
 }
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.rules import Divisor, Message, aggregate
+from paofed.core.parts import Message
+from paofed.core.rules import Divisor, aggregate
 from paofed.core.selection import Windows
 from paofed.theory.weights import Weights
 

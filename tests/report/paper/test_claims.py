@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.report.paper import claims
@@ -394,7 +395,9 @@ def window(name: str) -> Windows:
 
 
 def weight_of_late(name: str) -> float:
-    staleness = from_text(name).staleness
+    server = from_text(name).server
+    assert isinstance(server, Newest)
+    staleness = server.staleness
     assert isinstance(staleness, Geometric)
     return staleness(1)
 

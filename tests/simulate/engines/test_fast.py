@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.core.metrics import decibels
+from paofed.core.parts import Channel
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import reference
@@ -23,6 +25,7 @@ from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.cases import Case, cases
 from tests.effort import effort
+from tests.methods import IN_WORDS
 from tests.natures import small_scenario as scenario
 from tests.natures import small_trace
 
@@ -55,7 +58,7 @@ LINEUP = [
         name="own row: sends more than it receives, weighs by 1 / (1 + age)",
         downlink=Windows(2, coordinated=False),
         uplink=Windows(7, coordinated=True, ahead=1),
-        staleness=lambda age: 1 / (1 + age),
+        server=Newest(lambda age: 1 / (1 + age)),
         learns_while_away=True,
     ),
 ]
@@ -195,7 +198,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
 
 
 def test_an_algorithm_outside_the_family_is_told_so() -> None:
-    own = replace(LINEUP[0], name="mine", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
+    own = replace(LINEUP[0], name="mine", learner=IN_WORDS)
     assert not fast.in_family(own)
     with pytest.raises(AlgorithmError, match="mine is outside the family"):
         fast.replay(small_trace(0), own)
@@ -218,6 +221,6 @@ def test_an_age_limit_that_cannot_be_kept_is_refused() -> None:
 
 
 def test_only_windows_are_numbers() -> None:
-    own = replace(LINEUP[0], uplink=lambda _k, _n, d: np.arange(d))
-    with pytest.raises(TypeError, match="in_family"):
+    own = replace(LINEUP[0], name="mine", uplink=Channel(send=Windows(None).send))
+    with pytest.raises(AlgorithmError, match="mine has rules of its own: the family knows"):
         layout.family([own], np.array([0]), 5)

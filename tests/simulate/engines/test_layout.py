@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from paofed.algorithms import algorithm
+from paofed.core.rules import Newest
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.task import Precision
@@ -39,7 +40,7 @@ def test_the_kernels_are_compiled_once_per_precision(tmp_path: Path) -> None:
     presence = np.ones((drawn.ticks, drawn.clients), order="F")
     law: dict[str, Any] = {"kind": "recorded", "file": str(tmp_path / "one.npy")}
     np.save(law["file"], presence)
-    whole = replace(U1, name="whole", staleness=lambda _: 1)
+    whole = replace(U1, name="whole", server=Newest(lambda _: 1))
     for precision in get_args(Precision):
         run(drawn, [whole], precision=precision)
         run(small_scenario(availability=law, delay=law), [U1], precision=precision)

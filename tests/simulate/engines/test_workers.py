@@ -18,11 +18,12 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from paofed.algorithms import Algorithm, algorithm
-from paofed.core.rules import lms_step
+from paofed.algorithms import Algorithm
+from paofed.core.parts import Learner
 from paofed.errors import AlgorithmError, PaofedError
 from paofed.simulate.engines.workers import Worker, serve
 from paofed.simulate.montecarlo import run
+from tests.methods import IN_WORDS, OWN
 from tests.natures import small_scenario
 
 # As people write them: no guard against being imported, and a rule that closes over a number.
@@ -31,11 +32,12 @@ import sys
 from dataclasses import replace
 import numpy as np
 from paofed import algorithm, run
+from paofed.core.parts import Learner, Weights
 
 def damped(by):
-    return lambda w, z, y, mu: w + by * mu * (y - w @ z) * z
+    return lambda s, z, y, mu, tick: Weights(s.w + by * float(str(mu)) * (y - s.w @ z) * z)
 
-own = replace(algorithm("pao-fed-u1"), name="own", learn=damped(0.5))
+own = replace(algorithm("pao-fed-u1"), name="own", learner=Learner(learn=damped(0.5)))
 one, two = (run("small.toml", own, runs=3, workers=n) for n in (1, 2))
 print(two.provenance["engines"], np.array_equal(one.mse, two.mse), len(set(one.mse[:, 0, -1])))
 """
@@ -50,14 +52,12 @@ def test_from_a_script_as_people_write_it(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("['reference'] True 3\n", "")
 
 
-def outside(**changes: Any) -> Algorithm:
-    """A method outside the compiled family."""
-    rule: Callable[..., Any] = lambda *args: lms_step(*args)  # noqa: E731 (no name)
-    return replace(algorithm("pao-fed-u1"), **{"name": "own", "learn": rule, **changes})
+def learning(rule: Callable[..., Any]) -> Algorithm:
+    return replace(OWN, learner=Learner(learn=rule))
 
 
 def curves(workers: int) -> bytes:
-    return run(small_scenario(), outside(), runs=2, workers=workers).mse.tobytes()
+    return run(small_scenario(), OWN, runs=2, workers=workers).mse.tobytes()
 
 
 def test_inside_the_worker_of_a_pool() -> None:
@@ -73,10 +73,10 @@ def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def rule(*args: Any) -> Any:
         seen.append(os.getpid())
-        return lms_step(*args)
+        return IN_WORDS.learn(*args)
 
-    run(small_scenario(), outside(learn=rule), runs=2, workers=1)
-    run(small_scenario(), outside(learn=rule), runs=1, workers=8)
+    run(small_scenario(), learning(rule), runs=2, workers=1)
+    run(small_scenario(), learning(rule), runs=1, workers=8)
     assert set(seen) == {os.getpid()}
 
 
@@ -85,9 +85,9 @@ def test_what_cannot_be_copied_needs_this_process() -> None:
 
     def rule(*args: Any) -> Any:
         with lock:
-            return lms_step(*args)
+            return IN_WORDS.learn(*args)
 
-    own = outside(learn=rule)
+    own = learning(rule)
     with pytest.raises(AlgorithmError, match=r"own cannot be sent to another process .*workers=1"):
         run(small_scenario(), own, runs=2, workers=2)
     found = run(small_scenario(), own, runs=2, workers=1)

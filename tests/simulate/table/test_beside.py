@@ -15,6 +15,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from tests.methods import OWN
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
 U1 = algorithm("pao-fed-u1")
@@ -96,8 +97,7 @@ def test_workers_change_no_bit(scenario: Scenario, result: Result, workers: int)
 
 
 def test_engines_mix_in_the_order_asked_for(scenario: Scenario) -> None:
-    own = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
-    mixed = run(scenario, [own, U1], every=10, precision="float64")
+    mixed = run(scenario, [OWN, U1], every=10, precision="float64")
     assert mixed.provenance["engines"] == ["reference", "fast"]
     for whose in (0, 1):
         own_errors, same = judged(mixed).errors[:, whose], judged(mixed).errors[:, 2 + whose]

@@ -9,6 +9,7 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.core.arrays import FloatArray
+from paofed.core.parts import Weights
 from paofed.errors import InputError, ScenarioError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
@@ -20,11 +21,11 @@ from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
+from tests.methods import OWN
 from tests.natures import small_scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
 U1 = algorithm("pao-fed-u1")
-OWN = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
 LINEUP = [
     *(algorithm(n, subset=0.5 if "subset" in options_of(n) else None) for n in ALGORITHMS),
     replace(algorithm("online-fed", subset=1), name="one of all"),
@@ -66,7 +67,7 @@ def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int)
     for state, info in reference.ticks(late, method, step_size=0.4, max_age=3):
         errors[info.tick] = info.squared[0, device]
         if info.tick == start - 1 and way == "whole":
-            state.local[device] = state.server
+            state.devices[device] = Weights(state.server)
     assert way == "old" or np.isnan(errors[:start]).all()
     return np.nan_to_num(errors[start:])
 
@@ -161,9 +162,8 @@ def test_every_run_has_newcomers_of_its_own(tmp_path: Path) -> None:
 
 
 def test_algorithms_outside_the_family_are_left_out(tmp_path: Path) -> None:
-    own = replace(U1, name="own", learn=lambda w, z, y, mu: w + mu * (y - w @ z) * z)
     scenario = over_days(tmp_path, daily(2, 60))
-    result = run(scenario, [own, U1], cold_starts=2)
+    result = run(scenario, [OWN, U1], cold_starts=2)
     assert result.algorithms == ["own", "pao-fed-u1"]
     assert joined(result).algorithms.tolist() == ["pao-fed-u1"]
     expected = joined(run(scenario, [U1], cold_starts=2))
