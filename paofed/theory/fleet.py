@@ -36,7 +36,7 @@ class Contacts(NamedTuple):
         if isinstance(presence, Recorded):
             there = presence.table(scenario.ticks, scenario.clients).mean(axis=0)
         else:
-            there = presence.link(scenario.clients).first / CERTAIN
+            there = presence.on_off(scenario.clients).first / CERTAIN
         if isinstance(delay, Recorded):
             ages, late = _frequencies(delay.table(scenario.ticks, scenario.clients))
         else:

@@ -14,7 +14,7 @@ from paofed.world.recorded import Recorded
 from paofed.world.value import Durations, Probabilities, Value
 
 
-class Link(NamedTuple):
+class OnOff(NamedTuple):
     """Thresholds of every client: on at the first tick, off to on, on to on."""
 
     first: ThresholdArray
@@ -33,10 +33,10 @@ class Bernoulli(Value):
         """Count the groups."""
         return len(self.probabilities)
 
-    def link(self, clients: int) -> Link:
+    def on_off(self, clients: int) -> OnOff:
         """Return the thresholds of every client."""
         always = threshold(by_group(self.probabilities, clients))
-        return Link(always, always, always)
+        return OnOff(always, always, always)
 
 
 class Bursts(Value):
@@ -51,10 +51,10 @@ class Bursts(Value):
         """Count the groups: the longer list; the shorter one repeats."""
         return max(len(self.mean_on), len(self.mean_off))
 
-    def link(self, clients: int) -> Link:
+    def on_off(self, clients: int) -> OnOff:
         """Return the thresholds of every client, begun in the long-run proportion."""
         on, off = by_group(self.mean_on, clients), by_group(self.mean_off, clients)
-        return Link(threshold(on / (on + off)), threshold(1 / off), threshold(1 - 1 / on))
+        return OnOff(threshold(on / (on + off)), threshold(1 / off), threshold(1 - 1 / on))
 
 
 class RecordedPresence(Recorded):

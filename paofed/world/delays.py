@@ -29,7 +29,7 @@ class Ladder(NamedTuple):
     step: int
 
 
-class Stepped(Value):
+class SteppedDelay(Value):
     """Delays are multiples of `step`: P(delay >= step i) = base^i."""
 
     kind: Literal["stepped"] = "stepped"
@@ -44,7 +44,7 @@ class Stepped(Value):
         return Ladder(rising[rising > 0], self.step)
 
 
-class Geometric(Value):
+class GeometricDelay(Value):
     """P(delay >= l) = base^l."""
 
     kind: Literal["geometric"] = "geometric"
@@ -52,7 +52,7 @@ class Geometric(Value):
 
     def ladder(self) -> Ladder:
         """Return the thresholds of a ladder of single ticks."""
-        return Stepped(base=self.base, step=1).ladder()
+        return SteppedDelay(base=self.base, step=1).ladder()
 
 
 class NoDelay(Value):
@@ -62,7 +62,7 @@ class NoDelay(Value):
 
     def ladder(self) -> Ladder:
         """Return a ladder without a rung."""
-        return Stepped(base=0.0, step=1).ladder()
+        return SteppedDelay(base=0.0, step=1).ladder()
 
 
-Delay = Annotated[Geometric | Stepped | NoDelay | Recorded, Field(discriminator="kind")]
+Delay = Annotated[GeometricDelay | SteppedDelay | NoDelay | Recorded, Field(discriminator="kind")]

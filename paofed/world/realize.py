@@ -193,7 +193,7 @@ def _presence(scenario: Scenario, k: IntArray, words: WordArray) -> BoolArray:
     law = scenario.availability
     if isinstance(law, Recorded):
         return law.table(scenario.ticks, scenario.clients)[:, k].astype(bool)
-    first, start, stay = (thresholds[k] for thresholds in law.link(scenario.clients))
+    first, start, stay = (thresholds[k] for thresholds in law.on_off(scenario.clients))
     on = np.empty(words.shape, dtype=bool)
     on[0] = words[0] < first
     for n in range(1, len(words)):

@@ -16,7 +16,7 @@ import pytest
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.world.availability import Bernoulli, Bursts
-from paofed.world.delays import Geometric, NoDelay, Stepped
+from paofed.world.delays import GeometricDelay, NoDelay, SteppedDelay
 from paofed.world.events import CERTAIN, by_group, threshold
 from paofed.world.realize import World, make_world, phases, realize, run_key
 from paofed.world.scenario import Scenario
@@ -482,7 +482,7 @@ def test_groups_take_turns_over_the_fleet() -> None:
 def test_independent_presence_is_a_link_without_memory() -> None:
     law = Bernoulli(probabilities=(0.0, 1.0, 0.25))
     assert law.groups == 3
-    for thresholds in law.link(4):
+    for thresholds in law.on_off(4):
         assert thresholds.tolist() == [0, CERTAIN, 2**30, 0]
 
 
@@ -490,7 +490,7 @@ def test_a_bursty_link_s_thresholds() -> None:
     law = Bursts(mean_on=(1.0, 4.0), mean_off=(1.0, 4.0, 2.0, 1e12))
     assert law.groups == 4
     assert Bursts(mean_on=(1.0, 4.0), mean_off=(1.0,)).groups == 2
-    first, start, stay = law.link(4)
+    first, start, stay = law.on_off(4)
     assert first.tolist() == [2**31, 2**31, threshold(1 / 3), 0]
     assert start.tolist() == [CERTAIN, 2**30, 2**31, 0]
     assert stay.tolist() == [0, 3 * 2**30, 0, 3 * 2**30]
@@ -505,25 +505,29 @@ def test_certain_and_impossible_presence() -> None:
 
 
 def test_a_ladder_s_thresholds() -> None:
-    assert Geometric(base=0.5).ladder().thresholds.tolist() == [2**i for i in range(31, -1, -1)]
-    assert Geometric(base=0.5).ladder().step == 1
-    stepped = Stepped(base=0.25, step=7).ladder()
+    assert GeometricDelay(base=0.5).ladder().thresholds.tolist() == [
+        2**i for i in range(31, -1, -1)
+    ]
+    assert GeometricDelay(base=0.5).ladder().step == 1
+    stepped = SteppedDelay(base=0.25, step=7).ladder()
     assert stepped.thresholds.tolist() == [4**i for i in range(15, -1, -1)]
     assert stepped.step == 7
 
 
-@pytest.mark.parametrize("law", [NoDelay(), Geometric(base=0.0), Stepped(base=0.0, step=5)])
-def test_a_ladder_without_a_rung(law: NoDelay | Geometric | Stepped) -> None:
+@pytest.mark.parametrize(
+    "law", [NoDelay(), GeometricDelay(base=0.0), SteppedDelay(base=0.0, step=5)]
+)
+def test_a_ladder_without_a_rung(law: NoDelay | GeometricDelay | SteppedDelay) -> None:
     assert law.ladder().thresholds.tolist() == []
 
 
 def test_a_base_too_small_for_any_word_has_no_rung() -> None:
-    assert Geometric(base=1e-300).ladder().thresholds.size == 0
-    assert Geometric(base=2.0**-32).ladder().thresholds.tolist() == [1]
+    assert GeometricDelay(base=1e-300).ladder().thresholds.size == 0
+    assert GeometricDelay(base=2.0**-32).ladder().thresholds.tolist() == [1]
 
 
 @pytest.mark.parametrize("base", [0.001, 0.2, 0.4, 0.5, 0.9, 0.999])
 def test_a_ladder_goes_down_to_the_last_rung_that_any_word_is_below(base: float) -> None:
-    rungs = Geometric(base=base).ladder().thresholds.astype(np.float64)
+    rungs = GeometricDelay(base=base).ladder().thresholds.astype(np.float64)
     powers = base ** np.arange(1, 30_000) * 2**32
     np.testing.assert_array_equal(rungs, np.rint(powers[powers > 0.5]))

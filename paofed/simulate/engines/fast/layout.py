@@ -16,7 +16,7 @@ from paofed.errors import InputError
 from paofed.simulate.engines.fast import kernels
 from paofed.simulate.engines.fast.records import Family, Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
-from paofed.world.availability import Link
+from paofed.world.availability import OnOff
 from paofed.world.delays import Ladder
 from paofed.world.events import threshold
 from paofed.world.realize import PHASE_BITS, World, phases, run_key
@@ -55,11 +55,11 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
     key = run_key(made.key, run)
     samples = stream.samples_of(clients)
     never = np.zeros(clients, dtype=np.uint64)
-    link, presence = Link(never, never, never), np.zeros((0, 0), dtype=np.uint8)
+    on_off, presence = OnOff(never, never, never), np.zeros((0, 0), dtype=np.uint8)
     if isinstance(scenario.availability, Recorded):
         presence = laid_out(scenario.availability.table(ticks, clients), np.uint8)
     else:
-        link = scenario.availability.link(clients)
+        on_off = scenario.availability.on_off(clients)
     ladder, lateness = Ladder(never[:0], 1), np.zeros((0, 0), dtype=np.int64)
     if isinstance(scenario.delay, Recorded):
         lateness = laid_out(scenario.delay.table(ticks, clients), np.int64)
@@ -73,7 +73,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         phase_bits=PHASE_BITS,
         ticks=ticks,
         data=threshold(samples / ticks),
-        **link._asdict(),
+        **on_off._asdict(),
         presence=presence,
         ladder=ladder.thresholds,
         step=ladder.step,
