@@ -40,10 +40,8 @@ class Contacts(NamedTuple):
         if isinstance(delay, Recorded):
             ages, late = _frequencies(delay.table(scenario.ticks, scenario.clients))
         else:
-            rungs, step = delay.ladder()
-            beyond = np.concatenate([[1.0], rungs / CERTAIN, [0.0]])
-            ages = step * np.arange(rungs.size + 1)
-            late = np.broadcast_to(-np.diff(beyond), (scenario.clients, ages.size))
+            ages, by_group = delay.ladder().chances()
+            late = by_group[np.arange(scenario.clients) % len(by_group)]
         return cls(data, data * there, ages, late)
 
     @classmethod

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from paofed.world.events import ThresholdArray, by_group, threshold
 from paofed.world.recorded import Recorded
-from paofed.world.value import Durations, Probabilities, Value
+from paofed.world.value import Durations, Grouped, Probabilities, Value
 
 
 class OnOff(NamedTuple):
@@ -22,16 +22,11 @@ class OnOff(NamedTuple):
     stay: ThresholdArray
 
 
-class Bernoulli(Value):
+class Bernoulli(Grouped):
     """There with a fixed probability at each tick; client k has that of group k mod G."""
 
     kind: Literal["bernoulli"] = "bernoulli"
     probabilities: Probabilities
-
-    @property
-    def groups(self) -> int:
-        """Count the groups."""
-        return len(self.probabilities)
 
     def on_off(self, clients: int) -> OnOff:
         """Return the thresholds of every client."""

@@ -1,7 +1,7 @@
 """How late a message is: laws of delay, each a small value.
 
 Every law but a recorded one is a list of thresholds: the delay is `step` times the number of
-thresholds that a random word is below.
+thresholds that a random word is below. Each group of clients may have a list and a step of its own.
 """
 
 import math
@@ -10,9 +10,10 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from paofed.world.events import ThresholdArray, threshold
+from paofed.core.arrays import FloatArray, IntArray, WordArray
+from paofed.world.events import CERTAIN, ThresholdArray, threshold
 from paofed.world.recorded import Recorded
-from paofed.world.value import Value
+from paofed.world.value import ByGroup, Grouped, Value
 
 # Beyond this the list of thresholds would be thousands long: a delay that means "lost".
 _LONGEST_TAIL = 0.999
@@ -20,38 +21,70 @@ _LONGEST_TAIL = 0.999
 LONGEST = 1_000_000  # ticks that a step or an age limit may have
 
 Base = Annotated[float, Field(ge=0, le=_LONGEST_TAIL)]
+Step = Annotated[int, Field(ge=1, le=LONGEST)]
 
 
 class Ladder(NamedTuple):
-    """Falling thresholds for one step, two steps, ..."""
+    """Falling thresholds for one step, two steps, ...; client k has those of group k mod G."""
 
-    thresholds: ThresholdArray
-    step: int
+    thresholds: ThresholdArray  # (G, L); below a 0, which ends a shorter ladder, no word is
+    step: IntArray  # (G,)
+
+    def delays(self, words: WordArray, clients: IntArray) -> IntArray:
+        """Turn words into delays; the last axis of the words goes by client."""
+        delay = np.empty(words.shape, dtype=np.int64)
+        for group, (thresholds, step) in enumerate(zip(*self, strict=True)):
+            mine = clients % len(self.step) == group
+            # Thresholds fall, so those above a word come first; searching wants them rising.
+            below = np.searchsorted(thresholds[::-1], words[..., mine], side="right")
+            delay[..., mine] = step * (thresholds.size - below)
+        return delay
+
+    def chances(self) -> tuple[IntArray, FloatArray]:
+        """All delays that may be, (L,), rising, and how likely each is in every group, (G, L)."""
+        groups, rungs = self.thresholds.shape
+        beyond = np.pad(self.thresholds / CERTAIN, ((0, 0), (1, 1)))
+        beyond[:, 0] = 1.0
+        chance, delay = -np.diff(beyond), self.step[:, None] * np.arange(rungs + 1)
+        ages = np.unique(delay[chance > 0])
+        found = np.zeros((groups, ages.size))
+        for group, row in enumerate(found):
+            may_be = chance[group] > 0
+            row[np.searchsorted(ages, delay[group, may_be])] = chance[group, may_be]
+        return ages, found
 
 
-class SteppedDelay(Value):
+class SteppedDelay(Grouped):
     """Delays are multiples of `step`: P(delay >= step i) = base^i."""
 
     kind: Literal["stepped"] = "stepped"
-    base: Base
-    step: Annotated[int, Field(ge=1, le=LONGEST)]
+    base: ByGroup[Base]
+    step: ByGroup[Step]
 
     def ladder(self) -> Ladder:
-        """Return the thresholds down to the last that any word is below."""
-        # The last threshold that rounds to at least 1 is that of base^i >= 2^-33.
-        rungs = 0 if self.base == 0 else math.ceil(33 * math.log(2) / -math.log(self.base))
-        rising = threshold(float(self.base) ** np.arange(1, rungs + 1))
-        return Ladder(rising[rising > 0], self.step)
+        """Return the thresholds of every group down to the last that any word is below."""
+        bases, steps = np.broadcast_arrays(np.atleast_1d(self.base), np.atleast_1d(self.step))
+        groups = [_thresholds(float(base)) for base in bases]
+        longest = max(thresholds.size for thresholds in groups)
+        padded = [np.pad(thresholds, (0, longest - thresholds.size)) for thresholds in groups]
+        return Ladder(np.stack(padded), steps.astype(np.int64))
 
 
-class GeometricDelay(Value):
+def _thresholds(base: float) -> ThresholdArray:
+    # The last threshold that rounds to at least 1 is that of base^i >= 2^-33.
+    rungs = 0 if base == 0 else math.ceil(33 * math.log(2) / -math.log(base))
+    falling = threshold(base ** np.arange(1, rungs + 1))
+    return falling[falling > 0]
+
+
+class GeometricDelay(Grouped):
     """P(delay >= l) = base^l."""
 
     kind: Literal["geometric"] = "geometric"
-    base: Base
+    base: ByGroup[Base]
 
     def ladder(self) -> Ladder:
-        """Return the thresholds of a ladder of single ticks."""
+        """Return the thresholds of ladders of single ticks."""
         return SteppedDelay(base=self.base, step=1).ladder()
 
 

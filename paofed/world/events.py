@@ -16,6 +16,7 @@ def threshold(probability: ArrayLike) -> ThresholdArray:
     return np.rint(np.asarray(probability, dtype=np.float64) * CERTAIN).astype(np.uint64)
 
 
-def by_group(values: tuple[float, ...], clients: int) -> NDArray[np.float64]:
+def by_group(values: float | tuple[float, ...], clients: int) -> NDArray[np.float64]:
     """Spread group values over a fleet in turn: client k is in group k mod G."""
-    return np.asarray(values, dtype=np.float64)[np.arange(clients) % len(values)]
+    groups = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    return groups[np.arange(clients) % groups.size]

@@ -205,10 +205,7 @@ def _delays(scenario: Scenario, k: IntArray, words: WordArray) -> IntArray:
     law = scenario.delay
     if isinstance(law, Recorded):
         return law.table(scenario.ticks, scenario.clients)[:, k]
-    thresholds, step = law.ladder()
-    # Thresholds fall, so those above a word come first; searching wants them rising.
-    rungs = thresholds.size - np.searchsorted(thresholds[::-1], words, side="right")
-    return step * rungs.astype(np.int64)
+    return law.ladder().delays(words, k)
 
 
 def _samples(

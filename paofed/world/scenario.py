@@ -13,12 +13,12 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from paofed.errors import FileError, InputError, ScenarioError, unknown
-from paofed.world.availability import Availability
+from paofed.world.availability import Availability, Bursts
 from paofed.world.delays import LONGEST, Delay
 from paofed.world.recorded import Recorded
 from paofed.world.streams import Stream, Synthetic
 from paofed.world.table.spec import Table
-from paofed.world.value import Value
+from paofed.world.value import FORMS, Grouped, Value
 
 _UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
@@ -102,8 +102,7 @@ class Scenario(Value):
 
     def _groups_fit(self, stream: Synthetic) -> None:
         groups = {"stream.samples": len(stream.samples)}
-        if not isinstance(self.availability, Recorded):
-            groups["availability"] = self.availability.groups
+        groups |= {name: law.groups for name, law in self if isinstance(law, Grouped | Bursts)}
         for place, count in groups.items():
             if self.clients % count:
                 _misfit(
@@ -258,13 +257,16 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     if kind == "misfit":
         place = _place(error["ctx"]["place"].split("."), text, origin)
         return f"{place}{error['msg']}"
-    # A union of laws puts the chosen kind behind the law's name; people only wrote the key.
+    # A union of laws puts the chosen kind behind the law's name, and one of forms of a number the
+    # form behind its key; people only wrote the key.
     tagged = len(loc) > 1 and loc[0] in ("stream", "availability", "delay") and loc[1] in _LAWS
-    path = [str(part) for part in ((loc[0], *loc[2:]) if tagged else loc)]
-    key, place = ".".join(path), _place(path, text, origin)
+    written = (loc[0], *loc[2:]) if tagged else loc
     if kind == "extra_forbidden":
         model = _LAWS[str(loc[1])] if tagged else Scenario
-        return f"{place}{unknown('key', path[-1], model.model_fields)}"
+        place = _place([str(part) for part in written], text, origin)
+        return f"{place}{unknown('key', str(loc[-1]), model.model_fields)}"
+    path = [str(part) for part in written if part not in FORMS]
+    key, place = ".".join(path), _place(path, text, origin)
     if kind == "missing":
         return f"{place}{key} is missing"
     if kind == "union_tag_invalid":

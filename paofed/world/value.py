@@ -1,9 +1,17 @@
 """The base of everything a scenario is made of: frozen, strictly typed, no unknown keys."""
 
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 
 class Value(BaseModel):
@@ -17,7 +25,47 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 # TOML has lists only; a frozen value keeps them as tuples. `strict=False` allows just that.
 Probabilities = Annotated[tuple[Probability, ...], Field(min_length=1, strict=False)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, strict=False)]
-Durations = Annotated[tuple[Annotated[float, Field(ge=1)], ...], Field(min_length=1, strict=False)]
+Duration = Annotated[float, Field(ge=1)]
+Durations = Annotated[tuple[Duration, ...], Field(min_length=1, strict=False)]
+
+FORMS = ("one number", "by group")  # how a number of a grouped law may be given
+
+
+def _form(value: Any) -> str:
+    return FORMS[isinstance(value, list | tuple)]
+
+
+_Number = TypeVar("_Number")
+ByGroup = Annotated[
+    Annotated[_Number, Tag(FORMS[0])]
+    | Annotated[tuple[_Number, ...], Field(min_length=1, strict=False), Tag(FORMS[1])],
+    Discriminator(_form),
+]
+
+
+class Grouped(Value):
+    """A law whose numbers are one for all clients, or one for each group: k is in group k mod G."""
+
+    @property
+    def groups(self) -> int:
+        """Count the groups."""
+        return max(self._sizes.values(), default=1)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """How many groups each list has; a list of one is one number."""
+        lists = {name: len(value) for name, value in self if isinstance(value, tuple)}
+        return {name: size for name, size in lists.items() if size > 1}
+
+    @model_validator(mode="after")
+    def _lists_agree(self) -> Self:
+        for (one, size), (other, differs) in pairwise(self._sizes.items()):
+            if size != differs:
+                raise ValueError(
+                    f"{one} has {size} groups, but {other} has {differs}: expected lists of one "
+                    f"length, or one number for all"
+                )
+        return self
 
 
 def _strictly_rising(ticks: tuple[int, ...]) -> tuple[int, ...]:

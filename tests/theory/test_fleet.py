@@ -91,6 +91,15 @@ def test_delays_by_law_are_those_seen(law: dict[str, Any], step: int) -> None:
     assert_delays(contacts, scenario)
 
 
+def test_delays_by_group_are_those_seen() -> None:
+    """12 comparisons for each of at most 50 ages: false-alarm rate below 4e-7."""
+    scenario = long(delay={"kind": "stepped", "base": (0.1, 0.0, 0.3), "step": (2, 1, 5)})
+    contacts = Contacts.of(scenario)
+    np.testing.assert_allclose(contacts.late.sum(axis=1), 1.0, rtol=1e-12)
+    assert contacts.late[4, 0] == 1.0
+    assert_delays(contacts, scenario)
+
+
 def test_without_delay_every_message_is_fresh() -> None:
     contacts = Contacts.of(long(delay={"kind": "none"}))
     assert contacts.ages.tolist() == [0]

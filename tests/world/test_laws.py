@@ -167,6 +167,26 @@ def test_delays_of_other_bases_and_steps(law: dict[str, Any]) -> None:
         assert_binomial(delay >= step * rung, base**rung)
 
 
+@pytest.mark.parametrize(
+    ("law", "bases", "steps"),
+    [
+        ({"kind": "geometric", "base": [0.1, 0.7]}, (0.1, 0.7), (1, 1)),
+        ({"kind": "stepped", "base": [0.3, 0.0, 0.9], "step": [2, 4, 1]}, (0.3, 0, 0.9), (2, 4, 1)),
+        ({"kind": "stepped", "base": 0.5, "step": [1, 6]}, (0.5, 0.5), (1, 6)),
+    ],
+)
+def test_delays_by_group(
+    law: dict[str, Any], bases: tuple[float, ...], steps: tuple[int, ...]
+) -> None:
+    """At most 3 groups of 6 comparisons: false-alarm rate below 2e-8."""
+    delay = realize(fleet(60, 2000, delay=law), seed=2).delay
+    for group, (base, step) in enumerate(zip(bases, steps, strict=True)):
+        own = delay[:, group :: len(bases)]
+        assert not (own % step).any()
+        for rung in (1, 2, 3, 5, 10, 30):
+            assert_binomial(own >= step * rung, base**rung)
+
+
 def test_the_lottery_is_uniform() -> None:
     """2 x 7 + 256 comparisons: false-alarm rate below 2e-7."""
     trace = paper("setting-1")
@@ -505,29 +525,56 @@ def test_certain_and_impossible_presence() -> None:
 
 
 def test_a_ladder_s_thresholds() -> None:
-    assert GeometricDelay(base=0.5).ladder().thresholds.tolist() == [
-        2**i for i in range(31, -1, -1)
-    ]
-    assert GeometricDelay(base=0.5).ladder().step == 1
+    halves = GeometricDelay(base=0.5).ladder()
+    assert halves.thresholds.tolist() == [[2**i for i in range(31, -1, -1)]]
+    assert halves.step.tolist() == [1]
     stepped = SteppedDelay(base=0.25, step=7).ladder()
-    assert stepped.thresholds.tolist() == [4**i for i in range(15, -1, -1)]
-    assert stepped.step == 7
+    assert stepped.thresholds.tolist() == [[4**i for i in range(15, -1, -1)]]
+    assert stepped.step.tolist() == [7]
 
 
 @pytest.mark.parametrize(
     "law", [NoDelay(), GeometricDelay(base=0.0), SteppedDelay(base=0.0, step=5)]
 )
 def test_a_ladder_without_a_rung(law: NoDelay | GeometricDelay | SteppedDelay) -> None:
-    assert law.ladder().thresholds.tolist() == []
+    assert law.ladder().thresholds.tolist() == [[]]
 
 
 def test_a_base_too_small_for_any_word_has_no_rung() -> None:
     assert GeometricDelay(base=1e-300).ladder().thresholds.size == 0
-    assert GeometricDelay(base=2.0**-32).ladder().thresholds.tolist() == [1]
+    assert GeometricDelay(base=2.0**-32).ladder().thresholds.tolist() == [[1]]
 
 
 @pytest.mark.parametrize("base", [0.001, 0.2, 0.4, 0.5, 0.9, 0.999])
 def test_a_ladder_goes_down_to_the_last_rung_that_any_word_is_below(base: float) -> None:
-    rungs = GeometricDelay(base=base).ladder().thresholds.astype(np.float64)
+    (rungs,) = GeometricDelay(base=base).ladder().thresholds.astype(np.float64)
     powers = base ** np.arange(1, 30_000) * 2**32
     np.testing.assert_array_equal(rungs, np.rint(powers[powers > 0.5]))
+
+
+def test_every_group_has_a_ladder_of_its_own() -> None:
+    bases, steps = (0.5, 0.0, 0.25), (1, 9, 7)
+    thresholds, step = SteppedDelay(base=bases, step=steps).ladder()
+    assert thresholds.shape == (3, 32)
+    for group, base in enumerate(bases):
+        (alone,) = SteppedDelay(base=base, step=1).ladder().thresholds
+        assert thresholds[group].tolist() == [*alone.tolist(), *[0] * (32 - alone.size)]
+    assert step.tolist() == [1, 9, 7]
+    assert SteppedDelay(base=0.5, step=(2, 3)).ladder().thresholds.shape == (2, 32)
+
+
+def test_the_chances_of_a_ladder_are_those_of_its_words() -> None:
+    """A delay has a chance where some word means it, and it is the share of such words."""
+    law = SteppedDelay(base=(2.0**-30, 0.0, 0.25), step=(5, 1, 10)).ladder()
+    ages, chances = law.chances()
+    assert ages.tolist() == [0, 5, *range(10, 161, 10)]
+    assert chances[0].tolist() == [1 - 2.0**-30, 2.0**-30, *[0] * 16]
+    assert chances[1].tolist() == [1, *[0] * 17]
+    powers = 0.25 ** np.arange(18)
+    assert chances[2].tolist() == [0.75, 0, *(powers[1:16] - powers[2:17]).tolist(), powers[16]]
+    tail = GeometricDelay(base=0.999).ladder()
+    words = np.arange(2000, dtype=np.uint32)  # where several thresholds are the same number
+    reached = np.unique(tail.delays(words[:, None], np.zeros(1, dtype=np.int64)))
+    rare = tail.chances()[0]
+    assert set(reached.tolist()) <= set(rare.tolist())
+    assert rare[rare >= reached.min()].tolist() == reached.tolist()

@@ -315,6 +315,10 @@ NOT_FINITE = "input should be a finite number"
         ("base = 0.6", "base = -0.1",
          "delay.base is -0.1: input should be greater than or equal to 0"),
         ("base = 0.6", "base = false", f"delay.base is False: {NOT_NUMBER}"),
+        ("base = 0.6", "base = [0.6, 1.0]",
+         "delay.base.1 is 1.0: input should be less than or equal to 0.999"),
+        ("base = 0.6", "base = []", "delay.base is empty: expected at least one entry"),
+        ("step = 2", "step = [2, 2.5]", f"delay.step.1 is 2.5: {NOT_INTEGER}"),
         ("step = 2", "step = 0", "delay.step is 0: input should be greater than or equal to 1"),
         ("step = 2", "step = 2.0", f"delay.step is 2.0: {NOT_INTEGER}"),
     ],
@@ -452,6 +456,10 @@ MISFITS = [
      "availability has 3 groups, which do not divide 4 clients evenly"),
     ("mean_off = [4.0]", "mean_off = [4.0, 4.0, 4.0]", ("[availability]", "mean_off = "),
      "availability has 3 groups, which do not divide 4 clients evenly"),
+    ("base = 0.6", "base = [0.6, 0.5, 0.4]", ("[delay]", "base = "),
+     "delay has 3 groups, which do not divide 4 clients evenly"),
+    ("base = 0.6\nstep = 2", "base = [0.6, 0.5]\nstep = [1, 2, 3, 4]", ("[delay]",),
+     "base has 2 groups, but step has 4: expected lists of one length, or one number for all"),
     ("ticks = 8", "ticks = 7", ("[stream]", "samples = "),
      "stream.samples asks for 8 samples in 7 ticks: a client sees at most one sample per tick"),
 ]  # fmt: skip
@@ -472,6 +480,16 @@ def test_groups_that_just_fit() -> None:
     assert Scenario.parse(text, "small").availability.model_dump()["mean_off"] == (4, 3, 2, 1)
     full = Scenario.parse(changed("samples = [4, 8]", "samples = [8, 8, 8, 8]"), "small")
     assert full.synthetic.samples == (8, 8, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("base", "read"), [("0.6", 0.6), ("[0.6]", (0.6,)), ("[0.6, 0.5]", (0.6, 0.5))]
+)
+def test_a_number_by_group_is_written_as_it_was_given(base: str, read: Any) -> None:
+    law = Scenario.parse(changed("base = 0.6", f"base = {base}"), "small")
+    assert law.delay.model_dump() == {"kind": "stepped", "base": read, "step": 2}
+    assert f"\nbase = {base}\n" in law.to_toml()
+    assert Scenario.parse(law.to_toml(), "again") == law
 
 
 @pytest.mark.parametrize(

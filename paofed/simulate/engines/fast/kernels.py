@@ -131,10 +131,10 @@ def _events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
         if nature.lateness.size:
             moment.delay[k] = nature.lateness[n, k]
         elif moment.available[k]:
-            rung = 0
-            while rung < nature.ladder.size and words[2, k] < nature.ladder[rung]:
+            rung, group = 0, k % nature.step.size
+            while rung < nature.ladder.shape[1] and words[2, k] < nature.ladder[group, rung]:
                 rung += 1
-            moment.delay[k] = rung * nature.step
+            moment.delay[k] = rung * nature.step[group]
 
 
 @_inner

@@ -17,7 +17,7 @@ from paofed.simulate.engines.fast import kernels
 from paofed.simulate.engines.fast.records import Family, Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.world.availability import OnOff
-from paofed.world.delays import Ladder
+from paofed.world.delays import NoDelay
 from paofed.world.events import threshold
 from paofed.world.realize import PHASE_BITS, World, phases, run_key
 from paofed.world.recorded import Recorded
@@ -60,7 +60,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         presence = laid_out(scenario.availability.table(ticks, clients), np.uint8)
     else:
         on_off = scenario.availability.on_off(clients)
-    ladder, lateness = Ladder(never[:0], 1), np.zeros((0, 0), dtype=np.int64)
+    ladder, lateness = NoDelay().ladder(), np.zeros((0, 0), dtype=np.int64)
     if isinstance(scenario.delay, Recorded):
         lateness = laid_out(scenario.delay.table(ticks, clients), np.int64)
     else:
@@ -101,8 +101,8 @@ def traced(trace: Trace) -> Nature:
         start=words,
         stay=words,
         presence=np.zeros((0, 0), dtype=np.uint8),
-        ladder=words,
-        step=1,
+        ladder=np.zeros((1, 0), dtype=np.uint64),
+        step=whole,
         lateness=np.zeros((0, 0), dtype=np.int64),
         memory=real,
         fresh=real,
@@ -120,8 +120,8 @@ def ages_of(scenario: Scenario) -> IntArray:
     law = scenario.delay
     if isinstance(law, Recorded):
         return np.unique(law.table(scenario.ticks, scenario.clients))
-    thresholds, step = law.ladder()
-    return step * np.arange(thresholds.size + 1)
+    ages, _ = law.ladder().chances()
+    return ages
 
 
 def kept(ages: IntArray, methods: Sequence[Algorithm]) -> IntArray:

@@ -17,8 +17,8 @@ class Nature(NamedTuple):
     start: Any
     stay: Any
     presence: Any  # (N, K) uint8 recorded, or (0, 0)
-    ladder: Any  # (L,) uint64 falling thresholds
-    step: Any
+    ladder: Any  # (G, L) uint64 falling thresholds of each group
+    step: Any  # (G,) int64
     lateness: Any  # (N, K) int64 recorded, or (0, 0)
     memory: Any  # (K,) float64
     fresh: Any  # sqrt(1 - memory^2)
