@@ -1,5 +1,6 @@
 """Small random natures, rich in the situations that are easy to get wrong."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ def small_trace(
     longest_delay: int = 6,
     data: float = 0.8,
     available: float = 0.6,
+    lost: float = 0.0,
 ) -> Trace:
-    """Draw a trace with gaps, delays around small age limits, and lottery ties."""
+    """Draw a trace with gaps, delays around small age limits, lottery ties, and perhaps losses."""
     rng = np.random.default_rng(seed)
     shape = (ticks, clients)
     has_data = rng.random(shape) < data
@@ -28,7 +30,7 @@ def small_trace(
     x, y = rng.normal(size=(*shape, inputs)), rng.normal(size=shape)
     x[~has_data], y[~has_data] = np.nan, np.inf  # must never be looked at
     present = has_data & (rng.random(shape) < available)
-    return Trace(
+    trace = Trace(
         x=x,
         y=y,
         has_data=has_data,
@@ -40,6 +42,9 @@ def small_trace(
         x_test=rng.normal(size=(tests, inputs)),
         y_test=rng.normal(size=tests),
     )
+    if not lost:
+        return trace
+    return replace(trace, lost_up=rng.random(shape) < lost, lost_down=rng.random(shape) < lost)
 
 
 _SETTING = Scenario.load("setting-1").model_dump()

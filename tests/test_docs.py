@@ -33,7 +33,10 @@ from paofed.report.run.page import write as write_page
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.availability import Availability
+from paofed.world.battery import Battery
 from paofed.world.delays import Delay
+from paofed.world.loss import Loss
+from paofed.world.outages import Outages
 from paofed.world.scenario import PRESETS
 from paofed.world.streams import Stream
 from paofed.world.table.columns import TRANSFORMS
@@ -331,6 +334,22 @@ LAWS = [
     *(("availability", law) for law in laws(Availability)),
     *(("delay", law) for law in laws(Delay)),
 ]
+
+
+HAZARDS: dict[str, type[Value]] = {"Loss": Loss, "Outages": Outages, "Battery": Battery}
+
+
+@pytest.mark.parametrize("heading", HAZARDS)
+def test_every_key_of_what_befalls_contacts(heading: str) -> None:
+    fields, text = HAZARDS[heading].model_fields, section(SCENARIOS, f"## {heading}")
+    assert list(rows(text)) == list(fields)
+    assert f"\n[{heading.lower()}]\n" in text
+    for name, cells in rows(text).items():
+        required, default = (
+            fields[name].is_required(),
+            json.dumps(fields[name].default, default=str),
+        )
+        assert cells[-1] == ("" if required else "-" if default == "null" else f"`{default}`")
 
 
 def keys_of(table: str, law: type[Value]) -> dict[str, list[str]]:

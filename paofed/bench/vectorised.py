@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from paofed.algorithms import Algorithm
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, TraceError
 from paofed.world.trace import Trace
 
 Single = NDArray[np.float32]
@@ -25,6 +25,8 @@ def replay(
     down, up, rule = method.require_paper_parts("this baseline")
     if method.exchange != "paper":
         raise AlgorithmError(f"{method.name} is not one of the rows this baseline knows")
+    if any(lost.any() for lost in trace.losses):
+        raise TraceError("messages are lost in this trace: this baseline knows none of that")
     features, mu = trace.features, np.float32(step_size)
     frequencies = trace.frequencies.astype(np.float32)
     phases = trace.phases.astype(np.float32)

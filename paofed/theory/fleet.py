@@ -14,6 +14,7 @@ from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
 _MOST_BYTES = 1_500_000_000
+_UNKNOWN = ("loss", "outages", "battery")  # laws that a scenario may have
 
 
 class Contacts(NamedTuple):
@@ -31,12 +32,13 @@ class Contacts(NamedTuple):
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
         """Read the rates off a scenario's laws."""
+        _require_known(*(name for name in _UNKNOWN if getattr(scenario, name) is not None))
         data = scenario.synthetic.samples_of(scenario.clients) / scenario.ticks
         presence, delay = scenario.availability, scenario.delay
         if isinstance(presence, Recorded):
             there = presence.table(scenario.ticks, scenario.clients).mean(axis=0)
         else:
-            there = presence.on_off(scenario.clients).first / CERTAIN
+            there = presence.on_off(np.arange(scenario.clients)).first / CERTAIN
         if isinstance(delay, Recorded):
             ages, late = _frequencies(delay.table(scenario.ticks, scenario.clients))
         else:
@@ -47,6 +49,7 @@ class Contacts(NamedTuple):
     @classmethod
     def seen(cls, trace: Trace) -> Self:
         """Count the rates in a trace."""
+        _require_known(*(["loss"] if any(lost.any() for lost in trace.losses) else []))
         data, available = (seen.mean(axis=0) for seen in (trace.has_data, trace.available))
         ages, late = _frequencies(np.where(trace.available, trace.delay, -1))
         return cls(data, available, ages, late)
@@ -65,11 +68,12 @@ class Fleet(NamedTuple):
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
         """A scenario's fleet in one world; exact where its laws are."""
         _require_room(scenario.clients, scenario.features)
+        contacts = Contacts.of(scenario)
         made = make_world(scenario, seed, world)
         moments = closed_form(made.fourier_map, made.laws)
         z_test = made.fourier_map(made.x_test)
         drifts, (y_test, *_) = made.test_targets
-        return cls(moments, Contacts.of(scenario), z_test, y_test, drifts.size)
+        return cls(moments, contacts, z_test, y_test, drifts.size)
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
@@ -78,6 +82,15 @@ class Fleet(NamedTuple):
         z_test = trace.fourier_map(trace.x_test)
         contacts = Contacts.seen(trace)
         return cls(estimated(trace), contacts, z_test, trace.y_test, trace.drifts.size)
+
+
+def _require_known(*laws: str) -> None:
+    """Refuse what theory cannot follow: messages that never arrive, contacts that depend."""
+    if laws:
+        raise InputError(
+            f"theory knows no {' and no '.join(laws)}: every message arrives, and contacts are "
+            f"independent; leave {'it' if len(laws) == 1 else 'them'} out, or simulate"
+        )
 
 
 def _require_room(clients: int, features: int) -> None:

@@ -7,19 +7,36 @@ tick before, is the case where all three are equal.
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import Field
 
+from paofed.core.arrays import BoolArray, IntArray, WordArray
 from paofed.world.events import ThresholdArray, by_group, threshold
 from paofed.world.recorded import Recorded
 from paofed.world.value import Durations, Grouped, Probabilities, Value
 
 
 class OnOff(NamedTuple):
-    """Thresholds of every client: on at the first tick, off to on, on to on."""
+    """Thresholds of some clients: on at the first tick, off to on, on to on."""
 
     first: ThresholdArray
     start: ThresholdArray
     stay: ThresholdArray
+
+    def follow(self, words: WordArray) -> BoolArray:
+        """Go on and off over the ticks, the first axis of the words."""
+        on = np.empty(words.shape, dtype=bool)
+        on[0] = words[0] < self.first
+        for n in range(1, len(words)):
+            on[n] = words[n] < np.where(on[n - 1], self.stay, self.start)
+        return on
+
+
+def turns(on: ArrayLike, off: ArrayLike) -> OnOff:
+    """Turns of these mean lengths in ticks, begun in the long-run proportion."""
+    on, off = np.asarray(on, dtype=np.float64), np.asarray(off, dtype=np.float64)
+    return OnOff(threshold(on / (on + off)), threshold(1 / off), threshold(1 - 1 / on))
 
 
 class Bernoulli(Grouped):
@@ -28,8 +45,8 @@ class Bernoulli(Grouped):
     kind: Literal["bernoulli"] = "bernoulli"
     probabilities: Probabilities
 
-    def on_off(self, clients: int) -> OnOff:
-        """Return the thresholds of every client."""
+    def on_off(self, clients: IntArray) -> OnOff:
+        """Return the thresholds of the clients."""
         always = threshold(by_group(self.probabilities, clients))
         return OnOff(always, always, always)
 
@@ -46,10 +63,9 @@ class Bursts(Value):
         """Count the groups: the longer list; the shorter one repeats."""
         return max(len(self.mean_on), len(self.mean_off))
 
-    def on_off(self, clients: int) -> OnOff:
-        """Return the thresholds of every client, begun in the long-run proportion."""
-        on, off = by_group(self.mean_on, clients), by_group(self.mean_off, clients)
-        return OnOff(threshold(on / (on + off)), threshold(1 / off), threshold(1 - 1 / on))
+    def on_off(self, clients: IntArray) -> OnOff:
+        """Return the thresholds of the clients."""
+        return turns(by_group(self.mean_on, clients), by_group(self.mean_off, clients))
 
 
 class RecordedPresence(Recorded):

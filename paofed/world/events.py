@@ -6,6 +6,8 @@ An event is `word < threshold`, so it is the same bit in every engine, precision
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from paofed.core.arrays import FloatArray, IntArray
+
 ThresholdArray = NDArray[np.uint64]
 
 CERTAIN = 1 << 32  # above every word
@@ -16,7 +18,7 @@ def threshold(probability: ArrayLike) -> ThresholdArray:
     return np.rint(np.asarray(probability, dtype=np.float64) * CERTAIN).astype(np.uint64)
 
 
-def by_group(values: float | tuple[float, ...], clients: int) -> NDArray[np.float64]:
-    """Spread group values over a fleet in turn: client k is in group k mod G."""
+def by_group(values: float | tuple[float, ...], clients: IntArray) -> FloatArray:
+    """Return the value of each of the clients: client k is in group k mod G."""
     groups = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    return groups[np.arange(clients) % groups.size]
+    return groups[clients % groups.size]

@@ -22,7 +22,7 @@ from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.spec import Table
-from paofed.world.trace import Targets, Trace
+from paofed.world.trace import NOTHING_LOST, Targets, Trace
 
 PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
 
@@ -35,6 +35,9 @@ class Purpose(IntEnum):
     EVENTS = 2  # one block per client and tick: data, presence, delay, lottery
     SAMPLE = 3  # inputs, then observation noise
     PHASE = 4
+    CONTACT = 5  # one more block per client and tick, where used: loss up and down, charge
+    OUTAGE = 6  # of the whole fleet: one word per tick, whether there is an outage
+    HIT = 7  # one word per client and tick at which an outage began
 
 
 class World(NamedTuple):
@@ -45,6 +48,14 @@ class World(NamedTuple):
     laws: ClientLaws
     x_test: FloatArray
     test_targets: Targets
+
+
+class _Contacts(NamedTuple):
+    """What nature offers of the contacts that clients might have, and what is lost at them."""
+
+    available: BoolArray
+    lost_up: BoolArray = NOTHING_LOST
+    lost_down: BoolArray = NOTHING_LOST
 
 
 class _Samples(NamedTuple):
@@ -114,11 +125,12 @@ def realize(
         samples = _recorded(scenario, scenario.stream, world_key(seed, world), k)
     else:
         samples = _drawn(scenario, make_world(scenario, seed, world), key, k, data)
+    wanted = samples.has_data & _presence(scenario, k, presence)
     return Trace(
         x=samples.x,
         y=samples.y,
         has_data=samples.has_data,
-        available=samples.has_data & _presence(scenario, k, presence),
+        **_contacts(scenario, key, k, wanted)._asdict(),
         delay=_delays(scenario, k, lateness),
         lottery=uniform(lottery),
         frequencies=samples.fourier_map.frequencies,
@@ -193,12 +205,25 @@ def _presence(scenario: Scenario, k: IntArray, words: WordArray) -> BoolArray:
     law = scenario.availability
     if isinstance(law, Recorded):
         return law.table(scenario.ticks, scenario.clients)[:, k].astype(bool)
-    first, start, stay = (thresholds[k] for thresholds in law.on_off(scenario.clients))
-    on = np.empty(words.shape, dtype=bool)
-    on[0] = words[0] < first
-    for n in range(1, len(words)):
-        on[n] = words[n] < np.where(on[n - 1], stay, start)
-    return on
+    return law.on_off(k).follow(words)
+
+
+def _contacts(scenario: Scenario, key: Key, k: IntArray, wanted: BoolArray) -> _Contacts:
+    """Let outages, batteries and losses have their part of the contacts."""
+    loss, battery, outages = scenario.loss, scenario.battery, scenario.outages
+    if outages is not None:
+        began = outages.began(key, scenario.ticks, Purpose.OUTAGE)
+        wanted = wanted & ~outages.hits(key, began, k, Purpose.HIT)
+    if loss is None and battery is None:
+        return _Contacts(wanted)
+    n = np.arange(scenario.ticks)[:, None]
+    up, down, charge, _ = philox(key, k, n, 0, Purpose.CONTACT)
+    if battery is not None:
+        wanted = battery.cells(k).offers(wanted, charge)
+    if loss is None:
+        return _Contacts(wanted)
+    losing_up, losing_down = loss.thresholds(k)
+    return _Contacts(wanted, wanted & (up < losing_up), wanted & (down < losing_down))
 
 
 def _delays(scenario: Scenario, k: IntArray, words: WordArray) -> IntArray:

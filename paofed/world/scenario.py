@@ -14,7 +14,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from paofed.errors import FileError, InputError, ScenarioError, unknown
 from paofed.world.availability import Availability, Bursts
+from paofed.world.battery import Battery
 from paofed.world.delays import LONGEST, Delay
+from paofed.world.loss import Loss
+from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
 from paofed.world.streams import Stream, Synthetic
 from paofed.world.table.spec import Table
@@ -40,6 +43,9 @@ class Scenario(Value):
     stream: Stream
     availability: Availability
     delay: Delay
+    loss: Loss | None = None
+    outages: Outages | None = None
+    battery: Battery | None = None
 
     @property
     def synthetic(self) -> Synthetic:
@@ -262,7 +268,8 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     tagged = len(loc) > 1 and loc[0] in ("stream", "availability", "delay") and loc[1] in _LAWS
     written = (loc[0], *loc[2:]) if tagged else loc
     if kind == "extra_forbidden":
-        model = _LAWS[str(loc[1])] if tagged else Scenario
+        law = str(loc[1] if tagged else loc[0])
+        model = _LAWS.get(law, Scenario) if len(loc) > 1 else Scenario
         place = _place([str(part) for part in written], text, origin)
         return f"{place}{unknown('key', str(loc[-1]), model.model_fields)}"
     path = [str(part) for part in written if part not in FORMS]
@@ -288,7 +295,13 @@ _LAWS: Mapping[str, type[Value]] = {
     law.model_fields["kind"].default: law
     for union in (Availability, Delay)
     for law in get_args(get_args(union)[0])
-} | {"synthetic": Synthetic, "table": Table}
+} | {
+    "synthetic": Synthetic,
+    "table": Table,
+    "loss": Loss,
+    "outages": Outages,
+    "battery": Battery,
+}
 
 
 def _place(path: Sequence[str], text: str, origin: str) -> str:

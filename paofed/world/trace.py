@@ -25,8 +25,11 @@ _TRACE = Contents(
         "x_test": Form("f", "Td"),
         "y_test": Form("f", "T"),
     },
-    # Only where the target changes.
-    optional=({"drifts": Form("iu", "E"), "y_test_drifted": Form("f", "ET")},),
+    optional=(
+        {"drifts": Form("iu", "E"), "y_test_drifted": Form("f", "ET")},  # the target changes
+        {"lost_up": Form("b", "NK")},
+        {"lost_down": Form("b", "NK")},
+    ),
     sizes={
         "N": "ticks",
         "K": "clients",
@@ -36,7 +39,18 @@ _TRACE = Contents(
         "E": "drifts",
     },
 )
+_WHERE_TRUE = ("lost_up", "lost_down")  # written only if something in them is
 _DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # what the engines compute in
+
+
+NOTHING_LOST: BoolArray = np.zeros((0, 0), dtype=np.bool_)
+
+
+class Losses(NamedTuple):
+    """What never arrives of the contacts of all ticks and clients, (N, K) each."""
+
+    up: BoolArray  # the message that a client sends
+    down: BoolArray  # what the server shares, or answers to that message
 
 
 class Targets(NamedTuple):
@@ -73,6 +87,8 @@ class Trace:
     y_test: FloatArray  # (T,), at the start
     drifts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (E,)
     y_test_drifted: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (E, T)
+    lost_up: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
+    lost_down: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(getattr(self, name)) for name in _TRACE.known}
@@ -87,9 +103,9 @@ class Trace:
 
     def _given(self) -> list[str]:
         """The names of the arrays that this trace has."""
-        drifting = [name for part in _TRACE.optional for name in part]
+        optional = [name for part in _TRACE.optional for name in part]
         return [
-            name for name in _TRACE.known if name not in drifting or np.size(getattr(self, name))
+            name for name in _TRACE.known if name not in optional or np.size(getattr(self, name))
         ]
 
     def _check_values(self) -> None:
@@ -133,9 +149,17 @@ class Trace:
         """Return the targets of the test set over time."""
         return Targets(self.drifts, np.vstack([self.y_test, *self.y_test_drifted]))
 
+    @property
+    def losses(self) -> Losses:
+        """Return what is lost: nothing, where the trace does not say."""
+        nothing = np.broadcast_to(np.False_, self.has_data.shape)
+        return Losses(*(lost if lost.size else nothing for lost in (self.lost_up, self.lost_down)))
+
     def save(self, path: str | Path) -> None:
         """Write the trace as one `.npz`, whole or not at all."""
-        save_arrays(Path(path), {name: getattr(self, name) for name in self._given()})
+        arrays = {name: getattr(self, name) for name in self._given()}
+        silent = [name for name in _WHERE_TRUE if name in arrays and not arrays[name].any()]
+        save_arrays(Path(path), {name: a for name, a in arrays.items() if name not in silent})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

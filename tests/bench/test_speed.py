@@ -8,7 +8,7 @@ import pytest
 
 from paofed.algorithms import algorithm
 from paofed.bench import speed, vectorised
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, TraceError
 from paofed.simulate.engines import reference
 from tests.natures import small_trace
 from tests.system import needs
@@ -34,6 +34,8 @@ def test_the_vectorised_baseline_meets_a_changing_target() -> None:
 def test_the_vectorised_baseline_refuses_what_it_does_not_know() -> None:
     with pytest.raises(AlgorithmError, match="baseline"):
         vectorised.replay(small_trace(0), algorithm("pao-fed-u1", exchange="live"), 0.4, 4)
+    with pytest.raises(TraceError, match="messages are lost in this trace"):
+        vectorised.replay(small_trace(0, lost=0.5), algorithm("pao-fed-u1"), 0.4, 4)
 
 
 def test_the_inner_loop_compiles_and_runs() -> None:

@@ -181,6 +181,31 @@ def test_a_trace_s_fleet_is_estimated_from_it() -> None:
     np.testing.assert_array_equal(seen.contacts.available, trace.available.mean(axis=0))
 
 
+HAZARDS: dict[str, dict[str, Any]] = {
+    "loss": {"up": 0.1},
+    "outages": {"mean_length": 3.0, "mean_between": 9.0},
+    "battery": {"capacity": 3, "fill": 0.2},
+}
+
+
+@pytest.mark.parametrize("law", HAZARDS)
+def test_laws_that_theory_does_not_know_are_refused(law: str) -> None:
+    with pytest.raises(InputError, match=rf"^theory knows no {law}: every message .* leave it out"):
+        Fleet.of(small_scenario(**{law: HAZARDS[law]}))
+
+
+def test_all_of_them_are_named() -> None:
+    with pytest.raises(InputError, match=r"no loss and no outages and no battery: .* leave them"):
+        Fleet.of(small_scenario(**HAZARDS))
+
+
+def test_a_trace_with_losses_is_refused_but_one_that_batteries_thinned_out_is_not() -> None:
+    with pytest.raises(InputError, match=r"^theory knows no loss: "):
+        Fleet.seen(realize(small_scenario(loss=HAZARDS["loss"])))
+    trace = realize(small_scenario(battery=HAZARDS["battery"]))
+    np.testing.assert_array_equal(Contacts.seen(trace).available, trace.available.mean(axis=0))
+
+
 def test_a_fleet_too_large_to_hold_is_refused_with_its_size() -> None:
     huge = small_scenario(features=4000)
     with pytest.raises(InputError, match=r"^12 clients with 4000 features need 1\.5 GB"):

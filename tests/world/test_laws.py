@@ -495,14 +495,17 @@ def test_a_threshold_counts_the_words_that_mean_yes() -> None:
 
 
 def test_groups_take_turns_over_the_fleet() -> None:
-    assert by_group((0.1, 0.2, 0.3), 7).tolist() == [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1]
-    assert by_group((0.1,), 2).tolist() == [0.1, 0.1]
+    turns = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1]
+    assert by_group((0.1, 0.2, 0.3), np.arange(7)).tolist() == turns
+    assert by_group((0.1, 0.2, 0.3), np.array([5, 0])).tolist() == [0.3, 0.1]
+    for alone in (0.1, (0.1,)):
+        assert by_group(alone, np.arange(2)).tolist() == [0.1, 0.1]
 
 
 def test_independent_presence_is_a_link_without_memory() -> None:
     law = Bernoulli(probabilities=(0.0, 1.0, 0.25))
     assert law.groups == 3
-    for thresholds in law.on_off(4):
+    for thresholds in law.on_off(np.arange(4)):
         assert thresholds.tolist() == [0, CERTAIN, 2**30, 0]
 
 
@@ -510,7 +513,7 @@ def test_a_bursty_link_s_thresholds() -> None:
     law = Bursts(mean_on=(1.0, 4.0), mean_off=(1.0, 4.0, 2.0, 1e12))
     assert law.groups == 4
     assert Bursts(mean_on=(1.0, 4.0), mean_off=(1.0,)).groups == 2
-    first, start, stay = law.on_off(4)
+    first, start, stay = law.on_off(np.arange(4))
     assert first.tolist() == [2**31, 2**31, threshold(1 / 3), 0]
     assert start.tolist() == [CERTAIN, 2**30, 2**31, 0]
     assert stay.tolist() == [0, 3 * 2**30, 0, 3 * 2**30]

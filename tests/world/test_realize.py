@@ -48,6 +48,15 @@ EVEN_BURSTS = fleet(
 )
 
 
+HAZARDS = fleet(
+    availability={"kind": "bernoulli", "probabilities": [0.9, 0.5, 0.7]},
+    delay={"kind": "geometric", "base": [0.7, 0.1]},
+    loss={"up": [0.3, 0.1], "down": 0.2},
+    outages={"mean_length": 6.0, "mean_between": 9.0, "share": [0.5, 0.9]},
+    battery={"capacity": [4, 2, 3], "fill": 0.4},
+)
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
     folder = tmp_path_factory.mktemp("recorded")
@@ -60,9 +69,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
     )
 
 
-@pytest.fixture(params=["bernoulli", "even and bursts", "recorded"])
+@pytest.fixture(params=["bernoulli", "even and bursts", "recorded", "hazards"])
 def scenario(request: pytest.FixtureRequest, recorded: Scenario) -> Scenario:
     fleets = {"bernoulli": BERNOULLI, "even and bursts": EVEN_BURSTS, "recorded": recorded}
+    fleets["hazards"] = HAZARDS
     return fleets[request.param]
 
 
@@ -374,6 +384,35 @@ def test_a_series_begins_with_a_fresh_draw_and_moves_on_with_each_sample() -> No
             u = fresh.x[n, k]
             x = u if x is None else 0.8 * x + math.sqrt(1 - 0.8**2) * u
             np.testing.assert_allclose(kept.x[n, k], x, rtol=1e-12, atol=1e-13)
+
+
+def test_a_client_alone_loses_what_it_loses_in_its_fleet() -> None:
+    whole = realize(HAZARDS, seed=3)
+    assert whole.lost_up.any()
+    for order in ([3], [11, 4, 4]):
+        some = realize(HAZARDS, seed=3, clients=np.array(order))
+        assert_same_bits(some, whole, ("lost_up", "lost_down"), order)
+
+
+NO_HARM: dict[str, dict[str, Any]] = {
+    "no loss": {"loss": {"up": 0.0, "down": 0.0}},
+    "outages that hit nobody": {"outages": {"mean_length": 9.0, "mean_between": 2.0, "share": 0.0}},
+    "a battery that is always full": {"battery": {"capacity": 2**31 - 1, "fill": 1.0}},
+    "a battery that fills in time": {"battery": {"capacity": 1, "fill": 1.0, "start": 0}},
+    "one number by group": {"delay": {"kind": "geometric", "base": [0.7, 0.7, 0.7]}},
+}
+
+
+@pytest.mark.parametrize("law", NO_HARM.values(), ids=NO_HARM)
+def test_a_law_that_does_no_harm_changes_no_bit_and_no_file(
+    law: dict[str, Any], tmp_path: Path
+) -> None:
+    values = BERNOULLI.model_dump()
+    trace, same = realize(BERNOULLI), realize(Scenario.model_validate({**values, **law}))
+    assert_same_bits(same, trace, OF_THE_RUN + OF_THE_WORLD)
+    for name, each in (("trace", trace), ("same", same)):
+        each.save(tmp_path / name)
+    assert (tmp_path / "same").read_bytes() == (tmp_path / "trace").read_bytes()
 
 
 def test_events_do_not_depend_on_what_they_have_nothing_to_do_with() -> None:

@@ -21,6 +21,9 @@ COMMON = {
     "kernel_width": 1.0,
     "step_size": 0.4,
     "test_samples": 500,
+    "loss": None,
+    "outages": None,
+    "battery": None,
     "stream": {
         "kind": "synthetic",
         "samples": (500, 1000, 1500, 2000),
@@ -473,6 +476,83 @@ def test_numbers_that_do_not_fit_together(
     at, said = complaint(changed(old, new).replace("# A fleet of four.\n", begin))
     assert says in said
     assert at.startswith(places)
+
+
+HAZARDS = """\
+
+[loss]
+up = [0.1, 0.2]
+down = 0.3
+
+[outages]
+mean_length = 5.0
+mean_between = 20.0
+share = 0.5
+
+[battery]
+capacity = [3, 4]
+fill = 0.2
+start = 0
+"""
+
+
+def test_what_befalls_contacts_is_read_and_written() -> None:
+    small = Scenario.parse(SMALL + HAZARDS, "small")
+    assert small.loss is not None
+    assert small.outages is not None
+    assert small.battery is not None
+    assert small.loss.up == (0.1, 0.2)
+    assert small.outages.share == 0.5
+    assert (small.battery.capacity, small.battery.start) == ((3, 4), 0)
+    assert HAZARDS in small.to_toml()
+    assert Scenario.parse(small.to_toml(), "again") == small
+    assert "loss" not in Scenario.parse(SMALL, "small").to_toml()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("down = 0.3", "down = 1.3", "loss.down is 1.3: input should be less than or equal to 1"),
+        ("up = [0.1, 0.2]", "up = [0.1, -0.2]", "loss.up.1 is -0.2: input should be greater "),
+        ("up = [0.1, 0.2]", "ups = 0.1", "unknown key 'ups': did you mean 'up'? (known: up, down)"),
+        ("mean_length = 5.0", "mean_length = 0.5", "outages.mean_length is 0.5: input should be "),
+        ("mean_length = 5.0", "mean_length = [5.0]", f"outages.mean_length is [5.0]: {NOT_NUMBER}"),
+        ("share = 0.5", "share = []", "outages.share is empty: expected at least one entry"),
+        ("share = 0.5", "fraction = 0.5",
+         "unknown key 'fraction' (known: mean_length, mean_between, share)"),
+        ("capacity = [3, 4]", "capacity = 0", "battery.capacity is 0: input should be greater "),
+        ("capacity = [3, 4]", "capacity = [3, 2.5]", f"battery.capacity.1 is 2.5: {NOT_INTEGER}"),
+        ("fill = 0.2", "fill = nan", f"battery.fill is nan: {NOT_FINITE}"),
+        ("start = 0", "start = -1", "battery.start is -1: input should be greater than or equal "),
+    ],
+)  # fmt: skip
+def test_a_bad_value_of_what_befalls_contacts(old: str, new: str, says: str) -> None:
+    text = SMALL + HAZARDS
+    assert text.count(old) == 1
+    at, said = complaint(text.replace(old, new))
+    assert at == new
+    assert said.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "says"),
+    [
+        ("mean_between = 20.0\n", "", "[outages]", "outages.mean_between is missing"),
+        ("fill = 0.2\n", "", "[battery]", "battery.fill is missing"),
+        ("start = 0", "start = 4", "[battery]",
+         "start is 4: expected no more than the capacity, 3"),
+        ("start = 0", "start = [1, 1, 1, 1]", "[battery]",
+         "capacity has 2 groups, but start has 4: expected lists of one length, or one number "),
+        ("up = [0.1, 0.2]", "up = [0.1, 0.2, 0.1]", "[loss]",
+         "loss has 3 groups, which do not divide 4 clients evenly"),
+        ("share = 0.5", "share = [0.1, 0.2, 0.1]", "[outages]",
+         "outages has 3 groups, which do not divide 4 clients evenly"),
+    ],
+)  # fmt: skip
+def test_what_befalls_contacts_must_fit_together(old: str, new: str, at: str, says: str) -> None:
+    found, said = complaint((SMALL + HAZARDS).replace(old, new))
+    assert said.startswith(says)
+    assert found == at
 
 
 def test_groups_that_just_fit() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,36 @@ def test_round_trip_with_exactly_the_published_names(tmp_path: Path) -> None:
     for name in NAMES:
         np.testing.assert_array_equal(getattr(loaded, name), getattr(trace, name))
     assert (loaded.ticks, loaded.clients, loaded.features) == (24, 4, 7)
+
+
+LOST = ("lost_up", "lost_down")
+
+
+@pytest.mark.parametrize("used", [(), ("lost_up",), ("lost_down",), LOST])
+def test_losses_are_written_where_something_is_lost(used: tuple[str, ...], tmp_path: Path) -> None:
+    trace = small_trace(1, lost=0.3)
+    trace = replace(trace, **{n: np.zeros((24, 4), dtype=bool) for n in LOST if n not in used})
+    trace.save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as file:
+        assert sorted(file.files) == sorted([*NAMES, *used])
+    loaded = Trace.load(tmp_path / "t.npz")
+    for one, other in zip(loaded.losses, trace.losses, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert bool(used) == (loaded.losses.up.any() or loaded.losses.down.any())
+
+
+@pytest.mark.parametrize(
+    ("name", "lost", "text"),
+    [
+        ("lost_up", np.zeros((24, 3), dtype=bool), "lost_up has 3 clients"),
+        ("lost_down", np.zeros((23, 4), dtype=bool), "lost_down has 23 ticks"),
+        ("lost_down", np.zeros((24, 4), dtype=np.int64), "lost_down is of type int64: expected"),
+        ("lost_up", np.zeros(24, dtype=bool), "lost_up has shape"),
+    ],
+)
+def test_losses_that_do_not_fit(name: str, lost: Any, text: str) -> None:
+    with pytest.raises(TraceError, match=text):
+        Trace(**arrays(small_trace(1)), **{name: lost})
 
 
 def test_anyone_s_float32_and_int8_are_welcome(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ _OPTIONAL = (
 )
 _VALUES = ("features", "kernel_width", "step_size")
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
+# What a scenario says of its own samples alone.
+_OF_A_STREAM = {"name", "ticks", "clients", "kernel_width", "test_samples", "stream"}
 _LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
 
 
@@ -106,7 +108,7 @@ def _as_typed(text: str) -> str:
 
 def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
     """The values of a scenario whose laws are another's, over the table that was named."""
-    laws = base.model_dump(include={"features", "step_size", "max_age", "availability", "delay"})
+    laws = base.model_dump(exclude=_OF_A_STREAM)
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))
     for key in _LISTS:
         if key in stream:

@@ -59,7 +59,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
     if isinstance(scenario.availability, Recorded):
         presence = laid_out(scenario.availability.table(ticks, clients), np.uint8)
     else:
-        on_off = scenario.availability.on_off(clients)
+        on_off = scenario.availability.on_off(np.arange(clients))
     ladder, lateness = NoDelay().ladder(), np.zeros((0, 0), dtype=np.int64)
     if isinstance(scenario.delay, Recorded):
         lateness = laid_out(scenario.delay.table(ticks, clients), np.int64)
