@@ -224,6 +224,11 @@ def aggregate(server: Real, messages: list[Message], tick: int, row: Row) -> Rea
 def run(nature: Nature, row: Row, *, wire32: bool = False) -> History:
     """All the ticks of one run, in the order: share, learn, send, apply."""
     ticks, clients = nature["has_data"].shape
+    # Truth tables where something is lost, else empty.
+    lost_up, lost_down = (
+        nature[way] if nature[way].size else np.zeros((ticks, clients), dtype=bool)
+        for way in ("lost_up", "lost_down")
+    )
     frequencies, phases = nature["frequencies"], nature["phases"]
     features = len(phases)
     if row.exchange != "paper" and row.uplink == "same" and coordinates(row, features) < features:
@@ -258,22 +263,26 @@ def run(nature: Nature, row: Row, *, wire32: bool = False) -> History:
             shared = over_the_wire(m_selection @ server, wire32)
             sent_down += int(np.trace(m_selection))
 
-            if row.exchange == "paper":
+            if row.exchange == "paper" and not lost_down[n, k]:
                 models[k] = merge(m_selection, shared, models[k])
             models[k] = learn(models[k], z, y, row.step_size)  # eqs. (7), (8)
             values = over_the_wire(s_selection @ models[k], wire32)
             sent_up += int(np.trace(s_selection))
-            messages.append(Message(k, n, n + int(nature["delay"][n, k]), s_selection, values))
-            if row.exchange == "single":
+            if not lost_up[n, k]:
+                messages.append(Message(k, n, n + int(nature["delay"][n, k]), s_selection, values))
+            if row.exchange == "single" and not lost_down[n, k]:
                 models[k] = merge(m_selection, shared, models[k])
 
         if row.exchange == "live":
             # After all learning and sending: one reply to each client heard from at this tick,
-            # on its window of this tick, unless all that came was beyond the age limit.
+            # on its window of this tick, unless all that came was beyond the age limit, or all
+            # replies to it are lost.
             answered = {
                 message.sender
                 for message in messages
-                if message.arrives == n and message.arrives - message.sent <= row.max_age
+                if message.arrives == n
+                and message.arrives - message.sent <= row.max_age
+                and not lost_down[message.sent, message.sender]
             }
             for k in sorted(answered):
                 m_selection = downlink(row, features, k, n)

@@ -104,7 +104,7 @@ def ticks(
     fleet = _Federation(
         trace, resolve(method), step_size, max_age, keys or keys_of(0), _floating(wire)
     )
-    alg, fourier_map = fleet.method, trace.fourier_map
+    alg, fourier_map, lost_down = fleet.method, trace.fourier_map, trace.losses.down
     for n in range(trace.ticks):
         # 1. Nature, and the server's pick among those who are there.
         taking_part = pick(trace.available[n], trace.lottery[n], alg.subset)
@@ -115,7 +115,7 @@ def ticks(
             squared[:, k] = fleet.squared_errors(k, z, y)
             # 2. The server shares w_n (before anything that arrives now is applied).
             if taking_part[k] and alg.exchange == "paper":
-                fleet.share(k, n)
+                fleet.share(k, n, lost=lost_down[n, k])
             # 3. The client learns.
             if taking_part[k] or alg.learns_while_away:
                 fleet.learn(k, n, z, y)
@@ -123,7 +123,7 @@ def ticks(
             if taking_part[k]:
                 fleet.send(k, n, int(trace.delay[n, k]))
                 if alg.exchange == "single":
-                    fleet.share(k, n)
+                    fleet.share(k, n, lost=lost_down[n, k])
                 if alg.exchange == "live":
                     fleet.expect(k, n)
 
@@ -151,7 +151,7 @@ class _Federation:
         self.method = guarded(method, features, clients)
         self._down = _Direction(self.method.downlink, clients, features, keys.down, wire)
         self._up = _Direction(self.method.uplink, clients, features, keys.up, wire)
-        self._key, self._features = keys.server, features
+        self._key, self._features, self._lost = keys.server, features, trace.losses
         self._server = self.method.server.init(features, clients)
         self._devices = [self.method.learner.init(features) for _ in range(clients)]
         self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
@@ -166,10 +166,10 @@ class _Federation:
         mine, theirs = self.method.learner.model(self._devices[k]), self.state.server
         return float((y - mine @ z) ** 2), float((y - theirs @ z) ** 2)
 
-    def share(self, k: int, n: int) -> None:
+    def share(self, k: int, n: int, *, lost: bool) -> None:
         """The server's values overwrite the client's on the downlink part of (k, n)."""
         part = self._down.sent(self.state.server, k, n)
-        if part.coordinates.size:
+        if part.coordinates.size and not lost:
             self._devices[k] = self.method.learner.merge(self._devices[k], part)
 
     def expect(self, k: int, n: int) -> None:
@@ -183,15 +183,15 @@ class _Federation:
     def send(self, k: int, n: int, age: int) -> None:
         """The client's uplink part is on its way; one beyond the age limit would be dropped."""
         part = self._up.sent(self.method.learner.model(self._devices[k]), k, n)
-        if part.coordinates.size and age <= self._limit:
+        if part.coordinates.size and age <= self._limit and not self._lost.up[n, k]:
             self._in_flight[n + age].append(Message(k, n, *part))
 
     def receive(self, n: int) -> None:
         """The server applies what arrives."""
         arrived = sorted(self._in_flight.pop(n, []), key=lambda m: (n - m.sent, m.client))
         if self.method.exchange == "live":
-            for k in {message.client for message in arrived}:
-                self.share(k, n)
+            for k in {m.client for m in arrived if not self._lost.down[m.sent, m.client]}:
+                self.share(k, n, lost=False)
             self.counted()  # for nothing: contacts counted their answers
         stamp = Stamp(SERVER, n, self._features, self._key)
         self._server = self.method.server.apply(self._server, arrived, stamp)

@@ -73,6 +73,18 @@ def test_equals_the_literal_paper_over_a_float32_wire(case: Case, seed: int) -> 
     assert_same_history(small_trace(seed, features=7), case, wire32=True)
 
 
+@settings(max_examples=effort(everyday=40, thorough=120))
+@given(
+    case=cases(7, ("paper", "single", "live")),
+    seed=st.integers(0, 10_000),
+    lost=st.sampled_from([0.1, 0.5, 1.0]),
+)
+def test_equals_the_literal_paper_where_messages_are_lost(
+    case: Case, seed: int, lost: float
+) -> None:
+    assert_same_history(small_trace(seed, features=7, lost=lost), case)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("exchange", ["paper", "single", "live"])
 @pytest.mark.parametrize("subset", [0.4, 2])
