@@ -15,7 +15,9 @@ from paofed.cli import main
 from paofed.cli.shared.worlds import add_arguments
 from paofed.report.run.numbers import PAGE
 from paofed.simulate import montecarlo
+from paofed.simulate.engines import reference
 from paofed.simulate.results.result import Result
+from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
 from tests.world.table.tables import fleet, hourly, table, write
@@ -69,6 +71,33 @@ def test_a_table_and_nothing_else(csv: Path, capsys: Capture) -> None:
     assert header.split("  ")[-1].strip() == "first day"
     assert len(rows) == 2 + 3 * 2
     assert "±" in rows[-1]
+
+
+def test_what_befalls_contacts_over_a_table(csv: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Groups go by device, and need not divide them; the laws are shown, and the run meets them."""
+    laws = small_scenario(
+        delay={"kind": "geometric", "base": (0.5, 0.0)},
+        loss={"up": (0.3, 0.1), "down": 0.2},
+        outages={"mean_length": 4.0, "mean_between": 4.0, "share": (1.0, 0.5)},
+        battery={"capacity": (2, 3), "fill": 0.3},
+    )
+    file = tmp_path / "laws.toml"
+    file.write_text(laws.to_toml(), encoding="utf-8")
+    assert main(["scenario", "show", str(file), *over(csv)[1:]]) == 0
+    shown = Scenario.parse(capsys.readouterr().out, "shown")
+    for law in ("availability", "delay", "loss", "outages", "battery"):
+        assert getattr(shown, law) == getattr(laws, law)
+    out = tmp_path / "r.npz"
+    arguments = ["run", str(file), *over(csv)[1:], *SMALL, "--cold-starts", "1", "--every", "1"]
+    assert main([*arguments, "--precision", "float64", "--out", str(out)]) == 0
+    found = Result.load(out)
+    world = Scenario.made(found.provenance["scenario"], "")
+    trace = realize(world)
+    assert trace.losses.up.any()
+    assert trace.losses.down.any()
+    for index, name in enumerate(found.algorithms):
+        expected = reference.replay(trace, name, step_size=world.step_size, max_age=world.max_age)
+        np.testing.assert_allclose(found.models[0, index], expected.server_model, atol=1e-9)
 
 
 def test_laws_of_a_scenario_and_a_width_of_one_s_own(csv: Path, tmp_path: Path,

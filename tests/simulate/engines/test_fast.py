@@ -18,7 +18,7 @@ from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.engines.fast import layout
+from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.reference_run import run_reference
 from paofed.simulate.results.result import RunRecord, curve_ticks
 from paofed.world.realize import make_world, realize
@@ -35,10 +35,13 @@ from tests.natures import small_trace
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
     inputs=st.integers(1, 9),
+    lost=st.sampled_from([0.0, 0.4]),
 )
-def test_equals_the_reference_on_the_same_trace(case: Case, seed: int, inputs: int) -> None:
+def test_equals_the_reference_on_the_same_trace(
+    case: Case, seed: int, inputs: int, lost: float
+) -> None:
     # More ticks than a stretch, so that samples wait across its end.
-    trace = small_trace(seed, ticks=90, features=7, inputs=inputs, available=0.3)
+    trace = small_trace(seed, ticks=90, features=7, inputs=inputs, available=0.3, lost=lost)
     expected = reference.replay(trace, case.product)
     got = fast.replay(trace, case.product)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
@@ -82,6 +85,11 @@ def compiled(
 
 # The roles of the inputs come round; in one stretch, at its ends, at the first and last tick.
 DRIFTS = (1, 30, 63, 64, 90, 100, 149)
+HAZARDS: dict[str, Any] = {
+    "loss": {"up": (0.3, 0.1), "down": 0.2},
+    "outages": {"mean_length": 20.0, "mean_between": 10.0, "share": 0.5},
+    "battery": {"capacity": 4, "fill": (0.3, 0.05, 0.1)},
+}
 LAWS: list[dict[str, Any]] = [
     {},
     {"stream": {"arrivals": "even"}},
@@ -91,10 +99,36 @@ LAWS: list[dict[str, Any]] = [
     {"delay": {"kind": "geometric", "base": (0.8, 0.0, 0.3)}},
     {"delay": {"kind": "stepped", "base": (0.6, 0.4), "step": (4, 3)}},
     {"max_age": 0},
+    {"loss": {"up": 0.3, "down": 0.0}},
+    {"loss": {"up": 0.0, "down": (0.5, 0.1)}},
+    {"outages": {"mean_length": 5.0, "mean_between": 10.0, "share": (0.9, 0.2, 0.5)}},
+    {"battery": {"capacity": (3, 1), "fill": (0.1, 0.3), "start": (2, 0)}},
+    {"battery": {"capacity": 2, "fill": 0.05}, "loss": {"up": 0.5}},
+    HAZARDS,
     {"stream": {"memory": (0.0, 0.0)}},
     {"stream": {"drifts": DRIFTS}},
     {"stream": {"drifts": DRIFTS, "arrivals": "even"}},
 ]
+
+
+@pytest.mark.parametrize("changes", LAWS)
+def test_draws_the_events_that_realize_draws_bit_for_bit(changes: dict[str, Any]) -> None:
+    world = scenario(**changes)
+    made, trace = make_world(world, 5, 3), realize(world, 3, 1, seed=5)
+    nature, ages = layout.drawn(world, made, 1), layout.ages_of(world)
+    simulation = fast.Simulation(
+        [fast.settle(LINEUP[0], 0.4, 10)], nature, ages, made.fourier_map, 12, "float32"
+    )
+    moment = simulation.moment
+    for n in range(trace.ticks):
+        simulation._run(n, n + 1, kernels.EVENTS, 0, simulation.blocks)
+        np.testing.assert_array_equal(moment.has_data, trace.has_data[n])
+        np.testing.assert_array_equal(moment.lottery, trace.lottery[n])
+        there = trace.available[n]
+        np.testing.assert_array_equal(moment.available, there)
+        np.testing.assert_array_equal(moment.delay[there], trace.delay[n, there])
+        np.testing.assert_array_equal(moment.lost_up[there], trace.losses.up[n, there])
+        np.testing.assert_array_equal(moment.lost_down[there], trace.losses.down[n, there])
 
 
 @pytest.mark.parametrize("changes", LAWS)
@@ -159,7 +193,7 @@ def test_float32_sees_the_same_events_and_the_same_curve() -> None:
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_threads_change_no_bit(precision: fast.Precision) -> None:
     """A fleet of several blocks, spread over 1, 2, 3 and 5 threads."""
-    big = scenario(clients=9000, ticks=70, features=8, stream={"samples": (20, 40, 70)})
+    big = scenario(clients=9000, ticks=70, features=8, stream={"samples": (20, 40, 70)}, **HAZARDS)
     alone = compiled(big, precision=precision)
     for threads in (1, 2, 3, 5):
         spread = compiled(big, precision=precision, threads=threads)

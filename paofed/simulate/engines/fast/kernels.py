@@ -45,6 +45,7 @@ _SHIFT = np.uint64(32)
 _M0, _M1 = (np.uint64(m) for m in random.MULTIPLIERS)
 _W0, _W1 = (np.uint64(w) for w in random.INCREMENTS)
 _FOR_EVENTS, _FOR_SAMPLE = int(Purpose.EVENTS), int(Purpose.SAMPLE)
+_FOR_CONTACT, _FOR_HIT = int(Purpose.CONTACT), int(Purpose.HIT)
 PAPER, SINGLE, LIVE = 0, 1, 2  # Family.exchange
 EVENTS, PICK, LEARN, SERVE = 1, 2, 4, 8  # phases of a tick
 SINE = sine_series(8)  # exact to rounding in float64
@@ -100,15 +101,24 @@ def _arrived(nature: Any, k: Any, n: Any) -> Any:
 
 
 @_inner
-def _events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
-    """Draw or read who has a sample, who is there, how late and with which lottery number."""
-    if nature.traced:
+def _read_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
+    """Take from a trace who has a sample, who is there, how late, and what is lost."""
+    for k in range(k0, k1):
+        moment.has_data[k] = nature.has_data[n, k]
+        moment.available[k] = nature.available[n, k]
+        moment.delay[k] = nature.delay[n, k]
+        moment.lottery[k] = nature.lottery[n, k]
+    if nature.lost_up.size:
         for k in range(k0, k1):
-            moment.has_data[k] = nature.has_data[n, k]
-            moment.available[k] = nature.available[n, k]
-            moment.delay[k] = nature.delay[n, k]
-            moment.lottery[k] = nature.lottery[n, k]
-        return
+            moment.lost_up[k] = nature.lost_up[n, k]
+    if nature.lost_down.size:
+        for k in range(k0, k1):
+            moment.lost_down[k] = nature.lost_down[n, k]
+
+
+@_inner
+def _draw_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
+    """Draw who has a sample, who is there, how late and with which lottery number."""
     words = moment.words
     for k in range(k0, k1):  # alone in its loop, the generator runs on several clients at once
         words[0, k], words[1, k], words[2, k], words[3, k] = _philox(
@@ -135,6 +145,42 @@ def _events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
             while rung < nature.ladder.shape[1] and words[2, k] < nature.ladder[group, rung]:
                 rung += 1
             moment.delay[k] = rung * nature.step[group]
+
+
+@_inner
+def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
+    """Let outages, batteries and losses have their part (paofed.world.realize)."""
+    words, available = moment.words, moment.available
+    if hazards.began.size and hazards.began[n] >= 0:
+        if hazards.began[n] == n:
+            for k in range(k0, k1):
+                moment.hit[k] = _philox(key, k, n, 0, _FOR_HIT)[0] < hazards.share[k]
+        for k in range(k0, k1):
+            available[k] = available[k] and not moment.hit[k]
+    if hazards.capacity.size or hazards.up.size:
+        for k in range(k0, k1):
+            words[0, k], words[1, k], words[2, k], _ = _philox(key, k, n, 0, _FOR_CONTACT)
+    if hazards.capacity.size:
+        for k in range(k0, k1):
+            level = hazards.start[k] if n == 0 else moment.level[k]
+            level = min(level + (words[2, k] < hazards.fill[k]), hazards.capacity[k])
+            available[k] = available[k] and level > 0
+            moment.level[k] = level - available[k]
+    if hazards.up.size:
+        for k in range(k0, k1):
+            moment.lost_up[k] = words[0, k] < hazards.up[k]
+            moment.lost_down[k] = words[1, k] < hazards.down[k]
+
+
+@_inner
+def _events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
+    """Step 1 of a tick for some clients."""
+    if nature.traced:
+        _read_events(nature, moment, n, k0, k1)
+        return
+    _draw_events(nature, moment, n, k0, k1)
+    if nature.hazards.any:
+        _take_away(nature.key, nature.hazards, moment, n, k0, k1)
 
 
 @_inner
@@ -441,7 +487,7 @@ def _take(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: A
     z, y = model.mapped[block, i % GROUP], moment.y[block, i]
     contact = moment.available[k] and moment.todo[block, i] == n
     takes_part = contact and (not family.picks[a] or moment.picked[a, k])
-    if takes_part and family.exchange[a] == PAPER:
+    if takes_part and family.exchange[a] == PAPER and not moment.lost_down[k]:
         _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
     if takes_part or family.learns_away[a]:
         _lms_step(model.local[k, a], z, y, family.mu[a])
@@ -452,8 +498,8 @@ def _take(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: A
 @_pasted
 def _send(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: Any) -> None:
     """Put a client's uplink window on its way, as part of a sum; maybe answer at once."""
-    delay = moment.delay[k]
-    if delay <= family.max_age[a]:
+    delay, heard = moment.delay[k], not moment.lost_down[k]
+    if delay <= family.max_age[a] and not moment.lost_up[k]:
         cell = _cell(model, model.age_index[delay], n + delay)
         model.counts[block, cell, a] += 1
         for begin, end in _window(family.up, a, k, n, model.phases.size):
@@ -463,9 +509,9 @@ def _send(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: A
                 sums[j] += w[j]
             for j in range(w.size):
                 holders[j] += 1
-        if family.exchange[a] == LIVE:
+        if family.exchange[a] == LIVE and heard:
             model.answers[(n + delay) % model.answers.shape[0], a, k] = 1
-    if family.exchange[a] == SINGLE:
+    if family.exchange[a] == SINGLE and heard:
         _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
     model.sent_up[block, a] += family.up[a, 0]
     model.sent_down[block, a] += family.down[a, 0]

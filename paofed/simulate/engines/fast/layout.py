@@ -10,16 +10,17 @@ from numpy.typing import DTypeLike, NDArray
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
+from paofed.core.random import Key
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.simulate.engines.fast import kernels
-from paofed.simulate.engines.fast.records import Family, Model, Moment, Nature
+from paofed.simulate.engines.fast.records import Family, Hazards, Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
 from paofed.world.events import threshold
-from paofed.world.realize import PHASE_BITS, World, phases, run_key
+from paofed.world.realize import PHASE_BITS, Purpose, World, phases, run_key
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
@@ -41,7 +42,20 @@ _NO_TRACE: dict[str, NDArray[Any]] = {
     "available": np.zeros((0, 0), dtype=np.bool_),
     "delay": np.zeros((0, 0), dtype=np.int64),
     "lottery": np.zeros((0, 0)),
+    "lost_up": np.zeros((0, 0), dtype=np.bool_),
+    "lost_down": np.zeros((0, 0), dtype=np.bool_),
 }
+_NO_WORDS, _NO_NUMBERS = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+_NO_HAZARDS = Hazards(
+    any=False,
+    began=_NO_NUMBERS,
+    share=_NO_WORDS,
+    capacity=_NO_NUMBERS,
+    start=_NO_NUMBERS,
+    fill=_NO_WORDS,
+    up=_NO_WORDS,
+    down=_NO_WORDS,
+)
 
 
 def laid_out(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
@@ -78,12 +92,27 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         ladder=ladder.thresholds,
         step=ladder.step,
         lateness=lateness,
+        hazards=_hazards(scenario, key),
         **made.laws._asdict(),
         fresh=np.sqrt(1 - made.laws.memory**2),
         drifts=made.test_targets.drifts,
         traced=False,
         **_NO_TRACE,
     )
+
+
+def _hazards(scenario: Scenario, key: Key) -> Hazards:
+    """Outages, batteries and losses as thresholds of every client."""
+    clients, found = np.arange(scenario.clients), _NO_HAZARDS
+    if scenario.outages is not None:
+        began = scenario.outages.began(key, scenario.ticks, Purpose.OUTAGE)
+        found = found._replace(any=True, began=began, share=scenario.outages.shares(clients))
+    if scenario.battery is not None:
+        found = found._replace(any=True, **scenario.battery.cells(clients)._asdict())
+    if scenario.loss is not None:
+        up, down = scenario.loss.thresholds(clients)
+        found = found._replace(any=True, up=up, down=down)
+    return found
 
 
 def traced(trace: Trace) -> Nature:
@@ -104,6 +133,7 @@ def traced(trace: Trace) -> Nature:
         ladder=np.zeros((1, 0), dtype=np.uint64),
         step=whole,
         lateness=np.zeros((0, 0), dtype=np.int64),
+        hazards=_NO_HAZARDS,
         memory=real,
         fresh=real,
         centre=real,
@@ -182,6 +212,10 @@ def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
         has_data=flags(clients),
         available=flags(clients),
         on=flags(clients),
+        hit=flags(clients),
+        level=np.zeros(clients, dtype=np.int64),
+        lost_up=flags(clients),
+        lost_down=flags(clients),
         delay=np.zeros(clients, dtype=np.int64),
         lottery=np.zeros(clients),
         now=np.zeros((clients, inputs)),

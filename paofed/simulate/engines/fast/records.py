@@ -3,6 +3,19 @@
 from typing import Any, NamedTuple
 
 
+class Hazards(NamedTuple):
+    """What takes contacts away, or what they carry; empty where a scenario has no such law."""
+
+    any: Any  # bool
+    began: Any  # (N,) int64: when the outage of a tick began, -1 where there is none; or (0,)
+    share: Any  # (K,) uint64 threshold of being hit by one
+    capacity: Any  # (K,) int64: contacts that a battery holds; or (0,)
+    start: Any  # (K,) int64: likewise, before the first tick
+    fill: Any  # (K,) uint64 threshold
+    up: Any  # (K,) uint64 thresholds of losing what is sent; or (0,)
+    down: Any
+
+
 class Nature(NamedTuple):
     """What happens: either thresholds and laws to draw from, or a trace (`traced`) to read."""
 
@@ -20,6 +33,7 @@ class Nature(NamedTuple):
     ladder: Any  # (G, L) uint64 falling thresholds of each group
     step: Any  # (G,) int64
     lateness: Any  # (N, K) int64 recorded, or (0, 0)
+    hazards: Any  # Hazards
     memory: Any  # (K,) float64
     fresh: Any  # sqrt(1 - memory^2)
     centre: Any
@@ -33,6 +47,8 @@ class Nature(NamedTuple):
     available: Any
     delay: Any  # (N, K) int64
     lottery: Any  # (N, K) float64
+    lost_up: Any  # (N, K) bool, or (0, 0)
+    lost_down: Any
 
 
 class Moment(NamedTuple):
@@ -41,6 +57,10 @@ class Moment(NamedTuple):
     has_data: Any  # (K,) uint8
     available: Any  # (K,) uint8
     on: Any  # (K,) uint8: the link, with or without data
+    hit: Any  # (K,) uint8: by the latest outage
+    level: Any  # (K,) int64: contacts that the battery has left
+    lost_up: Any  # (K,) uint8: what is sent at a contact of this tick never arrives
+    lost_down: Any  # (K,) uint8: nor does what the server shares
     delay: Any  # (K,) int64
     lottery: Any  # (K,) float64
     now: Any  # (K, d) float64: where the series is
