@@ -63,6 +63,11 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
 
 
+def in_one_line(error: BaseException) -> str:
+    """Say an error of somebody else's code, whose text may have several lines."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def whole(what: str, value: object, least: int | None = None) -> int:
     """Take a whole number, Python's or NumPy's, and refuse everything else.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paofed.algorithms import outside
 from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import VERSIONS, pao_fed
@@ -26,6 +27,9 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
     **{f"pao-fed-{version}": partial(pao_fed, version) for version in VERSIONS},
 }
 
+
+# Options that are set on a record, whoever made it; all others shape it.
+_VALUES = ("step_size", "max_age", "staleness", "divisor", "exchange")
 
 # Of the options that a factory may have no default for.
 _MEANING = {
@@ -54,19 +58,26 @@ def algorithm(
     >>> algorithm("pao-fed-u1", shared=32, step_size=0.2).name
     'pao-fed-u1:shared=32,step_size=0.2'
     """
-    shape = _given({"shared": shared, "subset": subset, "coordinated": coordinated})
-    values = _given(
-        {
-            "step_size": step_size,
-            "max_age": max_age,
-            "staleness": staleness,
-            "divisor": divisor,
-            "exchange": exchange,
-        }
-    )
+    options = {
+        "shared": shared,
+        "subset": subset,
+        "coordinated": coordinated,
+        "step_size": step_size,
+        "max_age": max_age,
+        "staleness": staleness,
+        "divisor": divisor,
+        "exchange": exchange,
+    }
+    return made(name, _given(options))
+
+
+def made(name: str | Algorithm, options: Mapping[str, Any]) -> Algorithm:
+    """Do as `algorithm` does, with the options that a factory from outside may have beside."""
+    own = options_of(name) if isinstance(name, str) else {}
+    values = {key: value for key, value in options.items() if key in _VALUES and key not in own}
+    shape = {key: value for key, value in options.items() if key not in values}
     row = _build(name, shape) if isinstance(name, str) else _unshaped(name, shape)
-    named = _named(row.name, shape | values)
-    return _with_server_options(replace(row, name=named), values)
+    return _with_server_options(replace(row, name=_named(row.name, shape | values)), values)
 
 
 def _with_server_options(row: Algorithm, values: dict[str, Any]) -> Algorithm:
@@ -94,30 +105,46 @@ def _named(name: str, options: Mapping[str, object]) -> str:
     """Say options in a name, as `from_text` reads them; a new value takes the old one's place."""
     if not options:
         return name
-    base, _, said = name.partition(":")
-    kept = [pair for pair in said.split(",") if pair and pair.partition("=")[0] not in options]
+    base, said = outside.split(name)
+    pairs = said.split(",") if said else []
+    kept = [pair for pair in pairs if pair.partition("=")[0] not in options]
     new = [f"{key}={str(value).lower()}" for key, value in options.items()]  # true, not True
     return f"{base}:{','.join(kept + new)}"
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
     """Return the options that shape this row: those its factory takes by keyword."""
-    if name not in ALGORITHMS:
-        raise AlgorithmError(unknown("algorithm", name, ALGORITHMS))
-    parameters = inspect.signature(ALGORITHMS[name]).parameters
-    return {key: p for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    return keywords_of(_factory(name))
 
 
-def _build(name: str, given: Mapping[str, float]) -> Algorithm:
-    options = options_of(name)
+def keywords_of(factory: Callable[..., Algorithm]) -> Mapping[str, inspect.Parameter]:
+    """Return what a factory takes by keyword."""
+    parameters = inspect.signature(factory).parameters
+    kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return {key: p for key, p in parameters.items() if p.kind in kinds}
+
+
+def _factory(name: str) -> Callable[..., Algorithm]:
+    """Return what makes the algorithm of that name; the registry's names are its own."""
+    factory = ALGORITHMS.get(name) or outside.factory_of(name)
+    if factory is None:
+        known = [*ALGORITHMS, *(entry.name for entry in outside.brought())]
+        raise AlgorithmError(unknown("algorithm", name, dict.fromkeys(known)))
+    return factory
+
+
+def _build(name: str, given: Mapping[str, Any]) -> Algorithm:
+    factory = _factory(name)
+    options = keywords_of(factory)
     for key in given:
         if key not in options:
             takes = ", ".join(options) or "no options of its own"
             raise AlgorithmError(f"{name} has no option {key!r}; it takes {takes}")
     for key, parameter in options.items():
         if parameter.default is parameter.empty and key not in given:
-            raise AlgorithmError(f"{name} needs {key!r}: {_MEANING[key]}")
-    return ALGORITHMS[name](**given)
+            meaning = _MEANING.get(key, f"write {name}:{key}=VALUE")
+            raise AlgorithmError(f"{name} needs {key!r}: {meaning}")
+    return replace(factory(**given), name=name)
 
 
 def _unshaped(record: Algorithm, given: Mapping[str, float]) -> Algorithm:

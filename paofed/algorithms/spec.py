@@ -1,11 +1,15 @@
-"""An algorithm and its options as one word: `pao-fed-u1:shared=32,step_size=0.2`."""
+"""An algorithm and its options as one word: `pao-fed-u1:shared=32,step_size=0.2`.
+
+The name is a row of the registry, or says where somebody else's code is: see `outside`.
+"""
 
 from dataclasses import replace
 from inspect import signature
 from typing import Any
 
-from paofed.algorithms import ALGORITHMS, algorithm
+from paofed.algorithms import algorithm, made, options_of
 from paofed.algorithms.base import Algorithm, require_record
+from paofed.algorithms.outside import split
 from paofed.errors import AlgorithmError, unknown
 
 _OPTIONS = [name for name in signature(algorithm).parameters if name != "name"]
@@ -17,29 +21,27 @@ def from_text(text: str) -> Algorithm:
     >>> from_text("online-fed:subset=4").subset
     4
     """
-    name, options = parted(text)
-    return replace(algorithm(name, **options), name=text)
+    return replace(made(*parted(text)), name=text)
 
 
 def parted(text: str) -> tuple[str, dict[str, Any]]:
-    """Take such a word apart: the name of a row, and its options with their values.
+    """Take such a word apart: the name, and options with their values.
 
     >>> parted("pao-fed-u1:shared=32,exchange=live")
     ('pao-fed-u1', {'shared': 32, 'exchange': 'live'})
     """
-    name, colon, rest = text.partition(":")
+    name, said = split(text)
+    known = dict.fromkeys((*options_of(name), *_OPTIONS))
     options: dict[str, Any] = {}
-    for pair in rest.split(",") if colon else []:
+    for pair in [] if said is None else said.split(","):
         key, equals, value = pair.partition("=")
-        if key not in _OPTIONS:
-            raise AlgorithmError(f"{text}: {unknown('option', key, _OPTIONS)}")
+        if key not in known:
+            raise AlgorithmError(f"{text}: {unknown('option', key, known)}")
         if not equals:
             raise AlgorithmError(f"{text}: option {key!r} has no value: write {key}=VALUE")
         if key in options:
             raise AlgorithmError(f"{text}: option {key!r} is given twice")
         options[key] = _value(value)
-    if name not in ALGORITHMS:
-        raise AlgorithmError(unknown("algorithm", name, ALGORITHMS))
     return name, options
 
 

@@ -1,13 +1,24 @@
-"""List the algorithms and the options that shape each of them."""
+"""List the algorithms and the options that shape each of them; also those that packages bring."""
 
-import inspect
 import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from inspect import Parameter
+from typing import NamedTuple
 
-from paofed.algorithms import ALGORITHMS, options_of
+from paofed.algorithms import ALGORITHMS, Algorithm, keywords_of
+from paofed.algorithms.outside import brought, factory_brought, package_of
 from paofed.cli.shared.columns import table
+from paofed.cli.shared.outputs import say
+from paofed.errors import AlgorithmError
 
 EXAMPLE = "paofed algorithms --json"
+
+
+class _Row(NamedTuple):
+    name: str
+    options: dict[str, object]
+    package: str  # that brings it; paofed's own have none
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -17,19 +28,40 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print one line per algorithm."""
-    options = {name: _describe(name) for name in ALGORITHMS}
+    rows = [*(_Row(name, _options(ALGORITHMS[name]), "") for name in ALGORITHMS), *_outside()]
     if args.json:
-        print(json.dumps(options, indent=2))
+        # No option can have a name with a space in it.
+        said = {r.name: r.options | ({"brought by": r.package} if r.package else {}) for r in rows}
+        print(json.dumps(said, indent=2, default=str))
         return 0
-    rows = [[name, ", ".join(f"{k} ({v})" for k, v in options[name].items())] for name in options]
-    print(table(["algorithm", "options (default)"], rows, left=(0, 1)))
+    header = ["algorithm", "options (default)", "brought by"]
+    lines = [[r.name, ", ".join(f"{k} ({v})" for k, v in r.options.items()), r[-1]] for r in rows]
+    shown = 3 if any(r.package for r in rows) else 2
+    print(table(header[:shown], [line[:shown] for line in lines], left=(0, 1, 2)))
     print("\nall take step_size and max_age (the scenario's), staleness (their own),")
     print("divisor (class or coverage) and exchange (paper, single or live)")
     return 0
 
 
-def _describe(name: str) -> dict[str, object]:
+def _outside() -> Iterator[_Row]:
+    """What packages bring; what cannot be used is told on stderr."""
+    entries = brought()
+    names = [entry.name for entry in entries]
+    for entry in entries:
+        package = package_of(entry)
+        if entry.name in ALGORITHMS:
+            say(f"{package} brings {entry.name!r}, a name of paofed's own: paofed's is used")
+        elif names.count(entry.name) > 1:
+            say(f"{package} brings {entry.name!r}, and so do others: name it as {entry.value}")
+        else:
+            try:
+                yield _Row(entry.name, _options(factory_brought(entry)), package)
+            except AlgorithmError as error:
+                say(str(error))
+
+
+def _options(factory: Callable[..., Algorithm]) -> dict[str, object]:
     return {
-        key: "required" if parameter.default is inspect.Parameter.empty else parameter.default
-        for key, parameter in options_of(name).items()
+        key: "required" if parameter.default is Parameter.empty else parameter.default
+        for key, parameter in keywords_of(factory).items()
     }

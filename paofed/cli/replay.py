@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms import Algorithm, made
 from paofed.algorithms.base import Exchange, Settled
 from paofed.algorithms.spec import parted
 from paofed.cli.shared.summary import plain
 from paofed.core.metrics import payload_bytes
+from paofed.core.random import key_of
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
 from paofed.files import require_writable
@@ -37,6 +38,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--divisor", choices=get_args(Divisor), help="(default class)")
     add("--uncoordinated", action="store_true", help="for rows that offer it (default: their own)")
     add("--exchange", choices=get_args(Exchange), help="(default paper)")
+    add(
+        "--seed", type=int, default=0, metavar="S", help="of numbers it draws (default %(default)s)"
+    )
     add("--engine", choices=ENGINES, default=LAST, help="(default %(default)s)")
     add("--out", type=Path, required=True, metavar="OUT.npz", help="where to write the outcome")
     add("--json", action="store_true", help="print the summary as JSON")
@@ -53,11 +57,12 @@ def number(text: str) -> float:
 def run(args: Namespace) -> int:
     """Replay, save, print a summary."""
     require_writable(args.out)
+    key_of(args.seed)  # refused now, also by an engine whose algorithms draw nothing
     method = _method(args)
     trace = Trace.load(args.trace)
     settled = replace(method, **method.settled(**_DEFAULTS._asdict())._asdict())
-    outcome = engine_of(args.engine).replay(trace, settled)
-    outcome.save(args.out, _provenance(args.trace, settled, args.engine))
+    outcome = engine_of(args.engine).replay(trace, settled, seed=args.seed)
+    outcome.save(args.out, _provenance(args, settled))
     if outcome.diverged_at is not None:
         print(f"{method.name} diverged at tick {outcome.diverged_at}", file=sys.stderr)
     summary = {
@@ -98,13 +103,14 @@ def _method(args: Namespace) -> Algorithm:
                     f"{key} is given twice: in {args.algorithm!r} and as an option"
                 )
             options[key] = value
-    return replace(algorithm(name, **options), name=args.algorithm)
+    return replace(made(name, options), name=args.algorithm)
 
 
-def _provenance(path: Path, method: Algorithm, engine: str) -> dict[str, object]:
+def _provenance(args: Namespace, method: Algorithm) -> dict[str, object]:
     return {
-        "trace": path.name,
-        "trace_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "trace": args.trace.name,
+        "trace_sha256": hashlib.sha256(args.trace.read_bytes()).hexdigest(),
         "algorithm": method.describe(),
-        "engine": engine,
+        "engine": args.engine,
+        "seed": args.seed,
     }

@@ -4,11 +4,12 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import get_args
 
+from paofed.algorithms.outside import file_of
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import outputs, worlds
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
-from paofed.simulate.engines import ENGINES, USUAL, engine_of
+from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.stopping import Interrupted
@@ -42,7 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         default=list(LINEUP),
         metavar="NAME",
-        help="names, with options as in pao-fed-u1:shared=32,step_size=0.2 (default: all)",
+        help="names, with options as in pao-fed-u1:shared=32,step_size=0.2 (default: all), or "
+        "your own: file.py:name, package.module:name",
     )
     add("--runs", type=int, default=1, metavar="R", help="Monte Carlo runs (default %(default)s)")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
@@ -69,7 +71,8 @@ def run(args: Namespace) -> int:
     methods = [from_text(text) for text in args.algorithm]
     scenario = worlds.world_of(args)
     given = [] if args.scenario is None else [args.scenario]
-    outputs.check(args, args.out, inputs=[*given, *scenario.files])
+    code = filter(None, map(file_of, args.algorithm))
+    outputs.check(args, args.out, inputs=[*given, *scenario.files, *code])
     worlds.tell(scenario, args)
     cold_starts = args.cold_starts
     if cold_starts is None:
@@ -95,6 +98,8 @@ def run(args: Namespace) -> int:
             if interrupt.result is None:
                 raise
             result = interrupt.result
+    for name, reason in result.provenance["refused"].items():
+        outputs.say(f"{name} runs on the {LAST} engine: {reason}")
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args)

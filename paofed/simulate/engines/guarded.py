@@ -9,7 +9,7 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.parts import Channel, Learner, Part, ServerRule
 from paofed.core.rules import LMS
-from paofed.errors import AlgorithmError, PaofedError
+from paofed.errors import AlgorithmError, PaofedError, in_one_line
 
 Check = Callable[[Any], str | None]  # what is wrong with a value that a rule returned
 
@@ -79,8 +79,7 @@ def _watched(where: str, function: Any, check: Check) -> Callable[..., Any]:
         except PaofedError:
             raise
         except Exception as error:  # whatever one's own code does
-            text = " ".join(str(error).split())
-            raise AlgorithmError(f"{where} raised {type(error).__name__}: {text}") from error
+            raise AlgorithmError(f"{where} raised {in_one_line(error)}") from error
         if wrong is not None:
             raise AlgorithmError(f"{where} {wrong}")
         return returned
