@@ -604,6 +604,7 @@ def observe(
                 out.place[n - n0, k] = count
                 out.client[count], out.available[count] = k, moment.available[k]
                 out.delay[count], out.lottery[count] = moment.delay[k], moment.lottery[k]
+                out.lost_up[count], out.lost_down[count] = moment.lost_up[k], moment.lost_down[k]
                 count += 1
     out.begin[n1 - n0] = count
     for k in range(clients):
