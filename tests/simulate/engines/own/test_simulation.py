@@ -1,0 +1,141 @@
+"""Methods of one's own, compiled, against the reference; and the paper's rows in both forms."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms.base import Exchange
+from paofed.core.parts import keys_of
+from paofed.simulate.engines import engine_of, reference
+from paofed.simulate.engines.fast import family
+from paofed.simulate.engines.fast.curves import outcome
+from paofed.simulate.engines.fast.own.simulation import General
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Outcome
+from paofed.world.trace import Trace
+from tests.cases import Case, cases
+from tests.effort import effort
+from tests.natures import small_scenario, small_trace
+from tests.simulate.engines.own.rules import OWN
+
+FAST = engine_of("fast")
+
+
+def equal(got: Outcome, expected: Outcome) -> None:
+    np.testing.assert_array_equal(got.traffic, expected.traffic)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got.server_model, expected.server_model, rtol=0, atol=1e-9)
+
+
+def in_general_form(trace: Trace, method: Algorithm) -> Outcome:
+    settled = family.settle(method, 0.4, 10)
+    return outcome(General.over(trace, [settled], keys_of(0)), trace)
+
+
+@settings(max_examples=effort(everyday=60, thorough=250))
+@given(
+    case=cases(7, ("paper", "single", "live")),
+    seed=st.integers(0, 10_000),
+    lost=st.sampled_from([0.0, 0.4]),
+)
+def test_both_forms_of_the_paper_s_rows_agree(case: Case, seed: int, lost: float) -> None:
+    trace = small_trace(seed, ticks=90, features=7, available=0.3, lost=lost)
+    equal(in_general_form(trace, case.product), family.replay(trace, case.product))
+
+
+@settings(max_examples=effort(everyday=30, thorough=150))
+@given(
+    seed=st.integers(0, 10_000),
+    exchange=st.sampled_from(["paper", "single"]),
+    subset=st.sampled_from([None, 0.5, 2]),
+    max_age=st.integers(0, 8),
+    away=st.booleans(),
+    lost=st.sampled_from([0.0, 0.4]),
+)
+def test_a_method_of_its_own_equals_the_reference(
+    seed: int, exchange: Exchange, subset: float | None, max_age: int, away: bool, lost: float
+) -> None:
+    trace = small_trace(seed, ticks=70, features=9, available=0.5, lost=lost)
+    method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, learns_while_away=away)
+    got = FAST.replay(trace, method, step_size=0.3, seed=seed)
+    expected = reference.replay(trace, method, step_size=0.3, seed=seed)
+    assert expected.traffic[:, -1].all()
+    equal(got, expected)
+
+
+def test_an_uplink_of_its_own_is_answered_later() -> None:
+    trace = small_trace(3, ticks=70, features=9, lost=0.3)
+    live = replace(OWN, downlink=algorithm("pao-fed-u1", shared=3).downlink, exchange="live")
+    equal(FAST.replay(trace, live, seed=1), reference.replay(trace, live, seed=1))
+
+
+@pytest.mark.parametrize("same_world", [False, True])
+def test_runs_of_a_scenario(same_world: bool) -> None:
+    scenario = small_scenario(
+        loss={"up": 0.2, "down": 0.1}, delay={"kind": "stepped", "base": 0.5, "step": 3}
+    )
+    methods = ["pao-fed-u1", OWN, replace(OWN, name="picked", subset=3)]
+    common: dict[str, Any] = {"runs": 3, "seed": 4, "same_world": same_world, "workers": 1}
+    got = run(scenario, methods, **common, precision="float64")
+    expected = run(scenario, methods, **common, engine="reference")
+    assert got.provenance["engines"] == ["fast"] * 3
+    np.testing.assert_array_equal(got.traffic, expected.traffic)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got.models, expected.models, rtol=0, atol=1e-9)
+    own = got.run_curves("own")
+    assert not np.allclose(own[0], own[1])  # random numbers differ from run to run
+
+
+def test_threads_and_company_change_nothing() -> None:
+    scenario = small_scenario()
+    alone = run(scenario, OWN, runs=4, seed=2, workers=1)
+    together = run(scenario, ["pao-fed-c2", OWN, "online-fedsgd"], runs=4, seed=2, workers=3)
+    np.testing.assert_array_equal(alone.run_curves("own"), together.run_curves("own"))
+
+
+def test_over_a_table_it_is_judged_before_it_learns(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    lines = ["device,time,a,b"]
+    for tick in range(120):
+        for device in range(4):
+            if rng.random() < 0.7:
+                a = rng.normal()
+                lines.append(f"d{device},{tick},{a:.3f},{np.sin(a) + 0.1 * rng.normal():.3f}")
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    (tmp_path / "t.toml").write_text(
+        """
+        name = "table"
+        features = 9
+        step_size = 0.3
+        max_age = 6
+        [stream]
+        kind = "table"
+        file = "t.csv"
+        device = "device"
+        time = "time"
+        target = "b"
+        inputs = ["a"]
+        [availability]
+        kind = "bernoulli"
+        probabilities = [0.6]
+        [delay]
+        kind = "geometric"
+        base = 0.4
+        """
+    )
+    got = run(tmp_path / "t.toml", OWN, seed=3, every=7)
+    expected = run(tmp_path / "t.toml", OWN, seed=3, every=7, engine="reference")
+    assert got.progressive is not None
+    assert expected.progressive is not None
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9)
+    np.testing.assert_allclose(got.progressive.errors, expected.progressive.errors, rtol=1e-9)
+    np.testing.assert_allclose(
+        got.progressive.device_errors, expected.progressive.device_errors, rtol=1e-9
+    )
+    np.testing.assert_array_equal(got.traffic, expected.traffic)
