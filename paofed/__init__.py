@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paofed.world.realize import realize
     from paofed.world.scenario import Scenario
     from paofed.world.trace import Trace
+    from paofed.world.worlds import Worlds
 
 # Found when first used: a device that only learns and sends needs NumPy and nothing heavier.
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "Result": "paofed.simulate.results.result",
     "Scenario": "paofed.world.scenario",
     "Trace": "paofed.world.trace",
+    "Worlds": "paofed.world.worlds",
     "algorithm": "paofed.algorithms",
     "check_algorithm": "paofed.checks",
     "realize": "paofed.world.realize",
@@ -46,6 +48,7 @@ __all__ = [
     "Result",
     "Scenario",
     "Trace",
+    "Worlds",
     "algorithm",
     "check_algorithm",
     "realize",

@@ -21,14 +21,15 @@ from paofed.simulate.results.result import Result, RunRecord, curve_ticks, usual
 from paofed.simulate.stopping import Interrupted, Report
 from paofed.simulate.table.beside import about, progressive, with_baselines
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
-from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
+from paofed.world.worlds import MakesTrace, Setting, Worlds, require_room, setting_of
 
 _BESIDE = 40.0  # what the baselines of a table cost beside one algorithm, for honest progress
 
 
 def run(
-    scenario: Scenario | str | Path,
+    scenario: Scenario | Worlds | MakesTrace | str | Path,
     methods: str | Algorithm | Sequence[str | Algorithm],
     *,
     runs: int = 1,
@@ -43,18 +44,20 @@ def run(
 ) -> Result:
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
 
-    The scenario is one, a preset's name or a file's path. What the engine refuses, the reference
-    engine runs. Over a table, all models are judged on the samples
-    to come, beside baselines; with `cold_starts`, so many times each device in turn joins late. An
-    interrupt (Ctrl-C) ends the work: it raises Interrupted, whose `result` holds what was finished.
+    The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
+    -> Trace alone. What the engine refuses, the reference engine runs. Over a table, all models are
+    judged on the samples to come, beside baselines; with `cold_starts`, so many times each device
+    in turn joins late. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose `result`
+    holds what was finished.
     """
-    scenario, chosen = scenario_of(scenario), _chosen(methods)
+    chosen, setting = _chosen(methods), setting_of(scenario)
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
     cold_starts = whole("cold_starts", cold_starts, least=0)
-    every = usual_every(scenario.ticks) if every is None else whole("every", every, least=1)
+    every = usual_every(setting.ticks) if every is None else whole("every", every, least=1)
     workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, least=1)
     key_of(seed)  # refused now, not in a thread
-    _check(scenario, chosen, engine, precision)
+    _check(setting, chosen, engine, precision)
+    require_room(setting, min(runs, workers))
     _check_kinds(same_world, report)
     common = (seed, same_world, every, precision, runs, workers)
     refused = {method.name: engine_of(engine).refuses(method) for method in chosen}
@@ -63,12 +66,12 @@ def run(
     of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
     for method, name in zip(chosen, engines, strict=True):
         of_engine[name].append(method)
-    tasks = {name: Task(scenario, own, *common) for name, own in of_engine.items()}
+    tasks = {name: Task(setting, own, *common) for name, own in of_engine.items()}
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
-    starts = _starts(scenario, newcomers, cold_starts) if cold_starts else None
-    table = scenario.stream if isinstance(scenario.stream, Table) else None
+    starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
+    table = setting.stream if isinstance(setting.stream, Table) else None
     provenance = {
-        "scenario": scenario.model_dump(),
+        "scenario": setting.model_dump(),
         "algorithms": [method.describe() for method in chosen],
         "seed": seed,
         "same_world": same_world,
@@ -83,13 +86,13 @@ def run(
     beside = _BESIDE if table else 0.0, len(newcomers) * len(starts.devices) if starts else 0.0
     progress = _Progress(report, [*shares.values(), *beside], runs)
     finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
-    found = partial(_gathered, finished, provenance, scenario, chosen, engines, every)
+    found = partial(_gathered, finished, provenance, setting, chosen, engines, every)
     try:
         for stage, (name, task) in enumerate(tasks.items()):
             finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(finished) else None) from None
-    return _beside(found(), scenario, newcomers, starts, workers, progress)
+    return _beside(found(), setting, newcomers, starts, workers, progress)
 
 
 def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algorithm]:
@@ -98,7 +101,7 @@ def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algori
     return [resolve(method) for method in methods]
 
 
-def _starts(scenario: Scenario, methods: Sequence[Algorithm], count: int) -> Starts:
+def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
     """When newcomers join; what cannot be is refused before the long work."""
     starts = starts_of(scenario.table.read(), count)
     if not methods:
@@ -116,7 +119,7 @@ def _kept(finished: Sequence[dict[int, RunRecord]]) -> list[int]:
 def _gathered(
     finished: Sequence[dict[int, RunRecord]],
     provenance: Mapping[str, Any],
-    scenario: Scenario,
+    scenario: Setting,
     methods: Sequence[Algorithm],
     engines: Sequence[str],
     every: int,
@@ -134,14 +137,14 @@ def _gathered(
 
 def _beside(
     result: Result,
-    scenario: Scenario,
+    scenario: Setting,
     newcomers: Sequence[Algorithm],
     starts: Starts | None,
     workers: int,
     progress: "_Progress",
 ) -> Result:
     """Over a table, add baselines and newcomers."""
-    if result.progressive is None:
+    if result.progressive is None or not isinstance(scenario, Scenario):
         return result
     try:
         judged = result.progressive
@@ -154,7 +157,7 @@ def _beside(
     return result
 
 
-def _check(scenario: Scenario, methods: Sequence[Algorithm], engine: str, precision: str) -> None:
+def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precision: str) -> None:
     for kind, got, known in (
         ("engine", engine, tuple(ENGINES)),
         ("precision", precision, get_args(Precision)),

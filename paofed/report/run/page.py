@@ -1,9 +1,7 @@
 """One self-contained page about one run: errors, traffic, figures, and how to run it again."""
 
 import html
-import json
 import math
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from matplotlib.figure import Figure
 
 from paofed.files import write_text
 from paofed.report.paper.claims import Estimate
+from paofed.report.run.again import again, is_open
 from paofed.report.run.fleet_figures import by_device, newcomers_over_horizons, over_time
 from paofed.report.run.gains import gain, horizons, newcomers
 from paofed.report.run.numbers import PAGE, write_numbers
@@ -63,7 +62,8 @@ def write(result: Result, folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     drawings = draw.save_all(figures, folder)
     write_numbers(result, folder)
-    write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
+    if not is_open(result):
+        write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
     write_text(folder / "report.html", build(result, drawings))
 
 
@@ -111,30 +111,8 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
     if about.get("table") is not None:
         recipes = "\n".join(about["table"]["recipes"])
         parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
-    parts += [
-        "<h2>To run it again</h2>",
-        preformatted(command(result)),
-        preformatted(json.dumps(about["versions"], indent=1)),
-        "<details><summary>scenario.toml</summary>",
-        preformatted(to_toml(about["scenario"])),
-        "</details>",
-    ]
+    parts += ["<h2>To run it again</h2>", *again(result)]
     return document(about["scenario"]["name"], parts)
-
-
-def command(result: Result) -> str:
-    """What runs the same again, in the folder of the page."""
-    about, gap = result.provenance, int(result.ticks[0]) + 1
-    words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
-    words += ["--every", gap, "--precision", about["precision"]]
-    words += ["--same-world"] if about["same_world"] else []
-    words += [] if "fast" in about["engines"] else ["--engine", "reference"]
-    if result.progressive is not None:
-        words += [
-            "--cold-starts",
-            0 if result.cold_start is None else len(result.cold_start.starts),
-        ]
-    return shlex.join([*map(str, words), "--algorithm", *result.algorithms])
 
 
 def _over_table(result: Result, judged: Progressive) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from paofed.simulate.results.result import Result
 from paofed.words import counted
@@ -46,9 +46,16 @@ def rank(db: float) -> float:
 def default_title(result: Result, names: Iterable[str] | None = None) -> str:
     """What was run, with the step size and kernel width that hold for all that is shown."""
     scenario = result.provenance["scenario"]
-    width = float(f"{scenario['kernel_width']:.4g}")  # one of a table has all its digits
-    said = counted(result.runs, "run"), step_size(result, names), f"kernel width {width}"
+    said = counted(result.runs, "run"), step_size(result, names), _kernel_width(scenario)
     return f"{scenario['name']}: {', '.join(filter(None, said))}"
+
+
+def _kernel_width(scenario: Mapping[str, Any]) -> str:
+    """The kernel width in words, where there is one for all runs."""
+    if "kernel_width" not in scenario:  # worlds of one's own
+        return ""
+    width = float(f"{scenario['kernel_width']:.4g}")  # one of a table has all its digits
+    return f"kernel width {width}"
 
 
 def step_size(result: Result, names: Iterable[str] | None = None) -> str:

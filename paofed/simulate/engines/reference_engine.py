@@ -1,7 +1,7 @@
 """The reference engine as the engines' door knows it: runs spread over processes."""
 
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
@@ -9,7 +9,7 @@ from queue import SimpleQueue
 import cloudpickle
 
 from paofed.algorithms import Algorithm
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, InputError, ScenarioError
 from paofed.simulate.engines import Engine
 from paofed.simulate.engines.reference import replay
 from paofed.simulate.engines.reference_run import run_reference
@@ -33,21 +33,28 @@ def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
         found = (work(**task.place(index)) for index in range(task.runs))
         runs: Iterator[tuple[int, RunRecord]] = enumerate(found)
     else:
-        runs = _on_workers(task, _sendable(work, task.methods), count)
+        runs = _on_workers(task, _sendable(work, task), count)
     for index, record in runs:
         report(1.0)
         yield index, record
 
 
-def _sendable(work: Callable[..., RunRecord], methods: Sequence[Algorithm]) -> bytes:
+def _sendable(work: Callable[..., RunRecord], task: Task) -> bytes:
     try:
         pickled: bytes = cloudpickle.dumps(work)
     except Exception as error:  # whatever one's own objects do when they are copied
-        names = ", ".join(method.name for method in methods)
-        raise AlgorithmError(
-            f"{names} cannot be sent to another process ({error}): run with workers=1"
-        ) from error
+        raise _unsendable(task, error) from error
     return pickled
+
+
+def _unsendable(task: Task, error: Exception) -> InputError:
+    """Say which part cannot be copied: the worlds, or else the algorithms."""
+    advice = f"cannot be sent to another process ({error}): run with workers=1"
+    try:
+        cloudpickle.dumps(task.scenario)
+    except Exception:  # noqa: BLE001 (likewise)
+        return ScenarioError(f"the function of {task.scenario.name} {advice}")
+    return AlgorithmError(f"{', '.join(method.name for method in task.methods)} {advice}")
 
 
 def _on_workers(task: Task, work: bytes, count: int) -> Iterator[tuple[int, RunRecord]]:

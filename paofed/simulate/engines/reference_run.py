@@ -1,4 +1,4 @@
-"""One run of a scenario on the reference engine: what a worker process does.
+"""One run on the reference engine: what a worker process does.
 
 It imports no compiler, so that a worker is ready soon.
 """
@@ -13,10 +13,9 @@ from paofed.core.arrays import FloatArray
 from paofed.simulate.engines import reference
 from paofed.simulate.results.progressive import per_sample, tally
 from paofed.simulate.results.result import RunRecord, curve_ticks
-from paofed.world.realize import realize
-from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
+from paofed.world.worlds import Setting, trace_of
 
 
 class _Keyed(TypedDict):
@@ -28,17 +27,17 @@ class _Keyed(TypedDict):
 
 
 def run_reference(
-    scenario: Scenario, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
+    scenario: Setting, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
 ) -> RunRecord:
     """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
-    trace = realize(scenario, world, run, seed=seed)
+    trace = trace_of(scenario, world, run, seed=seed)
     keyed: _Keyed = {"seed": seed, "world": world, "run": run}
     records = [_replayed(scenario, trace, method, every, keyed) for method in methods]
     return RunRecord(*(np.stack(parts) for parts in zip(*records, strict=True)))
 
 
 def _replayed(
-    scenario: Scenario, trace: Trace, method: Algorithm, every: int, keyed: _Keyed
+    scenario: Setting, trace: Trace, method: Algorithm, every: int, keyed: _Keyed
 ) -> RunRecord:
     """One algorithm over a trace, without the axis of the algorithms."""
     points = curve_ticks(scenario.ticks, every)

@@ -1,4 +1,4 @@
-"""What an engine is asked to do: several algorithms over many runs of one scenario."""
+"""What an engine is asked to do: several algorithms over many runs of one setting."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypedDict
 
 from paofed.algorithms import Algorithm
 from paofed.simulate.results.result import RunRecord
-from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 Precision = Literal["float32", "float64"]
 
@@ -24,7 +24,7 @@ class Place(TypedDict):
 class Task(NamedTuple):
     """What all runs have in common."""
 
-    scenario: Scenario
+    scenario: Setting
     methods: Sequence[Algorithm]
     seed: int
     same_world: bool

@@ -73,7 +73,6 @@ _ORIGIN: Mapping[str, Any] = {
         "clients": int,
         "features": int,
         "step_size": _Above(0),
-        "kernel_width": _Above(0),
         "stream": dict,
     },
     "algorithms": [{"name": str}],
@@ -84,6 +83,10 @@ _ORIGIN: Mapping[str, Any] = {
     "engines": [str],
     "precision": str,
     "versions": dict,
+}
+_SCENARIO_ORIGIN: Mapping[str, Any] = {"scenario": {"kernel_width": _Above(0)}}
+_WORLDS_ORIGIN: Mapping[str, Any] = {
+    "scenario": {"max_age": int, "stream": {"function": str}, "about": dict}
 }
 _TABLE_ORIGIN: Mapping[str, Any] = {
     "scenario": {"stream": {"file": str, "target": str}},
@@ -114,10 +117,9 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]:
     over_table = "progressive/errors" in arrays
-    for expected in (_ORIGIN, _TABLE_ORIGIN) if over_table else (_ORIGIN,):
-        if (place := _misfit(provenance, expected, "provenance")) is not None:
-            yield f"its {place} is missing or of another type"
-            return
+    if (place := _misplaced(provenance, over_table=over_table)) is not None:
+        yield f"its {place} is missing or of another type"
+        return
     yield from _wrong_origin(arrays, provenance)
     for name, array in arrays.items():
         number = RESULT.known[name].kind in ("f", "iu") and name not in _MAY_BE_NEGATIVE
@@ -133,6 +135,16 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
         yield from _wrong_learners(arrays["progressive/learners"].tolist(), names)
     if "cold_start/errors" in arrays:
         yield from _wrong_newcomers(arrays, names)
+
+
+def _misplaced(provenance: Any, *, over_table: bool) -> str | None:
+    """Name the first place of a provenance that is not as expected, if any is."""
+    if (place := _misfit(provenance, _ORIGIN, "provenance")) is not None:
+        return place
+    is_open = provenance["scenario"].get("kind") == "worlds" and not over_table
+    parts = [_WORLDS_ORIGIN if is_open else _SCENARIO_ORIGIN]
+    parts += [_TABLE_ORIGIN] if over_table else []
+    return next(filter(None, (_misfit(provenance, part, "provenance") for part in parts)), None)
 
 
 def _misfit(value: Any, expected: Any, place: str) -> str | None:

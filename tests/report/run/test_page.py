@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import pytest
 
+from paofed import Trace, Worlds, realize
 from paofed.cli import main
 from paofed.report.paper.claims import Estimate
 from paofed.report.run import page as run_page
+from paofed.report.run.again import command
 from paofed.report.run.numbers import PAGE
-from paofed.report.run.page import best, build, command, gallery, in_short, write
+from paofed.report.run.page import best, build, gallery, in_short, write
 from paofed.report.shared.markup import interval
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
@@ -69,7 +71,18 @@ def drifting(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made_of(result, tmp_path_factory.mktemp("drifting") / "page")
 
 
-@pytest.fixture(params=["of_table", "drifting"])
+@pytest.fixture(scope="module")
+def of_function(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    worlds = Worlds(ODD, nature, max_age=4, about={"rooms": ODD})
+    result = run(worlds, ["pao-fed-u1", "online-fedsgd:step_size=0.2"], runs=2, seed=3)
+    return made_of(result, tmp_path_factory.mktemp("function") / "page")
+
+
+def nature(world: int, run: int) -> Trace:
+    return realize(small_scenario(), world, run)
+
+
+@pytest.fixture(params=["of_table", "drifting", "of_function"])
 def made(request: pytest.FixtureRequest) -> Made:
     found: Made = request.getfixturevalue(request.param)
     return found
@@ -260,6 +273,21 @@ def test_the_command_on_the_page_gives_the_same_numbers(
     capsys.readouterr()
     for path in made.folder.iterdir():
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_what_runs_worlds_of_one_s_own_again(of_function: Made) -> None:
+    made = of_function
+    note, shown, *_ = section(made.page, "To run it again")
+    assert "by nature, a function in Python" in note.text()
+    known = {"Worlds": Worlds, "function": nature, "run": run}
+    again = eval(shown.text(but=()), known)  # noqa: S307 (our own page)
+    for name in ("ticks", "mse", "traffic", "models"):
+        assert (getattr(again, name) == getattr(made.result, name)).all()
+    assert "scenario.toml" not in {path.name for path in made.folder.iterdir()}
+    (title, *_) = made.page.all("p")
+    assert title.text() == f"{ODD}: 2 runs, step size 0.4 where none is named"
+    (said,) = made.page.all("details")
+    assert '"max_age": 4' in said.text(but=())
 
 
 def test_the_command_says_what_is_not_usual() -> None:

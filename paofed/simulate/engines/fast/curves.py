@@ -50,6 +50,11 @@ class Judge(NamedTuple):
     targets: Targets
 
 
+def judge_of(trace: Trace) -> Judge:
+    """Return the test set of a trace."""
+    return Judge(trace.fourier_map, trace.x_test, trace.test_targets)
+
+
 def record(
     simulation: Compiled,
     ticks: int,
@@ -110,8 +115,7 @@ def follow(
 
 def outcome(simulation: Compiled, trace: Trace) -> Outcome:
     """Run the first of the methods over all of a trace, with an error after every tick."""
-    test = Judge(trace.fourier_map, trace.x_test, trace.test_targets)
-    found = record(simulation, trace.ticks, 1, test)
+    found = record(simulation, trace.ticks, 1, judge_of(trace))
     return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
 
 

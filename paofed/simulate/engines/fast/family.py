@@ -20,15 +20,15 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.engines.fast.curves import Judge, follow, outcome, record
+from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
 from paofed.simulate.engines.fast.records import Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.results.traffic import of_floats
 from paofed.world.realize import make_world, realize
-from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
+from paofed.world.worlds import Setting, SizedWorlds
 
 __all__ = [
     "Precision",
@@ -49,7 +49,7 @@ def in_family(method: Algorithm) -> bool:
 
 
 def run(
-    scenario: Scenario,
+    scenario: Setting,
     methods: Sequence[Algorithm],
     *,
     seed: int,
@@ -61,11 +61,15 @@ def run(
     pool: "ThreadPool | None" = None,
     watch: Callable[[FloatArray], None] | None = None,
 ) -> RunRecord:
-    """Run algorithms over one run of one world, drawn inside the kernels.
+    """Run algorithms over one run of one world, drawn inside the kernels where it has laws.
 
     `watch` sees the server's models, (A, D), at every point of the curve; they change afterwards.
     """
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
+    if isinstance(scenario, SizedWorlds):
+        trace = scenario.trace(world, run)
+        simulation = Simulation.over(trace, settled, precision)
+        return record(simulation, trace.ticks, every, judge_of(trace), report, pool, watch)
     if isinstance(scenario.stream, Table):
         trace = realize(scenario, world, run, seed=seed)
         simulation = Simulation.over(trace, settled, precision, judged=True)

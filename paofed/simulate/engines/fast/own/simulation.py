@@ -13,7 +13,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import Keys, keys_of
 from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.engines.fast.curves import Judge, follow, outcome, record
+from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
 from paofed.simulate.engines.fast.family import settle
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.kernels import Samples
@@ -22,15 +22,15 @@ from paofed.simulate.engines.fast.records import Nature, Observed
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.realize import make_world, realize
-from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
+from paofed.world.worlds import Setting, SizedWorlds
 
 _IN_CACHE = 1 << 19  # mapped numbers of samples that wait to be learned by all methods
 
 
 def run(
-    scenario: Scenario,
+    scenario: Setting,
     methods: Sequence[Algorithm],
     *,
     seed: int,
@@ -42,6 +42,10 @@ def run(
     """Run methods of one's own over one run of one world, as `family.run` does."""
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
     keys = keys_of(seed, world, run)
+    if isinstance(scenario, SizedWorlds):
+        trace = scenario.trace(world, run)
+        general = General.over(trace, settled, keys)
+        return record(general, trace.ticks, every, judge_of(trace), report)
     if isinstance(scenario.stream, Table):
         trace = realize(scenario, world, run, seed=seed)
         general = General.over(trace, settled, keys, judged=True)

@@ -1,0 +1,61 @@
+"""How a run is repeated: the last words of its page."""
+
+import html
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+
+from paofed.report.shared.markup import note, preformatted
+from paofed.simulate.results.result import Result
+from paofed.world.scenario import to_toml
+
+_OPEN = "Its worlds were made by {}, a function in Python. With that function:"
+
+
+def is_open(result: Result) -> bool:
+    """Whether a function made the worlds, which no file holds."""
+    return bool(result.provenance["scenario"].get("kind") == "worlds")
+
+
+def again(result: Result) -> Iterator[str]:
+    """What to do, with which versions it was done, and over what."""
+    about, scenario = result.provenance, result.provenance["scenario"]
+    if is_open(result):
+        yield note(html.escape(_OPEN.format(scenario["stream"]["function"])))
+        yield preformatted(call(result))
+        title, said = "numbers of these worlds", json.dumps(scenario, indent=1)
+    else:
+        yield preformatted(command(result))
+        title, said = "scenario.toml", to_toml(scenario)
+    yield preformatted(json.dumps(about["versions"], indent=1))
+    yield f"<details><summary>{title}</summary>{preformatted(said)}</details>"
+
+
+def call(result: Result) -> str:
+    """What runs the same again in Python, over worlds of one's own."""
+    about, scenario = result.provenance, result.provenance["scenario"]
+    worlds = _said({key: scenario[key] for key in ("step_size", "max_age", "about")})
+    settings: dict[str, object] = {"runs": result.runs, "every": int(result.ticks[0]) + 1}
+    settings |= {key: about[key] for key in ("seed", "same_world", "precision")}
+    settings |= {} if "fast" in about["engines"] else {"engine": "reference"}
+    over = f"Worlds({scenario['name']!r}, function, {worlds})"
+    return f"run({over}, {result.algorithms}, {_said(settings)})"
+
+
+def _said(keywords: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in keywords.items())
+
+
+def command(result: Result) -> str:
+    """What runs the same again, in the folder of the page."""
+    about, gap = result.provenance, int(result.ticks[0]) + 1
+    words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
+    words += ["--every", gap, "--precision", about["precision"]]
+    words += ["--same-world"] if about["same_world"] else []
+    words += [] if "fast" in about["engines"] else ["--engine", "reference"]
+    if result.progressive is not None:
+        words += [
+            "--cold-starts",
+            0 if result.cold_start is None else len(result.cold_start.starts),
+        ]
+    return shlex.join([*map(str, words), "--algorithm", *result.algorithms])

@@ -1,0 +1,176 @@
+"""Worlds of one's own: a function (world, run) -> Trace in the place of a scenario."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+
+from paofed.errors import PaofedError, ScenarioError, TraceError, in_one_line, whole
+from paofed.memory import require_memory
+from paofed.world.delays import LONGEST
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.trace import Trace
+
+MakesTrace: TypeAlias = Callable[[int, int], Trace]  # of a world and a run in it
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """Anybody's nature: a function that makes the trace of a run in a world, always the same.
+
+    Step size and age limit are used where an algorithm has none of its own. `about` holds numbers
+    and words that results keep, so that one can tell later what was run.
+    """
+
+    name: str
+    trace: MakesTrace
+    _: KW_ONLY
+    step_size: float = 0.4
+    max_age: int = 10
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not (self.name and type(self.name) is str):
+            raise ScenarioError(f"name of worlds is {self.name!r}: expected a word")
+        if not callable(self.trace):
+            self._refuse("trace", self.trace, "a function (world, run) -> Trace")
+        step, is_number = self.step_size, isinstance(self.step_size, int | float)
+        if not is_number or isinstance(step, bool) or not (math.isfinite(step) and step > 0):
+            self._refuse("step_size", step, "a finite number above 0")
+        if whole(f"{self.name}: max_age", self.max_age, least=0) > LONGEST:
+            self._refuse("max_age", self.max_age, f"at most {LONGEST:,} ticks")
+        try:
+            kept = json.loads(json.dumps(dict(self.about), default=_of_numpy, allow_nan=False))
+        except (TypeError, ValueError):
+            self._refuse("about", self.about, "names with finite numbers, words and lists of these")
+        object.__setattr__(self, "about", kept)
+
+    def _refuse(self, key: str, got: object, expected: str) -> NoReturn:
+        raise ScenarioError(f"{self.name}: {key} is {got!r}: expected {expected}")
+
+    def sized(self) -> "SizedWorlds":
+        """Make the first trace, and learn from it what all the others must agree with."""
+        first = self.made(0, 0)
+        return SizedWorlds(
+            worlds=self,
+            name=self.name,
+            **_sizes(first),
+            step_size=self.step_size,
+            max_age=self.max_age,
+            trace_bytes=sum(getattr(first, array.name).nbytes for array in fields(first)),
+        )
+
+    def made(self, world: int, run: int) -> Trace:
+        """Ask the function; whatever it does wrong is one line."""
+        place = f"{self.name}, world {world}, run {run}"
+        try:
+            trace = self.trace(world, run)
+        except PaofedError as error:
+            raise TraceError(f"{place}: {error}") from error
+        except Exception as error:  # whatever one's own code does
+            raise TraceError(f"{place}: its function raised {in_one_line(error)}") from error
+        if not isinstance(trace, Trace):
+            got = type(trace).__name__
+            raise TraceError(f"{place}: its function returned {got}: expected a Trace")
+        return trace
+
+
+class FromFunction(NamedTuple):
+    """Where samples come from, in the place of a scenario's stream."""
+
+    function: str
+    drifts: tuple[int, ...]
+    kind: str = "function"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SizedWorlds:
+    """Worlds as engines know them, who read the same of a scenario."""
+
+    worlds: Worlds
+    name: str
+    ticks: int
+    clients: int
+    features: int
+    drifts: tuple[int, ...]
+    step_size: float
+    max_age: int
+    trace_bytes: int
+
+    @property
+    def stream(self) -> FromFunction:
+        """Where samples come from."""
+        return FromFunction(_called(self.worlds.trace), self.drifts)
+
+    @property
+    def table(self) -> NoReturn:
+        """There is none."""
+        raise ScenarioError(f"{self.name} has no table of readings: a function makes its traces")
+
+    def trace(self, world: int, run: int) -> Trace:
+        """Make one trace; all agree in what a result has only one of."""
+        trace = self.worlds.made(world, run)
+        for what, here in _sizes(trace).items():
+            if here != (first := getattr(self, what)):
+                raise TraceError(
+                    f"{self.name}, world {world}, run {run}: {what} is {here}, and in world 0, "
+                    f"run 0 it is {first}: expected the same in all runs"
+                )
+        return trace
+
+    def model_dump(self) -> dict[str, Any]:
+        """Say what was run in plain values, as a scenario does."""
+        kept = ("name", "ticks", "clients", "features", "step_size", "max_age")
+        return {
+            **{key: getattr(self, key) for key in kept},
+            "kind": "worlds",
+            "stream": self.stream._asdict(),
+            "about": self.worlds.about,
+        }
+
+
+Setting: TypeAlias = Scenario | SizedWorlds  # what algorithms are run over
+
+
+def setting_of(given: Scenario | Worlds | MakesTrace | str | Path) -> Setting:
+    """Take what people run algorithms over: worlds, or a scenario as `scenario_of` takes it."""
+    if isinstance(given, Worlds):
+        return given.sized()
+    if callable(given):
+        return Worlds(_called(given), given).sized()
+    return scenario_of(given)
+
+
+def trace_of(setting: Setting, world: int, run: int, *, seed: int) -> Trace:
+    """Make the trace of one run; a function of one's own knows its seed itself."""
+    if isinstance(setting, SizedWorlds):
+        return setting.trace(world, run)
+    return realize(setting, world, run, seed=seed)
+
+
+def require_room(setting: Setting, traces: int) -> None:
+    """Refuse so many traces at a time as this machine cannot hold."""
+    if isinstance(setting, SizedWorlds):
+        what = f"{setting.name}, {traces} traces at a time,"
+        require_memory(traces * setting.trace_bytes, what, "ask for fewer workers")
+
+
+def _sizes(trace: Trace) -> dict[str, Any]:
+    sizes = {key: getattr(trace, key) for key in ("ticks", "clients", "features")}
+    return {**sizes, "drifts": tuple(trace.drifts.tolist())}
+
+
+def _called(function: MakesTrace) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _of_numpy(value: object) -> object:
+    """Make Python's numbers and lists of NumPy's, for JSON."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError
