@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from paofed.errors import AlgorithmError
 
@@ -30,14 +31,18 @@ class Geometric:
         return float(self.base) ** age
 
 
+def is_weight(value: Any) -> bool:
+    """Tell whether a value can be a weight: a number from 0 to 1."""
+    try:
+        return bool(0.0 <= value <= 1.0)
+    except (TypeError, ValueError):  # it is no number at all, or several
+        return False
+
+
 def weight_of(staleness: Staleness, age: int) -> float:
     """Return the weight of an update of this age; one's own function may give what is none."""
     weight = staleness(age)
-    try:
-        fits = 0.0 <= weight <= 1.0
-    except TypeError:  # it is no number at all
-        fits = False
-    if not fits:
+    if not is_weight(weight):
         raise AlgorithmError(
             f"staleness weighs an update of age {age} by {weight!r}: expected a weight from 0 "
             f"(it does not count) to 1 (it counts in full)"

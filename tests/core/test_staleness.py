@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from paofed.core.staleness import Geometric, weight_of
@@ -18,7 +19,7 @@ def test_refuses_a_base_that_is_no_weight(base: float) -> None:
         Geometric(base)
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan, "x", None])
+@pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan, "x", None, np.ones(2)])
 def test_refuses_a_weight_of_one_s_own_that_is_none(weight: float) -> None:
     with pytest.raises(AlgorithmError, match=r"of age 3 by .*: expected a weight from 0"):
         weight_of(lambda _: weight, 3)

@@ -8,8 +8,9 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.parts import Channel, Learner, Part, ServerRule
-from paofed.core.rules import LMS
-from paofed.errors import AlgorithmError, PaofedError, in_one_line
+from paofed.core.rules import LMS, Newest
+from paofed.core.staleness import Geometric, is_weight
+from paofed.errors import AlgorithmError, in_one_line
 
 Check = Callable[[Any], str | None]  # what is wrong with a value that a rule returned
 
@@ -23,6 +24,8 @@ def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
             changes[direction] = _channel(method.name, direction, channel, features)
     if isinstance(method.server, ServerRule):
         changes["server"] = _server(method.name, method.server, features, clients)
+    elif not isinstance(method.server.staleness, Geometric):
+        changes["server"] = _newest(method.name, method.server)
     if method.learner is not LMS:
         changes["learner"] = _learner(method.name, method.learner, features)
     return replace(method, **changes)
@@ -51,6 +54,17 @@ def _server(name: str, rule: ServerRule, features: int, clients: int) -> ServerR
     )
 
 
+def _newest(name: str, rule: Newest) -> Newest:
+    """The paper's rule with weights by age from a function of one's own."""
+
+    def staleness(age: int) -> float:
+        where = f"{name}: its server's staleness of age {age}"
+        weight: float = _watched(where, rule.staleness, _wrong_weight)(age)
+        return weight
+
+    return replace(rule, staleness=staleness)
+
+
 def _channel(name: str, direction: str, channel: Channel, features: int) -> Channel:
     where = f"{name}: its {direction}'s"
     init, kept = _begun(where, channel.init, features)
@@ -76,12 +90,10 @@ def _watched(where: str, function: Any, check: Check) -> Callable[..., Any]:
         try:
             returned = function(*arguments)
             wrong = check(returned)
-        except PaofedError:
-            raise
         except Exception as error:  # whatever one's own code does
             raise AlgorithmError(f"{where} raised {in_one_line(error)}") from error
         if wrong is not None:
-            raise AlgorithmError(f"{where} {wrong}")
+            raise AlgorithmError(f"{where} {_line(wrong)}")
         return returned
 
     return watched
@@ -92,13 +104,13 @@ def _begun(where: str, init: Any, *sizes: int) -> tuple[Callable[..., Any], Chec
     first = _watched(f"{where} init", init, _wrong_state)(*sizes)
 
     def kept(state: Any) -> str | None:
-        if type(state) is not type(first):
-            return f"returned {_said(state)}: expected {type(first).__name__}, as init returns"
+        if type(state) is not type(first) or len(state) != len(first):
+            expected = type(first).__name__ if first else "()"
+            return f"returned {_said(state)}: expected {expected}, as init returns"
         for field, here, there in zip(getattr(first, "_fields", ()), first, state, strict=True):
-            if np.shape(there) != np.shape(here):
+            if _said(there) != _said(here):
                 return (
-                    f"returned {field} of shape {np.shape(there)}: expected {np.shape(here)}, "
-                    f"as init returns"
+                    f"returned {_said(there)} as {field}: expected {_said(here)}, as init returns"
                 )
         return None
 
@@ -114,8 +126,8 @@ def _wrong_state(state: Any) -> str | None:
 
 def _model_check(features: int) -> Check:
     def wrong(w: Any) -> str | None:
-        if np.shape(w) != (features,):
-            return f"returned an array of shape {np.shape(w)}: expected ({features},), the model"
+        if not _is_list(w, "f") or w.size != features:
+            return f"returned {_said(w)}: expected the model, real numbers of shape ({features},)"
         return None
 
     return wrong
@@ -124,16 +136,19 @@ def _model_check(features: int) -> Check:
 def _wrong_part(part: Any, features: int) -> str | None:
     if not isinstance(part, Part):
         return f"returned {_said(part)}: expected a Part of coordinates and values"
-    coordinates, values = np.asarray(part.coordinates), np.asarray(part.values)
-    if coordinates.ndim != 1 or (coordinates.size and coordinates.dtype.kind not in "iu"):
-        return f"returned coordinates {_said(part.coordinates)}: expected a list of whole numbers"
-    if not coordinates.size and values.size:
-        return f"returned a silent part with {values.size} values: expected none of either"
-    if values.shape != coordinates.shape:
-        return f"returned {coordinates.size} coordinates with values of shape {values.shape}"
-    if coordinates.size and not (coordinates.min() >= 0 and coordinates.max() < features):
-        outside = coordinates[(coordinates < 0) | (coordinates >= features)][0]
-        return f"returned coordinate {outside}: expected 0 to {features - 1}"
+    coordinates, values = part
+    for what, array, kinds, kind in (
+        ("coordinates", coordinates, "iu", "whole numbers"),
+        ("values", values, "f", "real numbers"),
+    ):
+        if not _is_list(array, kinds):
+            return f"returned {_said(array)} as {what}: expected a one-dimensional array of {kind}"
+    if values.size != coordinates.size:
+        many = f"{coordinates.size} coordinates" if coordinates.size else "a silent part"
+        return f"returned {many} with {values.size} values: expected {coordinates.size}"
+    outside = coordinates[(coordinates < 0) | (coordinates >= features)]
+    if outside.size:
+        return f"returned coordinate {outside[0]}: expected 0 to {features - 1}"
     found, counts = np.unique(coordinates, return_counts=True)
     if (counts > 1).any():
         return f"returned coordinate {found[counts > 1][0]} twice: expected distinct ones"
@@ -141,13 +156,27 @@ def _wrong_part(part: Any, features: int) -> str | None:
 
 
 def _wrong_bytes(payload: Any) -> str | None:
-    if not isinstance(payload, np.ndarray) or payload.dtype != np.uint8 or payload.ndim != 1:
-        return f"returned {_said(payload)}: expected bytes, a list of uint8"
+    if not _is_list(payload, "u") or payload.dtype != np.uint8:
+        return f"returned {_said(payload)}: expected a one-dimensional array of uint8"
     return None
 
 
+def _wrong_weight(weight: Any) -> str | None:
+    if not is_weight(weight):
+        return f"returned {weight!r}: expected a weight from 0 to 1"
+    return None
+
+
+def _is_list(value: Any, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in kinds
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _said(value: Any) -> str:
-    """A value in a few words."""
-    if isinstance(value, np.ndarray):
+    """A value in a few words; a number of NumPy's is an array without axes."""
+    if isinstance(value, np.ndarray | np.generic):
         return f"an array of {value.dtype} of shape {value.shape}"
     return type(value).__name__
