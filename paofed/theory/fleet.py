@@ -72,7 +72,7 @@ class Fleet(NamedTuple):
         made = make_world(scenario, seed, world)
         moments = closed_form(made.fourier_map, made.laws)
         z_test = made.fourier_map(made.x_test)
-        drifts, (y_test, *_) = made.test_targets
+        drifts, (y_test, *_), _ = made.test_targets
         return cls(moments, contacts, z_test, y_test, drifts.size)
 
     @classmethod

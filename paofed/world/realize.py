@@ -22,7 +22,7 @@ from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.spec import Table
-from paofed.world.trace import NOTHING_LOST, Targets, Trace
+from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
 
 PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
 
@@ -84,7 +84,8 @@ def make_world(scenario: Scenario, seed: int, world: int) -> World:
     noise = laws.noise[k] * draws[:, INPUTS]
     drifts = np.array(stream.drifts, dtype=np.int64)
     y = np.stack([target(x_test, seen) + noise for seen in range(drifts.size + 1)])
-    return World(key, map_of(scenario, key, INPUTS), laws, x_test, Targets(drifts, y))
+    targets = Targets(drifts, y, np.full_like(drifts, stream.drift_ticks))
+    return World(key, map_of(scenario, key, INPUTS), laws, x_test, targets)
 
 
 def _sample_bytes(features: int) -> int:
@@ -139,6 +140,7 @@ def realize(
         y_test=samples.test_targets.y[0],
         drifts=samples.test_targets.drifts,
         y_test_drifted=samples.test_targets.y[1:],
+        drift_ticks=samples.test_targets.takes,
     )
 
 
@@ -163,13 +165,14 @@ def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Sam
     """
     readings = table.read()
     some = some_of(len(readings.y_past), scenario.test_samples)
+    never = np.zeros(0, dtype=np.int64)
     return _Samples(
         fourier_map=map_of(scenario, world, readings.x.shape[2]),
         x=readings.x[:, k],  # copies: a trace is its owner's to change
         y=np.nan_to_num(readings.y[:, k]),
         has_data=readings.has_data[:, k],
         x_test=readings.x_past[some],
-        test_targets=Targets(np.zeros(0, dtype=np.int64), readings.y_past[None, some]),
+        test_targets=Targets(never, readings.y_past[None, some], never),
     )
 
 
@@ -251,16 +254,19 @@ def _samples(
         now = np.where(there[:, None], moved, now)
         begun |= there
         x[n] = now
-    y = _targets(x, made.test_targets.drifts) + own.noise * draws[..., INPUTS]
+    y = _targets(x, made.test_targets) + own.noise * draws[..., INPUTS]
     x[~has_data], y[~has_data] = 0.0, 0.0
     return x, y
 
 
-def _targets(x: FloatArray, drifts: IntArray) -> FloatArray:
+def _targets(x: FloatArray, targets: Targets) -> FloatArray:
     """Follow the target over the ticks, the first axis of x."""
     y = target(x)
-    for seen, (begin, end) in enumerate(pairwise([*drifts.tolist(), len(x)]), start=1):
-        y[begin:end] = target(x[begin:end], seen)
+    for drifts, (begin, end) in enumerate(pairwise([*targets.drifts.tolist(), len(x)]), start=1):
+        y[begin:end] = target(x[begin:end], drifts)
+    seen, done = targets.progress(np.arange(len(x)))
+    for n in np.flatnonzero(done < 1).tolist():
+        y[n] = blend(target(x[n], int(seen[n]) - 1), y[n], done[n])
     return y
 
 

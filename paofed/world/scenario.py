@@ -6,6 +6,7 @@ import reprlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self, get_args
 
@@ -130,6 +131,14 @@ class Scenario(Value):
                 f"stream.drifts has a drift at tick {max(stream.drifts)}: the last of "
                 f"{self.ticks} ticks is {self.ticks - 1}",
             )
+        for one, other in pairwise(stream.drifts):
+            if one + stream.drift_ticks > other:
+                _misfit(
+                    "stream.drift_ticks",
+                    f"stream.drift_ticks is {stream.drift_ticks}, so the drift at tick {one} is "
+                    f"not over when the next begins, at tick {other}: expected at most "
+                    f"{other - one}",
+                )
 
     def _tables_fit(self) -> None:
         for place, law in (("availability.file", self.availability), ("delay.file", self.delay)):

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, Tag
 
 from paofed.core.arrays import FloatArray
 from paofed.core.random import Key, philox, uniform
@@ -52,6 +52,7 @@ class Synthetic(Value):
     variance: VarianceRange = (0.2, 1.2)
     noise_variance: VarianceRange = (0.005, 0.03)
     drifts: Ticks = ()  # from whose samples on the target is another
+    drift_ticks: Annotated[int, Field(ge=0, lt=2**31)] = 0  # that it takes to get there; 0: at once
 
     def samples_of(self, clients: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Return how many samples each client sees (exactly or on average)."""

@@ -27,6 +27,7 @@ _TRACE = Contents(
     },
     optional=(
         {"drifts": Form("iu", "E"), "y_test_drifted": Form("f", "ET")},  # the target changes
+        {"drift_ticks": Form("iu", "E")},
         {"lost_up": Form("b", "NK")},
         {"lost_down": Form("b", "NK")},
     ),
@@ -39,7 +40,7 @@ _TRACE = Contents(
         "E": "drifts",
     },
 )
-_WHERE_TRUE = ("lost_up", "lost_down")  # written only if something in them is
+_WHERE_USED = ("drift_ticks", "lost_up", "lost_down")  # written only if not all are 0 or false
 _DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # what the engines compute in
 
 
@@ -57,15 +58,25 @@ class Targets(NamedTuple):
     """The targets of one test set, which change at the drifts."""
 
     drifts: IntArray  # (E,), ticks from whose samples on the target is another
-    y: FloatArray  # (E + 1, T), at the start and from each drift on
+    y: FloatArray  # (E + 1, T), at the start and after each drift
+    takes: IntArray  # (E,), ticks that each drift takes: the i-th of them sees i / takes of it
 
-    def drifts_until(self, ticks: int | IntArray) -> IntArray:
-        """Count the drifts that the samples of each tick have seen."""
-        return np.searchsorted(self.drifts, ticks, side="right")
+    def progress(self, ticks: int | IntArray) -> tuple[IntArray, FloatArray]:
+        """Count the drifts that the samples of each tick see, and how much they see of the last."""
+        seen = np.searchsorted(self.drifts, ticks, side="right")
+        # Before the first drift, all is as if one had been over at once.
+        begins, takes = np.append(0, self.drifts), np.append(1, np.maximum(self.takes, 1))
+        return seen, np.minimum((ticks + 1 - begins[seen]) / takes[seen], 1.0)
 
     def at(self, ticks: int | IntArray) -> FloatArray:
         """Return those that hold at one tick, (T,), or at several, (n, T)."""
-        return self.y[self.drifts_until(ticks)]
+        seen, done = self.progress(ticks)
+        return blend(self.y[np.maximum(seen - 1, 0)], self.y[seen], done[..., None])
+
+
+def blend(old: FloatArray, new: FloatArray, done: FloatArray) -> FloatArray:
+    """Go from one target to another, of which a part is done; all of it is exactly the other."""
+    return (1 - done) * old + done * new
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,6 +98,7 @@ class Trace:
     y_test: FloatArray  # (T,), at the start
     drifts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (E,)
     y_test_drifted: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (E, T)
+    drift_ticks: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (E,)
     lost_up: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
     lost_down: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
 
@@ -123,6 +135,11 @@ class Trace:
         _refuse("lottery", ~in_range & self.available, "is not in [0, 1)")
         _refuse("drifts", np.diff(self.drifts, prepend=0) <= 0, "does not rise, from 1 on")
         _refuse("drifts", self.drifts >= self.ticks, "is after the last tick")
+        if self.drift_ticks.size > self.drifts.size:
+            raise TraceError("drift_ticks is given without drifts, y_test_drifted")
+        _refuse("drift_ticks", self.drift_ticks < 0, "is negative")
+        takes = self.test_targets.takes[:-1]
+        _refuse("drift_ticks", takes > np.diff(self.drifts), "goes on beyond the next drift")
 
     @property
     def ticks(self) -> int:
@@ -147,7 +164,8 @@ class Trace:
     @property
     def test_targets(self) -> Targets:
         """Return the targets of the test set over time."""
-        return Targets(self.drifts, np.vstack([self.y_test, *self.y_test_drifted]))
+        takes = self.drift_ticks if self.drift_ticks.size else np.zeros_like(self.drifts)
+        return Targets(self.drifts, np.vstack([self.y_test, *self.y_test_drifted]), takes)
 
     @property
     def losses(self) -> Losses:
@@ -158,8 +176,8 @@ class Trace:
     def save(self, path: str | Path) -> None:
         """Write the trace as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in self._given()}
-        silent = [name for name in _WHERE_TRUE if name in arrays and not arrays[name].any()]
-        save_arrays(Path(path), {name: a for name, a in arrays.items() if name not in silent})
+        unused = [name for name in _WHERE_USED if name in arrays and not arrays[name].any()]
+        save_arrays(Path(path), {name: a for name, a in arrays.items() if name not in unused})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -317,9 +317,9 @@ def test_every_drift_moves_the_roles_of_the_inputs_on(drifts: int) -> None:
     np.testing.assert_allclose(target(points, drifts), expected, rtol=1e-14)
 
 
-def drifting(scenario: Scenario, *drifts: int) -> Scenario:
+def drifting(scenario: Scenario, *drifts: int, takes: int = 0) -> Scenario:
     values = scenario.model_dump()
-    values["stream"]["drifts"] = drifts
+    values["stream"] |= {"drifts": drifts, "drift_ticks": takes}
     return Scenario.model_validate(values)
 
 
@@ -345,8 +345,40 @@ def test_targets_follow_the_drifts_and_keep_their_noise(scenario: Scenario) -> N
         np.testing.assert_allclose(changing.test_targets.at(n), steady.y_test + move, atol=1e-13)
 
 
+def test_a_gradual_drift_goes_in_equal_steps_and_keeps_the_noise(scenario: Scenario) -> None:
+    """Of a drift that takes 12 ticks the first sample sees 1/12, the last one all of it."""
+    drifts = (5, 17, 55)  # the second where the first is over; the last goes on at the end
+    steady = realize(scenario, seed=3)
+    changing = realize(drifting(scenario, *drifts, takes=12), seed=3)
+    for n in range(scenario.ticks):
+        seen = sum(tick <= n for tick in drifts)
+        done = min(n + 1 - drifts[seen - 1], 12) / 12 if seen else 1.0
+
+        def moved(x: FloatArray, seen: int = seen, done: float = done) -> FloatArray:
+            old, new = target(x, max(seen - 1, 0)), target(x, seen)
+            return old + done * (new - old) - target(x)
+
+        observed = steady.y[n] + moved(steady.x[n]) * steady.has_data[n]
+        np.testing.assert_allclose(changing.y[n], observed, atol=1e-13)
+        expected = steady.y_test + moved(steady.x_test)
+        np.testing.assert_allclose(changing.test_targets.at(n), expected, atol=1e-13)
+
+
+def test_a_drift_of_one_tick_is_one_at_once(scenario: Scenario, tmp_path: Path) -> None:
+    at_once, of_one = (
+        realize(drifting(scenario, 5, 6, 30, takes=takes), seed=3) for takes in (0, 1)
+    )
+    assert_same_bits(of_one, at_once, OF_THE_RUN + OF_THE_WORLD)
+    ticks = np.arange(scenario.ticks)
+    one, other = (trace.test_targets.at(ticks) for trace in (of_one, at_once))
+    np.testing.assert_array_equal(one, other)
+    at_once.save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as file:
+        assert "drift_ticks" not in file.files
+
+
 def test_a_client_alone_meets_the_same_drifts() -> None:
-    scenario = drifting(EVEN_BURSTS, 20, 35)
+    scenario = drifting(EVEN_BURSTS, 20, 35, takes=9)
     whole, alone = realize(scenario), realize(scenario, clients=np.array([7]))
     assert_same_bits(alone, whole, OF_THE_RUN + OF_THE_WORLD, [7])
     np.testing.assert_array_equal(alone.y_test_drifted, whole.y_test_drifted)

@@ -33,6 +33,7 @@ COMMON = {
         "variance": (0.2, 1.2),
         "noise_variance": (0.005, 0.03),
         "drifts": (),
+        "drift_ticks": 0,
     },
 }
 PAPER: dict[str, dict[str, Any]] = {
@@ -309,6 +310,8 @@ NOT_FINITE = "input should be a finite number"
          "stream.drifts is [3, 3]: expected ticks that rise"),
         (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [3, 8]",
          "stream.drifts has a drift at tick 8: the last of 8 ticks is 7"),
+        (NO_DRIFTS, f"{NO_DRIFTS}\ndrift_ticks = -1",
+         "stream.drift_ticks is -1: input should be greater than or equal to 0"),
         ("mean_on = [3.0, 2.0]", "mean_on = [3.0, 0.5]",
          "availability.mean_on.1 is 0.5: input should be greater than or equal to 1"),
         ("mean_off = [4.0]", "mean_off = [inf]", f"availability.mean_off.0 is inf: {NOT_FINITE}"),
@@ -335,6 +338,17 @@ def test_a_bad_value_is_told_with_its_key_and_line(old: str, new: str, says: str
 def test_drifts_up_to_the_last_tick() -> None:
     text = changed(NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [1, 7]")
     assert Scenario.parse(text, "small").synthetic.drifts == (1, 7)
+
+
+def test_a_drift_is_over_when_the_next_begins() -> None:
+    gradual = f"{NO_DRIFTS}\ndrifts = [1, 4]\ndrift_ticks = "
+    assert Scenario.parse(changed(NO_DRIFTS, f"{gradual}3"), "small").synthetic.drift_ticks == 3
+    at, said = complaint(changed(NO_DRIFTS, f"{gradual}4"))
+    assert at == "drift_ticks = 4"
+    assert said == (
+        "stream.drift_ticks is 4, so the drift at tick 1 is not over when the next begins, "
+        "at tick 4: expected at most 3"
+    )
 
 
 @pytest.mark.parametrize("probability", ["1.5", "-0.1", "nan", "true", '"0.5"'])

@@ -168,9 +168,28 @@ def test_the_targets_of_a_test_set_follow_the_drifts() -> None:
     np.testing.assert_array_equal(steady.test_targets.at(23), steady.y_test)
 
 
+def test_the_targets_of_a_gradual_drift_are_between_both(tmp_path: Path) -> None:
+    trace = Trace(**drifting(drift_ticks=np.array([4, 0], dtype=np.uint8)))
+    trace.save(tmp_path / "t.npz")
+    loaded = Trace.load(tmp_path / "t.npz")
+    assert loaded.drift_ticks.tolist() == [4, 0]
+    old, new, last = trace.y_test, *trace.y_test_drifted
+    ticks = np.array([4, 5, 6, 7, 8, 9, 22, 23])
+    expected = [old, *(old + i / 4 * (new - old) for i in (1, 2, 3)), new, new, new, last]
+    np.testing.assert_allclose(loaded.test_targets.at(ticks), expected, rtol=1e-14)
+    for tick, targets in zip(ticks.tolist(), expected, strict=True):
+        np.testing.assert_allclose(loaded.test_targets.at(tick), targets, rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
+        ({"drift_ticks": np.array([19, 1])}, r"drift_ticks\[0\] goes on beyond the next drift"),
+        ({"drift_ticks": np.array([18, -1])}, r"drift_ticks\[1\] is negative"),
+        ({"drift_ticks": np.array([18])}, r"drift_ticks has 1 drifts \(E\), but drifts has 2"),
+        ({"drift_ticks": np.array([1.0, 2.0])}, "drift_ticks is of type float64: expected an"),
+        ({"drift_ticks": np.array([1, 2]), "drifts": np.zeros(0, int),
+          "y_test_drifted": np.zeros((0, 0))}, "drift_ticks is given without drifts"),
         ({"drifts": np.array([0, 5])}, r"drifts\[0\] does not rise, from 1 on"),
         ({"drifts": np.array([-3, 5])}, r"drifts\[0\] does not rise, from 1 on"),
         ({"drifts": np.array([5, 5])}, r"drifts\[1\] does not rise, from 1 on"),

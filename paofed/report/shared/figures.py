@@ -177,7 +177,7 @@ def _curves(
     lines = {n: _line(axes, x_of(n), result, n, looks[n], texts[n], 1.4) for n in looks}
     # In the order in which the curves end.
     handles: list[Artist] = [lines[n] for n in sorted(lines, key=lambda n: -rank(errors[n]))]
-    handles += [*others[:1], *_mark(axes, drifts)]
+    handles += [*others[:1], *_mark(axes, drifts, result.drift_ticks)]
     if result.runs > 1:
         handles.append(_bands(axes, x_of, result, looks))
     axes.set_title(literal(default_title(result, errors) if title is None else title),
@@ -215,10 +215,12 @@ def _bands(
     return Patch(color="#777777", alpha=0.3, lw=0, label=bands(result.runs))
 
 
-def _mark(axes: Axes, drifts: Sequence[int]) -> list[LineCollection]:
-    """Draw a line where the target changes; what to put into the legend."""
+def _mark(axes: Axes, drifts: Sequence[int], takes: int) -> list[LineCollection]:
+    """Draw a line where the target changes, and a shade while it does; what the legend needs."""
     if not drifts:
         return []
+    for drift in drifts if takes > 1 else ():
+        axes.axvspan(drift, drift + takes, color="#777777", alpha=0.12, lw=0)
     upright = axes.get_xaxis_transform()  # x in ticks, y from the bottom to the top of the axes
     lines = axes.vlines(drifts, 0, 1, colors="#777777", transform=upright, label="target changes")
     lines.set(linestyle=DOTTED, linewidth=0.8)

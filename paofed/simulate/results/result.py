@@ -109,7 +109,9 @@ class Recovery(NamedTuple):
     tick: int  # from whose samples on the target was another
     before_db: float  # mean over the 5 % of all ticks before; NaN where the curve has no point
     worst_db: float  # until the next drift or the end; likewise
-    ticks: int | None  # from the drift until it is back within 1 dB; None: not within that time
+    ticks: (
+        int | None
+    )  # from when all of it is done until the error is back within 1 dB; None: never
 
 
 _PARTS: Mapping[str, type[Any]] = {"progressive": Progressive, "cold_start": ColdStart}
@@ -149,6 +151,11 @@ class Result:
         """The ticks from whose samples on the target was another."""
         # Results of before drifts were possible do not say that they have none.
         return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
+
+    @property
+    def drift_ticks(self) -> int:
+        """The ticks that each drift took; 0: the target changed at once."""
+        return int(self.provenance["scenario"].get("stream", {}).get("drift_ticks", 0))
 
     def run_curves(self, name: str) -> FloatArray:
         """The linear error curve of every run, (R, P)."""
@@ -202,24 +209,28 @@ class Result:
         """How the mean curve took every drift."""
         mean, _ = self.curve(name)
         mean = np.where(np.isfinite(mean), mean, np.inf)
-        times = [0, *self.drifts, int(self.ticks[-1]) + 1]
-        return [self._recovery(mean, *times[i : i + 3]) for i in range(len(self.drifts))]
+        longer = max(self.drift_ticks, 1) - 1  # a drift of one tick is done in its first
+        begins, ends = self.drifts, [*self.drifts[1:], int(self.ticks[-1]) + 1]
+        done = [begin + longer for begin in begins]
+        times = zip([0, *done], begins, done, ends, strict=False)
+        return [self._recovery(mean, *drift) for drift in times]
 
-    def _recovery(self, mean: FloatArray, past: int, begin: int, end: int) -> Recovery:
-        since = max(past, begin - self._twentieth)  # what was before another drift does not count
-        early, first, beyond = np.searchsorted(self.ticks, (since, begin, end))
+    def _recovery(self, mean: FloatArray, past: int, begin: int, done: int, end: int) -> Recovery:
+        since = max(past, begin - self._twentieth)  # what another drift did does not count
+        early, first, arrived, beyond = np.searchsorted(self.ticks, (since, begin, done, end))
         # Where the 5 % hold no point of the curve, the last one before them will do.
         before = mean[max(min(early, first - 1), 0) : first]
         after = mean[first:beyond]
         usual = before.mean() if before.size else np.nan
         worst = after.max() if after.size else np.nan
-        near = np.isfinite(after) & (after <= 10 ** (RECOVERED_DB / 10) * usual)
-        back = self.ticks[first:beyond][near]
+        there = mean[arrived:beyond]
+        near = np.isfinite(there) & (there <= 10 ** (RECOVERED_DB / 10) * usual)
+        back = self.ticks[arrived:beyond][near]
         return Recovery(
             tick=begin,
             before_db=float(decibels(usual)),
             worst_db=float(decibels(worst)),
-            ticks=int(back[0]) - begin if back.size else None,
+            ticks=int(back[0]) - done if back.size else None,
         )
 
     def diverged(self, name: str) -> tuple[int, int | None]:

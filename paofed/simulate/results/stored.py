@@ -187,6 +187,9 @@ def _wrong_origin(
     drifts = scenario["stream"].get("drifts", [])
     if _misfit(drifts, [int], "") is not None or not all(0 < tick < ticks for tick in drifts):
         yield "its drifts are not ticks of its scenario"
+    takes = scenario["stream"].get("drift_ticks", 0)
+    if _misfit(takes, int, "") is not None or takes < 0:
+        yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
 
 
 def _wrong_learners(learners: list[list[str]], names: list[str]) -> Iterator[str]:

@@ -99,6 +99,18 @@ def test_drifts_are_marked_once_in_the_legend_and_last() -> None:
     names = legend_of(axes)
     assert set(names[:-1]) == set(result.algorithms)
     assert names[-1] == "target changes"
+    assert not axes.patches
+
+
+def test_a_gradual_drift_is_shaded_while_it_goes_on() -> None:
+    result = run(scenario(stream={"drifts": (40, 90), "drift_ticks": 25}), ["pao-fed-u1"])
+    (axes,) = learning_curves(result).axes
+    spans = [patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches]
+    assert [(span.x0, span.x1) for span in spans] == [
+        (pytest.approx(40), pytest.approx(65)),
+        (pytest.approx(90), pytest.approx(115)),
+    ]
+    assert legend_of(axes)[-1] == "target changes"
 
 
 # What a figure says

@@ -108,6 +108,8 @@ LAWS: list[dict[str, Any]] = [
     {"stream": {"memory": (0.0, 0.0)}},
     {"stream": {"drifts": DRIFTS}},
     {"stream": {"drifts": DRIFTS, "arrivals": "even"}},
+    {"stream": {"drifts": (1, 30, 62, 149), "drift_ticks": 29}},
+    {"stream": {"drifts": (60, 64, 68, 72, 76), "drift_ticks": 4, "arrivals": "even"}},
 ]
 
 
@@ -142,9 +144,11 @@ def test_draws_the_world_that_realize_draws(changes: dict[str, Any]) -> None:
         )
 
 
+@pytest.mark.parametrize("takes", [0, 30])
 @pytest.mark.parametrize("method", LINEUP, ids=lambda method: method.name)
-def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm) -> None:
-    world = scenario(stream={"drifts": DRIFTS})
+def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm, takes: int) -> None:
+    drifts = (3, 40, 100, 149) if takes else DRIFTS
+    world = scenario(stream={"drifts": drifts, "drift_ticks": takes})
     trace = realize(world, 3, 1, seed=5)
     expected, got = (engine.replay(trace, method).mse for engine in (reference, fast))
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)

@@ -128,14 +128,16 @@ def test_points_of_a_curve(ticks: int, every: int, points: list[int]) -> None:
     assert curve_ticks(ticks, every).tolist() == points
 
 
-def drifted(curve: list[float], drifts: list[int], ticks: list[int] | None = None) -> Result:
+def drifted(
+    curve: list[float], drifts: list[int], ticks: list[int] | None = None, takes: int = 0
+) -> Result:
     """One run whose curve has a point at every tick, or at those given."""
     result = made([[curve]], len(curve))
     points = result.ticks if ticks is None else np.array(ticks)
     scenario = {
         **result.provenance["scenario"],
         "ticks": int(points[-1]) + 1,
-        "stream": {"drifts": drifts},
+        "stream": {"drifts": drifts, "drift_ticks": takes},
     }
     return replace(result, provenance={**result.provenance, "scenario": scenario}, ticks=points)
 
@@ -159,6 +161,22 @@ def test_an_error_that_never_leaves_has_recovered_at_once() -> None:
     (found,) = drifted([1.0] * 20 + [1.1] * 5, [20]).recovery("a")
     assert found.ticks == 0
     assert found.worst_db == pytest.approx(10 * np.log10(1.1))
+
+
+@pytest.mark.parametrize(("takes", "ticks"), [(0, 0), (1, 0), (2, 2), (3, 1), (4, 0), (9, None)])
+def test_a_gradual_drift_is_recovered_from_once_it_is_over(takes: int, ticks: int | None) -> None:
+    """A curve that is still near where it was has not recovered: the target is on its way."""
+    curve = [1.0] * 20 + [1.1, 4.0, 4.0, 1.2] + [1.0] * 4
+    (found,) = drifted(curve, [20], takes=takes).recovery("a")
+    assert (found.tick, found.ticks) == (20, ticks)
+    assert found.worst_db == pytest.approx(10 * np.log10(4.0))
+
+
+def test_what_was_while_a_drift_went_on_is_not_what_was_before_the_next() -> None:
+    curve = [1.0] * 40 + [3.0, 3.0, 2.0] + [5.0] * 20  # 5 % of 63 ticks are 3
+    for takes, before in ((1, (3.0 + 3.0 + 2.0) / 3), (3, 2.0)):
+        found = drifted(curve, [40, 43], takes=takes).recovery("a")
+        assert found[1].before_db == pytest.approx(10 * np.log10(before))
 
 
 def test_every_drift_is_judged_up_to_the_next() -> None:
@@ -375,6 +393,8 @@ def test_a_file_that_is_nonsense_inside(tmp_path: Path, name: str, array: Any, t
         (["scenario", "features"], 4, "tells of 4 features, but its arrays hold 3"),
         (["scenario", "step_size"], 0, "its provenance.scenario.step_size is missing"),
         (["scenario", "kernel_width"], 10**400, "its provenance.scenario.kernel_width is missing"),
+        (["scenario", "stream", "drift_ticks"], -1, "its drifts take -1 ticks: expected a whole"),
+        (["scenario", "stream", "drift_ticks"], "9", "its drifts take '9' ticks: expected a"),
         (["scenario", "stream", "drifts"], [0], "its drifts are not ticks of its scenario"),
         (["scenario", "stream", "drifts"], [1.5], "its drifts are not ticks of its scenario"),
         (["scenario", "stream", "file"], None, "its provenance.scenario.stream.file is missing"),

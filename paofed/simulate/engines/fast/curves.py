@@ -69,11 +69,14 @@ def record(
     z_test = layout.laid_out(test.fourier_map(test.x), real)
     y_test = layout.laid_out(test.targets.y, real)
     points = curve_ticks(ticks, every)
-    drifts = test.targets.drifts_until(points)
+    seen, done = test.targets.progress(points)
     mse = np.empty((len(simulation.shared), points.size))
     traffic = []
     for point in _stops(simulation, points, report, pool):
-        kernels.evaluate(simulation.shared, z_test, y_test[drifts[point]], mse, point)
+        y_now = y_test[seen[point]]
+        if done[point] < 1:
+            y_now = layout.laid_out(test.targets.at(int(points[point])), real)
+        kernels.evaluate(simulation.shared, z_test, y_now, mse, point)
         traffic.append(simulation.traffic())
         if watch is not None:
             watch(simulation.server)

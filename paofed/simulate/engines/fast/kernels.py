@@ -265,8 +265,12 @@ def _samples(nature: Any, moment: Any, block: Any, k: Any, count: Any, kept: Any
         for d in range(4):
             moment.now[k, d] = x[count - 1, d]
     if nature.drifts.size:
-        _take_roles(nature.drifts, todo, x, moment.roles[block], count)
+        _take_roles(nature.drifts, todo, x, moment.roles[block], count, 0)
         _targets(moment.roles[block], g, nature.noise[k], y, count)
+        if nature.takes.size:
+            _take_roles(nature.drifts, todo, x, moment.roles[block], count, 1)
+            _targets(moment.roles[block], g, nature.noise[k], moment.past[block], count)
+            _blend(nature, todo, moment.past[block], y, count)
     else:
         _targets(x, g, nature.noise[k], y, count)
 
@@ -285,14 +289,26 @@ def _targets(x: Any, g: Any, noise: Any, y: Any, count: Any) -> None:
 
 
 @_inner
-def _take_roles(drifts: Any, todo: Any, x: Any, roles: Any, count: Any) -> None:
-    """Every drift until a sample moves the roles of its inputs on by one."""
+def _take_roles(drifts: Any, todo: Any, x: Any, roles: Any, count: Any, but: Any) -> None:
+    """Every drift until a sample moves the roles of its inputs on by one, but the last ones."""
     seen = 0
     for i in range(count):
         while seen < drifts.size and drifts[seen] <= todo[i]:
             seen += 1
         for d in range(4):
-            roles[i, d] = x[i, (d + seen) % 4]
+            roles[i, d] = x[i, (d + max(seen - but, 0)) % 4]
+
+
+@_inner
+def _blend(nature: Any, todo: Any, past: Any, y: Any, count: Any) -> None:
+    """Go from the target before a drift to that after it (paofed.world.trace.Targets)."""
+    seen = 0
+    for i in range(count):
+        while seen < nature.drifts.size and nature.drifts[seen] <= todo[i]:
+            seen += 1
+        if seen and todo[i] + 1 - nature.drifts[seen - 1] < nature.takes[seen - 1]:
+            done = (todo[i] + 1 - nature.drifts[seen - 1]) / nature.takes[seen - 1]
+            y[i] = (1.0 - done) * past[i] + done * y[i]
 
 
 @_inner

@@ -96,6 +96,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         **made.laws._asdict(),
         fresh=np.sqrt(1 - made.laws.memory**2),
         drifts=made.test_targets.drifts,
+        takes=made.test_targets.takes[: len(stream.drifts) * (stream.drift_ticks > 0)],
         traced=False,
         **_NO_TRACE,
     )
@@ -140,6 +141,7 @@ def traced(trace: Trace) -> Nature:
         spread=real,
         noise=real,
         drifts=whole,
+        takes=whole,
         traced=True,
         **{name: laid_out(getattr(trace, name), none.dtype) for name, none in _NO_TRACE.items()},
     )
@@ -229,6 +231,7 @@ def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
         x=np.zeros((blocks, stretch, -(-inputs // group) * group)),
         y=np.zeros((blocks, stretch)),
         roles=np.zeros((blocks, stretch, INPUTS)),
+        past=np.zeros((blocks, stretch)),
         pending=np.zeros(clients, dtype=np.uint64),
         ahead=flags(clients),
     )

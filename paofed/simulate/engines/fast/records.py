@@ -40,6 +40,7 @@ class Nature(NamedTuple):
     spread: Any
     noise: Any
     drifts: Any  # (E,) int64: ticks from whose samples on the target is another
+    takes: Any  # (E,) int64: ticks that each takes, or (0,) where all change at once
     traced: Any  # bool: read the arrays below instead
     x: Any  # (N, K, d)
     y: Any  # (N, K)
@@ -74,6 +75,7 @@ class Moment(NamedTuple):
     x: Any  # (B, STRETCH, d) float64, padded to whole groups
     y: Any  # (B, STRETCH) float64
     roles: Any  # (B, STRETCH, 4) float64: inputs as the target takes them, where it changes
+    past: Any  # (B, STRETCH) float64: y as the target before would have it
     pending: Any  # (K,) uint64: ticks of this stretch whose sample is not learned yet, as bits
     ahead: Any  # (K,) uint8: how many of them the live algorithms have learned
 
