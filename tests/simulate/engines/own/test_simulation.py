@@ -80,7 +80,7 @@ def test_runs_of_a_scenario(same_world: bool) -> None:
     scenario = small_scenario(
         loss={"up": 0.2, "down": 0.1}, delay={"kind": "stepped", "base": 0.5, "step": 3}
     )
-    methods = ["pao-fed-u1", OWN, replace(OWN, name="picked", subset=3)]
+    methods: list[str | Algorithm] = ["pao-fed-u1", OWN, replace(OWN, name="picked", subset=3)]
     common: dict[str, Any] = {"runs": 3, "seed": 4, "same_world": same_world, "workers": 1}
     got = run(scenario, methods, **common, precision="float64")
     expected = run(scenario, methods, **common, engine="reference")
