@@ -89,8 +89,11 @@ def _run(task: Task, index: int, heard: Report, pool: family.ThreadPool | None) 
 
         with _told_by_the_reference(outside, again):
             parts.append(
-                own.run(task.scenario, outside, report=lambda part: heard(rest * part), **place)
-            )
+                own.run(
+                    task.scenario, outside, precision=task.precision,
+                    report=lambda part: heard(rest * part), **place,
+                )
+            )  # fmt: skip
     order = np.argsort(np.argsort(~np.array(numbers), kind="stable"))
     return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 

@@ -627,7 +627,9 @@ def observe(
         if moment.pending[k]:
             for i in range(_observe(nature, moment, n1 - 1, 0, k, 1)):
                 place = out.place[moment.todo[0, i] - n0, k]
-                _fourier(moment.x[0, i], frequencies, phases, cosine, out.z[place])
+                _fourier(moment.x[0, i], frequencies, phases, cosine, out.row)
+                for j in range(out.row.size):
+                    out.z[place, j] = out.row[j]
                 out.y[place] = moment.y[0, i]
             moment.pending[k] = np.uint64(0)
     return count

@@ -127,6 +127,7 @@ class Observed(NamedTuple):
     begin: Any  # (ticks + 1,) int64: where the samples of each tick begin
     place: Any  # (ticks, K) int64: where the sample of a client is
     client: Any  # (M,) int64
+    row: Any  # (D,) real: one z as it is mapped
     z: Any  # (M, D) float64
     y: Any  # (M,) float64
     available: Any  # (M,) uint8

@@ -3,7 +3,7 @@
 Twin of paofed.simulate.engines.reference, and of the family for the paper's rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -13,12 +13,14 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import Keys, keys_of
 from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.fast.compiling import entry_of
 from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
 from paofed.simulate.engines.fast.family import settle
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.kernels import Samples
 from paofed.simulate.engines.fast.own.method_run import MethodRun
 from paofed.simulate.engines.fast.records import Nature, Observed
+from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.realize import make_world, realize
@@ -37,22 +39,26 @@ def run(
     world: int,
     run: int,
     every: int,
+    precision: Precision,
     report: Report,
 ) -> RunRecord:
-    """Run methods of one's own over one run of one world, as `family.run` does."""
+    """Run methods of one's own over one run of one world, as `family.run` does.
+
+    Samples are mapped in the given precision; the methods' own rules compute in float64.
+    """
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
     keys = keys_of(seed, world, run)
     if isinstance(scenario, SizedWorlds):
         trace = scenario.trace(world, run)
-        general = General.over(trace, settled, keys)
+        general = General.over(trace, settled, keys, precision)
         return record(general, trace.ticks, every, judge_of(trace), report)
     if isinstance(scenario.stream, Table):
         trace = realize(scenario, world, run, seed=seed)
-        general = General.over(trace, settled, keys, judged=True)
+        general = General.over(trace, settled, keys, precision, judged=True)
         return follow(general, trace, every, scenario.stream.read().scored, report)
     made = make_world(scenario, seed, world)
     nature = layout.drawn(scenario, made, run)
-    general = General(settled, nature, made.fourier_map, scenario.clients, keys)
+    general = General(settled, nature, made.fourier_map, scenario.clients, keys, precision)
     test = Judge(made.fourier_map, made.x_test, made.test_targets)
     return record(general, scenario.ticks, every, test, report)
 
@@ -72,13 +78,15 @@ class General:
         fourier_map: FourierMap,
         clients: int,
         keys: Keys,
+        precision: Precision = "float64",
         *,
         judged: bool = False,
     ) -> None:
         inputs, features = fourier_map.frequencies.shape
         self._nature, self._moment = nature, layout.moment(1, clients, inputs, 1)
-        self._map = layout.mapping(fourier_map, "float64")
-        self._observed = _observed(clients, features)
+        self._map = layout.mapping(fourier_map, precision)
+        self._observed = _observed(clients, features, precision)
+        self._entry: Callable[..., int] | None = None
         self._runs = [
             MethodRun(
                 kernel_of(method), method, clients, features, keys,
@@ -90,11 +98,19 @@ class General:
 
     @classmethod
     def over(
-        cls, trace: Trace, methods: Sequence[Algorithm], keys: Keys, *, judged: bool = False
+        cls,
+        trace: Trace,
+        methods: Sequence[Algorithm],
+        keys: Keys,
+        precision: Precision = "float64",
+        *,
+        judged: bool = False,
     ) -> Self:
         """Make one over a trace."""
         nature = layout.traced(trace)
-        return cls(methods, nature, trace.fourier_map, trace.clients, keys, judged=judged)
+        return cls(
+            methods, nature, trace.fourier_map, trace.clients, keys, precision, judged=judged
+        )
 
     @property
     def server(self) -> FloatArray:
@@ -126,7 +142,10 @@ class General:
 
     def _observe(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
         out = self._observed
-        count = kernels.observe(self._nature, self._moment, *self._map, begin, end, out)
+        arguments = self._nature, self._moment, *self._map, begin, end, out
+        if self._entry is None:
+            self._entry = entry_of(kernels.observe, *arguments)
+        count = self._entry(*arguments)
         samples = Samples(
             first=begin,
             begin=out.begin[: end - begin + 1],
@@ -141,7 +160,7 @@ class General:
         return samples, out.lottery[:count]
 
 
-def _observed(clients: int, features: int) -> Observed:
+def _observed(clients: int, features: int, precision: Precision) -> Observed:
     """Room for the samples of a few ticks in a row: as many as stay in the cache."""
     ticks = next(t for t in (8, 4, 2, 1) if t == 1 or t * clients * features <= _IN_CACHE)
     most = ticks * clients
@@ -149,6 +168,7 @@ def _observed(clients: int, features: int) -> Observed:
         begin=np.zeros(ticks + 1, dtype=np.int64),
         place=np.zeros((ticks, clients), dtype=np.int64),
         client=np.zeros(most, dtype=np.int64),
+        row=np.zeros(features, dtype=precision),
         z=np.zeros((most, features)),
         y=np.zeros(most),
         available=np.zeros(most, dtype=np.uint8),
