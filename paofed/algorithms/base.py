@@ -127,6 +127,9 @@ def _check_part(name: str, part: str, record: object, kinds: tuple[type, ...]) -
     if not isinstance(record, kinds):
         expected = " or ".join(kind.__name__ for kind in kinds)
         raise AlgorithmError(f"{name}: its {part} is {record!r}: expected {expected}")
+    waived: object = getattr(record, "waives", ())
+    if not isinstance(waived, tuple) or not all(isinstance(promise, str) for promise in waived):
+        raise AlgorithmError(f"{name}: its {part} waives {waived!r}: expected a tuple of names")
     if isinstance(record, Channel) and (record.encode is None) != (record.decode is None):
         raise AlgorithmError(
             f"{name}: its {part} has only one of encode and decode: give both, or neither for "

@@ -14,8 +14,8 @@ from typing import Any
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.checks import channels, learners, methods, servers
-from paofed.checks.cases import features_for
-from paofed.errors import AlgorithmError, ContractError, PaofedError, unknown
+from paofed.checks.cases import CLIENTS, features_for
+from paofed.errors import AlgorithmError, ContractError, unknown
 from paofed.simulate.engines.guarded import guarded
 
 Check = Callable[[Any, int], str | None]  # a part and the features of a model -> what is wrong
@@ -41,24 +41,22 @@ def check_one(name: str, method: str | Algorithm) -> None:
     if name not in CHECKS:
         raise ContractError(unknown("promise", name, CHECKS))
     alg = resolve(method)
+    features = features_for(alg)
+    alg.require_fits(features)
     _require_known_waivers(alg)
-    for words, check, part in _held(name, alg):
-        try:
-            complaint = check(part, features_for(alg))
-        except AlgorithmError as error:  # a rule that is no rule, told with its place
-            complaint, words = str(error).removeprefix(f"{alg.name}: "), ""
-        except PaofedError:
-            raise
-        except Exception as error:  # of the algorithm's own functions
-            complaint = f"it raised {type(error).__name__}: {error}"
-            raise ContractError(f"{alg.name} fails the check {name!r}: {complaint}") from error
-        if complaint:
-            raise ContractError(f"{alg.name} fails the check {name!r}: {words}{complaint}")
+    fails = f"{alg.name} fails the check {name!r}: "
+    try:
+        for words, check, part in _held(name, alg, features):
+            complaint = check(part, features)
+            if complaint:
+                raise ContractError(f"{fails}{words}{complaint}")
+    except AlgorithmError as error:  # a rule that is no rule, told with its place
+        raise ContractError(fails + str(error).removeprefix(f"{alg.name}: ")) from error
 
 
-def _held(name: str, alg: Algorithm) -> Iterator[tuple[str, Check, Any]]:
+def _held(name: str, alg: Algorithm, features: int) -> Iterator[tuple[str, Check, Any]]:
     """The checks of one name with the parts that are held to it; words say which part."""
-    watched = guarded(alg, features_for(alg), 5)
+    watched = guarded(alg, features, CLIENTS)
     for part, kind in _PARTS.items():
         check = PROMISES[kind].get(name)
         if check is not None and name not in alg.waives[part]:

@@ -1,6 +1,7 @@
 """What algorithms are tried on: models, messages of several clients and ages, a small nature."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,25 +30,57 @@ def stamps(features: int) -> Iterator[Stamp]:
 
 
 def models(features: int, count: int) -> FloatArray:
-    """Models of a client that learns: each is near the one before, (count, D)."""
+    """Models of a client that learns, rests for a while and goes on: (count, D)."""
     rng = np.random.default_rng(2110_06556)
-    return np.cumsum(rng.normal(size=(count, features)), axis=0)
+    learns = np.arange(count) % 100 < 50
+    return np.cumsum(learns[:, None] * rng.normal(size=(count, features)), axis=0)
 
 
 def arrivals(features: int) -> Iterator[tuple[list[Message], Stamp]]:
     """Yield messages of several clients and ages that arrive at one tick, and the server's stamp.
 
-    Windows of four coordinates at several places: some overlap, some coordinates nobody holds.
+    Windows of four coordinates at several places: some overlap, some coordinates nobody holds. Many
+    and few arrive in turn.
     """
     rng = np.random.default_rng(2110_06556)
     for tick in range(AGES, AGES + 12):
         messages = []
         for client, age in np.ndindex(CLIENTS, AGES):
-            if rng.random() < 0.5:
+            if rng.random() < (0.1 if tick % 2 else 0.5):
                 coordinates = window(int(rng.integers(features // 2)), 4, features)
                 messages.append(Message(client, tick - age, coordinates, rng.normal(size=4)))
         messages.sort(key=lambda m: (tick - m.sent, m.client))
         yield messages, Stamp(SERVER, tick, features, KEYS.server)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two arrays, or lists and tuples of them, hold the same numbers."""
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return np.array_equal(one, other, equal_nan=True)
+
+
+def copied(given: Any) -> Any:
+    """The same arrays, lists and tuples with memory of their own; `copy.deepcopy` is slow."""
+    if isinstance(given, np.ndarray):
+        return given.copy()
+    if isinstance(given, tuple):
+        return (
+            given._make(map(copied, given)) if hasattr(given, "_make") else (*map(copied, given),)
+        )
+    return [*map(copied, given)] if isinstance(given, list) else given
+
+
+def leaves_alone(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a function leaves what it is given as it was."""
+    given = copied(arguments)
+    function(*arguments)
+    return same(arguments, given)
+
+
+def repeats(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a function returns the same when it is asked again."""
+    return same(function(*copied(arguments)), function(*copied(arguments)))
 
 
 def small_nature(features: int, available: float = 0.5) -> Trace:

@@ -1,0 +1,5 @@
+"""Tests."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.checks.breaking")

@@ -1,0 +1,251 @@
+"""Every promise of a channel can be broken alone; uplinks and downlinks are tried in turn."""
+
+from collections.abc import Callable
+from itertools import count, cycle
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from paofed.checks import channels
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Bytes, Channel, Part, Stamp, draws, float_bytes, silence
+from paofed.core.selection import Windows
+from tests.checks.breaking import assert_breaks_only, broken_promises, with_part
+
+FOUR = Windows(4, coordinated=False)
+
+
+class Memory(NamedTuple):
+    """The last model sent over a link."""
+
+    w: FloatArray
+
+
+def begin(features: int) -> Memory:
+    return Memory(np.zeros(features))
+
+
+def at(stamp: Stamp) -> IntArray:
+    return FOUR(stamp.client, stamp.tick, stamp.features)
+
+
+def every_other_tick(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+    return FOUR.send(w, memory, stamp) if stamp.tick % 2 else (silence(), memory)
+
+
+def largest(w: FloatArray, memory: Any, _: Stamp) -> tuple[Part, Any]:
+    coordinates = np.argsort(np.abs(w), kind="stable")[-3:]
+    return Part(coordinates, w[coordinates]), memory
+
+
+def doubled(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+    return Part(at(stamp), 2 * w[at(stamp)]), memory
+
+
+def remembers_in_place(w: FloatArray, memory: Memory, stamp: Stamp) -> tuple[Part, Memory]:
+    memory.w[:] = w  # the second time nothing changes any more
+    return Part(at(stamp), w[at(stamp)]), memory
+
+
+def rounds_the_model(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+    part = Part(at(stamp), w[at(stamp)])
+    w[:] = np.round(w, 9)
+    return part, memory
+
+
+def whole_numbers(part: Part, _: Stamp) -> Bytes:
+    return np.rint(part.values).astype(np.int8).view(np.uint8)
+
+
+def from_whole_numbers(payload: Bytes, stamp: Stamp) -> Part:
+    return Part(at(stamp), payload.view(np.int8).astype(float))
+
+
+def floats(part: Part, _: Stamp) -> Bytes:
+    return float_bytes(part.values)
+
+
+def from_floats(payload: Bytes, stamp: Stamp) -> Part:
+    return Part(at(stamp), payload.view("<f4").astype(float))
+
+
+def emptied(payload: Bytes, stamp: Stamp) -> Part:
+    part = from_floats(payload, stamp)
+    payload[:] = 0
+    return part
+
+
+def sorted_in_place(part: Part, stamp: Stamp) -> Bytes:
+    made = floats(part, stamp)
+    part.values.sort()
+    return made
+
+
+def counting() -> Callable[..., tuple[Part, Memory]]:
+    calls = count()
+
+    def send(w: FloatArray, memory: Memory, stamp: Stamp) -> tuple[Part, Memory]:
+        return FOUR.send(w, (), stamp)[0], Memory(np.full_like(memory.w, next(calls)))
+
+    return send
+
+
+def peeping() -> Channel:
+    """What `decode` makes is what was sent last, whatever the bytes are."""
+    last: list[Part] = []
+
+    def send(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+        last[:] = [largest(w, memory, stamp)[0]]
+        return last[0], memory
+
+    return Channel(send=send, encode=floats, decode=lambda *_: last[0])
+
+
+def noisy_bytes() -> Channel:
+    """A byte that nobody needs differs each time."""
+    calls = count()
+
+    def encode(part: Part, stamp: Stamp) -> Bytes:
+        return np.append(floats(part, stamp), np.uint8(next(calls) % 256))
+
+    def decode(payload: Bytes, stamp: Stamp) -> Part:
+        return from_floats(payload[:-1], stamp)
+
+    return Channel(send=FOUR.send, encode=encode, decode=decode)
+
+
+def noisy_values() -> Channel:
+    """The last digits of what arrives differ each time."""
+    calls = count()
+
+    def decode(payload: Bytes, stamp: Stamp) -> Part:
+        part = from_floats(payload, stamp)
+        return part._replace(values=part.values * (1 + 1e-14 * next(calls)))
+
+    return Channel(send=FOUR.send, encode=floats, decode=decode)
+
+
+ALONE = "arguments left alone"
+UNKNOWN = (
+    "sends coordinates that depend on the model or on its memory: the receiver cannot know them, "
+    "so give `encode` and `decode` that let them travel"
+)
+BROKEN: list[tuple[str, Channel, str]] = [
+    ("never silent", Channel(send=every_other_tick), "sends nothing for client 0 at tick 0"),
+    (
+        "coordinates known to both",
+        Channel(send=largest),
+        UNKNOWN,
+    ),
+    (
+        "values survive",
+        Channel(send=FOUR.send, encode=whole_numbers, decode=from_whole_numbers),
+        "delivers other values than were sent, beyond the rounding of float32",
+    ),
+    ("values of the model", Channel(send=doubled), "sends values that are not the model's"),
+    (
+        ALONE,
+        Channel(send=remembers_in_place, init=begin),
+        "changes what send was given: work on a copy",
+    ),
+    (ALONE, Channel(send=rounds_the_model), "changes what send was given: work on a copy"),
+    (
+        ALONE,
+        Channel(send=FOUR.send, encode=sorted_in_place, decode=from_floats),
+        "changes what encode was given: work on a copy",
+    ),
+    (
+        ALONE,
+        Channel(send=FOUR.send, encode=floats, decode=emptied),
+        "changes what decode was given: work on a copy",
+    ),
+    (
+        "repeats itself",
+        Channel(send=counting(), init=begin),
+        "sends something else when asked again: its random numbers must come from draws",
+    ),
+    (
+        "repeats itself",
+        noisy_bytes(),
+        "encodes other bytes when asked again: draw random numbers with draws",
+    ),
+    ("repeats itself", noisy_values(), "decodes the same bytes otherwise when asked again"),
+]
+
+
+DIRECTIONS = ("uplink", "downlink")
+
+
+@pytest.mark.parametrize(
+    ("direction", "broken"), list(zip(cycle(DIRECTIONS), BROKEN, strict=False))
+)
+def test_each_promise_can_be_broken_alone(direction: str, broken: tuple[str, Channel, str]) -> None:
+    promise, channel, complaint = broken
+    assert_breaks_only(promise, direction, channel, complaint)
+
+
+def test_these_are_all_promises_of_a_channel() -> None:
+    tried = {promise for promise, _, _ in BROKEN} | {"coordinates are coordinates"}
+    assert tried == set(channels.PROMISES)
+
+
+def twice(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+    coordinates = np.full(2, stamp.tick % stamp.features)
+    return Part(coordinates, w[coordinates]), memory
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_coordinates_that_are_none_cannot_be_waived(direction: str) -> None:
+    """No engine could do anything with them."""
+    for waived in ((), ("coordinates are coordinates",)):
+        told = broken_promises(with_part(direction, Channel(send=twice), *waived))
+        words = f"its {direction}'s send returned coordinate 0 twice: expected distinct ones"
+        assert all(text.endswith(words) for text in told.values())
+        assert ("coordinates are coordinates" in told) == (not waived)
+        assert {"never silent", "engines agree"} <= set(told)
+
+
+def test_decode_is_given_the_bytes_alone() -> None:
+    """What a closure remembers of the sender is not at the receiver's."""
+    told = broken_promises(with_part("uplink", peeping()))
+    assert "of what encode made" in told["coordinates known to both"]
+
+
+def masked(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+    """Random coordinates that both sides draw."""
+    coordinates = np.argsort(draws(stamp, stamp.features))[:5]
+    return Part(coordinates, w[coordinates]), memory
+
+
+def when_changed(w: FloatArray, memory: Memory, stamp: Stamp) -> tuple[Part, Memory]:
+    """Silent unless the model has moved, or a heartbeat is due."""
+    if stamp.tick % 8 and np.abs(w - memory.w).max() < 1e-3:
+        return silence(), memory
+    return Part(at(stamp), w[at(stamp)]), Memory(w.copy())
+
+
+def with_indices(part: Part, stamp: Stamp) -> Bytes:
+    return np.concatenate([part.coordinates.astype(np.uint8), floats(part, stamp)])
+
+
+def from_indices(payload: Bytes, _: Stamp) -> Part:
+    count = payload.size // 5
+    return Part(payload[:count].astype(np.int64), payload[count:].view("<f4").astype(float))
+
+
+@pytest.mark.parametrize(
+    ("channel", "direction", "waived"),
+    [
+        (Channel(send=masked), "uplink", set()),
+        (Channel(send=largest, encode=with_indices, decode=from_indices), "downlink", set()),
+        (Channel(send=FOUR.send, encode=floats, decode=from_floats), "uplink", set()),
+        (Channel(send=when_changed, init=begin), "uplink", {"never silent"}),
+        (Channel(send=when_changed, init=begin), "downlink", {"never silent"}),
+    ],
+)
+def test_good_channels_keep_what_they_do_not_waive(
+    channel: Channel, direction: str, waived: set[str]
+) -> None:
+    assert set(broken_promises(with_part(direction, channel))) == waived
+    assert not broken_promises(with_part(direction, channel, *waived))

@@ -1,0 +1,111 @@
+"""The contract: kept by the whole registry, waived by name, and told in words."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
+from paofed.checks import CHECKS, PROMISES, check_algorithm, check_one
+from paofed.core.parts import Channel, Learner, ServerRule
+from paofed.core.rules import LMS
+from paofed.core.selection import Windows
+from paofed.errors import AlgorithmError, ContractError
+from tests.checks.breaking import U1, broken_promises, with_part
+
+
+def variants() -> Iterable[Algorithm]:
+    for name in ALGORITHMS:
+        for subset in (0.3, 2) if "subset" in options_of(name) else (None,):
+            row = algorithm(name, subset=subset)
+            yield row
+            yield algorithm(row, divisor="coverage")
+            if row.uplink != row.downlink:
+                yield replace(row, exchange="single")
+                yield replace(row, exchange="live")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("row", list(variants()), ids=lambda row: f"{row.name}-{row.exchange}")
+def test_the_registry_keeps_the_contract(row: Algorithm, check: str) -> None:
+    check_one(check, row)
+
+
+def test_by_name() -> None:
+    check_algorithm("pao-fed-u2")
+
+
+def test_windows_larger_than_the_usual_model() -> None:
+    check_algorithm(algorithm("pao-fed-u1", shared=100))
+
+
+def test_an_unknown_promise() -> None:
+    with pytest.raises(ContractError, match="unknown promise 'never silence': did you mean 'never"):
+        check_one("never silence", "pao-fed-u1")
+
+
+def test_an_exchange_that_cannot_be_is_no_matter_of_promises() -> None:
+    backwards = algorithm("pao-fed-c0", exchange="live")
+    with pytest.raises(AlgorithmError, match="pao-fed-c0:exchange=live sends back the window"):
+        check_algorithm(backwards)
+
+
+SAME: dict[str, Any] = {
+    "downlink": Channel(send=Windows(4).send),
+    "uplink": Channel(send=Windows(4, ahead=1).send),
+    "learner": Learner(learn=LMS.learn),
+    "server": ServerRule(apply=lambda state, *_: state),
+}
+
+
+@pytest.mark.parametrize("part", SAME)
+def test_an_unknown_waiver_is_refused(part: str) -> None:
+    mine = with_part(part, SAME[part], "engines agreed")
+    words = (
+        f"^mine: its {part} waives unknown promise 'engines agreed': did you mean 'engines agree"
+    )
+    with pytest.raises(ContractError, match=words):
+        check_algorithm(mine)
+
+
+@pytest.mark.parametrize(
+    ("part", "of_another"),
+    [
+        ("uplink", "fixed point"),
+        ("downlink", "a step helps"),
+        ("learner", "never silent"),
+        ("server", "merge overwrites"),
+    ],
+)
+def test_a_part_cannot_waive_what_it_does_not_promise(part: str, of_another: str) -> None:
+    with pytest.raises(ContractError, match=f"its {part} waives unknown promise '{of_another}'"):
+        check_one("never silent", with_part(part, SAME[part], of_another))
+
+
+@pytest.mark.parametrize("waived", ["never silent", ["never silent"], (1,), None])
+def test_waivers_are_a_tuple_of_names(waived: Any) -> None:
+    """The text "never silent" would be a tuple of letters."""
+    with pytest.raises(AlgorithmError, match=r"^mine: its uplink waives .*: expected a tuple"):
+        replace(U1, name="mine", uplink=Channel(send=Windows(4).send, waives=waived))
+
+
+def doubled(w: Any, memory: Any, stamp: Any) -> Any:
+    part, memory = Windows(4).send(w, memory, stamp)
+    return part._replace(values=2 * part.values), memory
+
+
+def test_what_one_direction_waives_the_other_still_promises() -> None:
+    waiving = Channel(send=doubled, waives=("values of the model",))
+    up = replace(U1, name="mine", uplink=waiving)
+    assert broken_promises(up) == {}
+    both = replace(up, downlink=replace(waiving, waives=()))
+    told = broken_promises(both)
+    assert set(told) == {"values of the model"}
+    assert "its downlink sends values that are not the model's" in told["values of the model"]
+
+
+def test_every_promise_has_one_meaning_for_its_kind() -> None:
+    assert set(PROMISES) == {"channel", "learner", "server", "method"}
+    assert set(CHECKS) == {name for promises in PROMISES.values() for name in promises}
+    assert len(CHECKS) == len(set(CHECKS))
