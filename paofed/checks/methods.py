@@ -10,7 +10,6 @@ from paofed.algorithms import Algorithm
 from paofed.checks.cases import KEYS, small_nature
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.parts import Channel, Part, Stamp, float_bytes
-from paofed.core.selection import pick
 from paofed.simulate.engines import ENGINES, LAST, engine_of
 from paofed.simulate.results.traffic import Traffic
 from paofed.world.trace import Trace
@@ -64,9 +63,9 @@ class _Counter:
 def _made(alg: Algorithm, trace: Trace) -> Traffic:
     """What twins of the channels count by themselves."""
     up, down = _Counter(alg.uplink), _Counter(alg.downlink)
-    if alg.exchange == "live":  # a contact counts the answer, which may never come
+    if alg.exchange == "live":  # a message counts its answer, which may never come
         engine_of(LAST).replay(trace, replace(alg, uplink=up.twin))
-        for n, k in np.argwhere(_taking_part(alg, trace)).tolist():
+        for k, n in up.links:
             stamp = Stamp(k, n, trace.features, KEYS.down)
             down.encode(down.send(np.zeros(trace.features), (), stamp)[0], stamp)
     else:
@@ -80,12 +79,6 @@ def _made(alg: Algorithm, trace: Trace) -> Traffic:
         payload_down=down.payload,
         contacts=len(up.links | down.links),
     )
-
-
-def _taking_part(alg: Algorithm, trace: Trace) -> BoolArray:
-    """Who takes part in every tick."""
-    ticks = zip(trace.available, trace.lottery, strict=True)
-    return np.stack([pick(available, lottery, alg.subset) for available, lottery in ticks])
 
 
 def _counted(alg: Algorithm, features: int) -> str | None:

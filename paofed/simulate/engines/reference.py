@@ -121,10 +121,10 @@ def ticks(
                 fleet.learn(k, n, z, y)
             # 4. The client sends.
             if taking_part[k]:
-                fleet.send(k, n, int(trace.delay[n, k]))
+                asked = fleet.send(k, n, int(trace.delay[n, k]))
                 if alg.exchange == "single":
                     fleet.share(k, n, lost=lost_down[n, k])
-                if alg.exchange == "live":
+                if alg.exchange == "live" and asked:
                     fleet.expect(k, n)
 
         traffic = fleet.counted()
@@ -180,11 +180,15 @@ class _Federation:
         """The client learns from a sample."""
         self._devices[k] = self.method.learner.learn(self._devices[k], z, y, self._mu, n)
 
-    def send(self, k: int, n: int, age: int) -> None:
-        """The client's uplink part is on its way; one beyond the age limit would be dropped."""
+    def send(self, k: int, n: int, age: int) -> bool:
+        """The client's uplink part is on its way; one beyond the age limit would be dropped.
+
+        Return whether there was one: nobody answers silence.
+        """
         part = self._up.sent(self.method.learner.model(self._devices[k]), k, n)
         if part.coordinates.size and age <= self._limit and not self._lost.up[n, k]:
             self._in_flight[n + age].append(Message(k, n, *part))
+        return part.coordinates.size > 0
 
     def receive(self, n: int) -> None:
         """The server applies what arrives."""

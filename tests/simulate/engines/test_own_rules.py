@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paofed import replay, run
+from paofed import algorithm, replay, run
 from paofed.algorithms.base import Exchange
-from paofed.core.parts import Bytes, Channel, Part, Stamp, keys_of
+from paofed.checks import check_one
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import Bytes, Channel, Part, Stamp, keys_of, silence
+from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.reference import ticks
 from paofed.simulate.results.result import curve_ticks
@@ -69,6 +72,24 @@ def test_the_situations_above_occur() -> None:
         waited += plain.waiting > 0
         silent += counts.messages_up > counts.messages_down
     assert min(waited, silent, (trace.delay[trace.available] > LIMIT).sum()) >= 5
+
+
+def test_nobody_answers_silence() -> None:
+    """A live contact whose client says nothing costs nothing and changes nothing."""
+
+    def now_and_then(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
+        if stamp.tick % 3:
+            return silence(), memory
+        return Windows(2, coordinated=False, ahead=1).send(w, memory, stamp)
+
+    trace = small_trace(2, ticks=60)
+    rarely = replace(trace, available=trace.available & (np.arange(60) % 3 == 0)[:, None])
+    u1 = algorithm("pao-fed-u1", shared=2, exchange="live")
+    mine = replace(u1, name="mine", uplink=Channel(send=now_and_then, waives=("never silent",)))
+    found, expected = replay(trace, mine), replay(rarely, u1)
+    np.testing.assert_array_equal(found.traffic, expected.traffic)
+    np.testing.assert_array_equal(found.mse, expected.mse)
+    check_one("traffic counted", mine)
 
 
 def test_an_own_downlink_cannot_be_live() -> None:

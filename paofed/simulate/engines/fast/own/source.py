@@ -85,7 +85,7 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
             joins, lost = samples.joins[i], samples.lost_down[i]
             if tally.judged.size:
                 judge(learner, server, tally, k, z, y)
-            before = tally.traffic[2] + tally.traffic[3]
+            told, heard = tally.traffic[2], tally.traffic[3]
             if joins and numbers.exchange == 0:
                 if share(numbers, learner, server, down_memory, tally, k, n, lost, 1):
                     return 1
@@ -98,11 +98,12 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
                     samples.lost_up[i], lost,
                 ):
                     return 1
-                if numbers.exchange != 0:
+                asked = tally.traffic[2] > told
+                if numbers.exchange == 1 or (numbers.exchange == 2 and asked):
                     merges = numbers.exchange == 1
                     if share(numbers, learner, server, down_memory, tally, k, n, lost, merges):
                         return 1
-                if tally.traffic[2] + tally.traffic[3] > before:
+                if asked or tally.traffic[3] > heard:
                     tally.traffic[6] += 1
         order = arrived(flight, n)
         if numbers.exchange == 2:
