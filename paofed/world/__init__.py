@@ -1,1 +1,1 @@
-"""What nature does to a fleet: data, presence, delay."""
+"""What nature does to a fleet: data, presence, delay, loss."""

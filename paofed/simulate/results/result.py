@@ -109,9 +109,7 @@ class Recovery(NamedTuple):
     tick: int  # from whose samples on the target was another
     before_db: float  # mean over the 5 % of all ticks before; NaN where the curve has no point
     worst_db: float  # until the next drift or the end; likewise
-    ticks: (
-        int | None
-    )  # from when all of it is done until the error is back within 1 dB; None: never
+    ticks: int | None  # from when the drift is done until it is back within 1 dB; None: never
 
 
 _PARTS: Mapping[str, type[Any]] = {"progressive": Progressive, "cold_start": ColdStart}

@@ -290,7 +290,7 @@ def _targets(x: Any, g: Any, noise: Any, y: Any, count: Any) -> None:
 
 @_inner
 def _take_roles(drifts: Any, todo: Any, x: Any, roles: Any, count: Any, but: Any) -> None:
-    """Every drift until a sample moves the roles of its inputs on by one, but the last ones."""
+    """Every drift until a sample, but for the latest `but`, moves its inputs' roles on by one."""
     seen = 0
     for i in range(count):
         while seen < drifts.size and drifts[seen] <= todo[i]:

@@ -96,7 +96,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         **made.laws._asdict(),
         fresh=np.sqrt(1 - made.laws.memory**2),
         drifts=made.test_targets.drifts,
-        takes=made.test_targets.takes[: len(stream.drifts) * (stream.drift_ticks > 0)],
+        takes=made.test_targets.takes if stream.drift_ticks else _NO_NUMBERS,
         traced=False,
         **_NO_TRACE,
     )
