@@ -23,16 +23,16 @@ class Traffic(NamedTuple):
     contacts: Any  # in which at least one message was sent, in either direction
 
 
-def of_floats(messages: IntArray, up: IntArray, down: IntArray) -> IntArray:
-    """Traffic (..., 7) of so many contacts with `up` and `down` coordinates of 4 bytes each."""
-    sent_up, sent_down = messages * up, messages * down
+def of_contact(up: IntArray, down: IntArray) -> IntArray:
+    """Traffic (..., 7) of one contact with `up` and `down` coordinates of 4 bytes each."""
+    one = np.ones_like(up)
     counts = Traffic(
-        coordinates_up=sent_up,
-        coordinates_down=sent_down,
-        messages_up=messages,
-        messages_down=messages,
-        payload_up=BYTES_PER_COORDINATE * sent_up,
-        payload_down=BYTES_PER_COORDINATE * sent_down,
-        contacts=messages,
+        coordinates_up=up,
+        coordinates_down=down,
+        messages_up=one,
+        messages_down=one,
+        payload_up=BYTES_PER_COORDINATE * up,
+        payload_down=BYTES_PER_COORDINATE * down,
+        contacts=one,
     )
     return np.stack(counts, axis=-1)

@@ -24,7 +24,7 @@ from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome
 from paofed.simulate.engines.fast.records import Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.result import Outcome, RunRecord
-from paofed.simulate.results.traffic import of_floats
+from paofed.simulate.results.traffic import of_contact
 from paofed.world.realize import make_world, realize
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
@@ -126,6 +126,7 @@ class Simulation:
         kept = layout.kept(ages, methods)
         self.nature = nature
         self.family = layout.family(methods, kept, features)
+        self._per_contact = of_contact(self.family.up[:, 0], self.family.down[:, 0])
         self.model = layout.model(fourier_map, precision, methods, clients, kept, judged=judged)
         self.blocks = len(self.model.blocks) - 1
         self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
@@ -192,8 +193,9 @@ class Simulation:
 
     def traffic(self) -> IntArray:
         """What was sent until now, (A, 7)."""
-        up, down = self.family.up[:, 0], self.family.down[:, 0]
-        return of_floats(self.model.sent_up.sum(axis=0) // up, up, down)
+        messages = self.model.sent_up.sum(axis=0) // self.family.up[:, 0]
+        traffic: IntArray = messages[:, None] * self._per_contact
+        return traffic
 
 
 def _copied(record: _Record) -> _Record:
