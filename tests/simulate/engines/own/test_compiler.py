@@ -1,0 +1,146 @@
+"""Compiled methods on disk: found again, never stale; and reasons why one cannot be compiled."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed.algorithms import Algorithm, algorithm
+from paofed.core.parts import Channel, Learner, Part, Weights
+from paofed.errors import AlgorithmError
+from paofed.simulate.engines import engine_of
+from paofed.simulate.engines.fast.own.compiler import refusal
+from tests.natures import small_trace
+
+U1 = algorithm("pao-fed-u1", shared=2)
+METHOD = """
+from dataclasses import replace
+from paofed import algorithm
+from paofed.core.parts import Learner, Weights
+
+def damped(e):
+    return {factor} * e
+
+def learn(state, z, y, mu, tick):
+    return Weights(state.w + mu * damped(y - state.w @ z) * z)
+
+mine = replace(algorithm("pao-fed-u1"), name="mine", learner=Learner(learn=learn))
+"""
+SCRIPT = """
+import json, sys
+from numba.core import event
+from paofed import run
+from paofed.algorithms.spec import from_text
+from paofed.world.scenario import Scenario
+scenario = Scenario.load("setting-1").model_copy(update={"ticks": 40, "clients": 16})
+scenario = scenario.model_copy(
+    update={"stream": scenario.stream.model_copy(update={"samples": (10, 20, 30, 40)})}
+)
+with event.install_recorder("numba:compile") as compiled:
+    result = run(scenario, from_text("mine.py:mine"), workers=1)
+names = {e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer}
+print(json.dumps([result.provenance["engines"], result.mse[0, 0, -1], "damped" in names]))
+"""
+
+
+def started(folder: Path, factor: float) -> tuple[list[str], float, bool]:
+    """Run the method of a file in a fresh process; say whether its inner function was compiled."""
+    (folder / "mine.py").write_text(METHOD.format(factor=factor))
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", SCRIPT],
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    engines, error, was_compiled = json.loads(done.stdout.splitlines()[-1])
+    return engines, error, was_compiled
+
+
+def test_a_change_of_an_inner_function_is_noticed_and_nothing_else_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    first = started(tmp_path, 1.0)
+    again = started(tmp_path, 1.0)
+    other = started(tmp_path, 0.5)
+    back = started(tmp_path, 1.0)
+    assert first[0] == ["fast"]
+    assert [found[2] for found in (first, again, other, back)] == [True, False, True, False]
+    assert first[1] == again[1] == back[1]
+    assert other[1] > 1.01 * first[1]  # half the step learns less in this short time
+
+
+def _appends(state: Any, z: Any, y: Any, mu: Any, tick: Any) -> Any:
+    _SEEN.append(tick)
+    return Weights(state.w + mu * (y - state.w @ z) * z)
+
+
+_SEEN: list[int] = []
+
+
+def _prints_words(w: Any, memory: Any, stamp: Any) -> Any:
+    chosen = sorted({int(str(stamp.tick)) % w.size})
+    return Part(np.array(chosen), w[chosen]), memory
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        replace(U1, name="appends", learner=Learner(learn=_appends)),
+        replace(U1, name="words", uplink=Channel(send=_prints_words)),
+        replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
+    ],
+    ids=lambda method: method.name,
+)
+def test_what_cannot_be_compiled_is_told_in_one_line(method: Algorithm) -> None:
+    reason = refusal(method)
+    assert reason is not None
+    assert reason.startswith("it cannot be compiled: ")
+    assert "\n" not in reason
+    assert refusal(method) == reason  # the second time without another try
+    with pytest.raises(AlgorithmError, match=f"^{method.name}: it cannot be compiled"):
+        engine_of("fast").replay(small_trace(0), method)
+
+
+def _twice(w: Any, memory: Any, stamp: Any) -> Any:
+    if stamp.tick < 12:
+        return Part(np.array([0, 1]), w[:2]), memory
+    return Part(np.array([3, 3]), w[:2]), memory
+
+
+def _raises(w: Any, memory: Any, stamp: Any) -> Any:
+    if stamp.tick >= 12:
+        raise ValueError("too late")
+    return Part(np.array([0, 1]), w[:2]), memory
+
+
+@pytest.mark.parametrize(
+    ("send", "told"),
+    [
+        (_twice, "broken: its uplink's send returned coordinate 3 twice"),
+        (_raises, "broken: its uplink's send raised ValueError: too late"),
+    ],
+)
+def test_a_rule_that_fails_in_machine_code_is_told_by_name(send: Any, told: str) -> None:
+    broken = replace(U1, name="broken", uplink=Channel(send=send))
+    assert refusal(broken) is None
+    with pytest.raises(AlgorithmError, match=f"^{told}"):
+        engine_of("fast").replay(small_trace(1), broken)
+
+
+def test_a_home_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocked))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    learn = Learner(learn=lambda s, z, y, mu, _: Weights(s.w + 0.7 * mu * (y - s.w @ z) * z))
+    assert refusal(replace(U1, name="elsewhere", learner=learn)) is None
+    assert list((tmp_path / "temporary" / "methods").glob("method_*.py"))

@@ -1,0 +1,90 @@
+"""What rules may call gives in machine code what it gives in Python."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from paofed.core.parts import Part, Stamp, draws, keys_of, placed, silence
+from paofed.core.selection import Windows, window
+from paofed.simulate.engines.fast.own import overloads
+from paofed.simulate.engines.fast.own.rules import HELPERS
+from tests.effort import effort
+
+EXAMPLES = settings(max_examples=effort(everyday=40, thorough=200))
+_STAMP = Stamp(0, 0, 1, keys_of(0).up)
+
+
+@njit
+def _draws(stamp: Any, count: Any) -> Any:
+    return draws(stamp, count)
+
+
+@njit
+def _placed(w: Any, part: Any) -> Any:
+    return placed(w, part)
+
+
+@njit
+def _silence() -> Any:
+    return silence()
+
+
+@njit
+def _window(start: Any, width: Any, features: Any) -> Any:
+    return window(start, width, features)
+
+
+def test_every_helper_has_a_twin() -> None:
+    assert {helper.__name__ for helper in HELPERS} == {"draws", "placed", "silence", "window"}
+    assert overloads  # importing it makes the twins known
+
+
+@EXAMPLES
+@given(
+    client=st.integers(-1, 2**31),
+    tick=st.integers(0, 2**31),
+    seed=st.integers(0, 2**64 - 1),
+    count=st.integers(0, 11),
+)
+def test_draws(client: int, tick: int, seed: int, count: int) -> None:
+    stamp = Stamp(client, tick, 5, keys_of(seed).down)
+    np.testing.assert_array_equal(_draws(stamp, count), draws(stamp, count))
+
+
+@EXAMPLES
+@given(features=st.integers(1, 9), data=st.data())
+def test_placed(features: int, data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.integers(0, features - 1), unique=True))
+    w, part = (
+        np.arange(float(features)),
+        Part(np.array(chosen, dtype=np.int64), -np.ones(len(chosen))),
+    )
+    np.testing.assert_array_equal(_placed(w, part), placed(w, part))
+    np.testing.assert_array_equal(w, np.arange(float(features)))
+
+
+@EXAMPLES
+@given(features=st.integers(1, 20), start=st.integers(0, 19), width=st.integers(0, 20))
+def test_window(features: int, start: int, width: int) -> None:
+    start, width = start % features, min(width, features)
+    np.testing.assert_array_equal(_window(start, width, features), window(start, width, features))
+
+
+def test_silence() -> None:
+    for got, expected in zip(_silence(), silence(), strict=True):
+        assert got.dtype == expected.dtype
+        assert got.size == 0
+
+
+@pytest.mark.parametrize(
+    "windows", [Windows(3, coordinated=True, ahead=1), Windows(2, coordinated=False), Windows(None)]
+)
+def test_windows_that_a_rule_speaks_of(windows: Windows) -> None:
+    at = njit(lambda stamp: windows.at(stamp))
+    for client, tick in np.ndindex(4, 5):
+        stamp = _STAMP._replace(client=client, tick=tick, features=7)
+        np.testing.assert_array_equal(at(stamp), windows.at(stamp))

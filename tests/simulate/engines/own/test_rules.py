@@ -1,0 +1,130 @@
+"""A rule is compiled with what it reaches, and told apart from every other one."""
+
+import types
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
+
+SOURCE = """
+import numpy as np
+from numba import njit
+import helpers
+
+RATE = {rate}
+TABLE = np.array([1.0, {table}])
+
+def innermost(x):
+    return {inner}
+
+def inner(x):
+    return RATE * innermost(x) + TABLE[1]
+
+@njit
+def jitted(x):
+    return {jitted}
+
+def outer(x):
+    return inner(x) + jitted(x) + helpers.shift(x){outer}
+"""
+USUAL = {"rate": "2.0", "table": "3.0", "inner": "x + 1", "jitted": "x - 1", "outer": ""}
+
+
+def written(shift: str = "x", **changes: str) -> Callable[[float], float]:
+    """The function `outer` of a module like SOURCE."""
+    helpers = types.ModuleType("helpers")
+    exec(f"from numba import njit\n@njit\ndef shift(x):\n    return {shift}", helpers.__dict__)
+    text = SOURCE.format(**{**USUAL, **changes}).replace("import helpers", "")
+    space: dict[str, Any] = {"helpers": helpers, "__name__": "mine"}
+    exec(text, space)
+    outer: Callable[[float], float] = space["outer"]
+    return outer
+
+
+def test_the_same_code_has_the_same_digest() -> None:
+    assert digest(written()) == digest(written())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rate": "2.5"},
+        {"table": "4.0"},
+        {"inner": "x + 2"},
+        {"jitted": "x * 1"},
+        {"outer": " + 0"},
+        {"shift": "x + 1"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_change_anywhere_is_another_digest(changes: dict[str, str]) -> None:
+    assert digest(written(**changes)) != digest(written())
+
+
+def test_closures_and_defaults_are_told_apart() -> None:
+    def with_rate(rate: float, default: float = 0.0) -> Callable[..., float]:
+        def rule(x: float, more: float = default) -> float:
+            return rate * x + more
+
+        return rule
+
+    assert digest(with_rate(1.0)) == digest(with_rate(1.0))
+    assert digest(with_rate(1.0)) != digest(with_rate(2.0))
+    assert digest(with_rate(1.0)) != digest(with_rate(1.0, default=1.0))
+    assert digest(partial(with_rate, 1.0)) != digest(partial(with_rate, 2.0))
+
+
+def test_functions_reached_are_compiled_too() -> None:
+    rule = written()
+    own = compiled(rule, __name__, {})
+    assert njit(lambda x: own(x))(5.0) == rule(5.0) == 2 * 6 + 3 + 4 + 5
+
+
+def test_first_arguments_may_be_given() -> None:
+    def scaled(rate: float, x: float) -> float:
+        return rate * x
+
+    own = compiled(partial(scaled, 3.0), __name__, {})
+    assert njit(lambda x: own(x))(2.0) == 6.0
+    with pytest.raises(NotCompiledError, match="gives keywords"):
+        compiled(partial(scaled, rate=3.0), __name__, {})
+
+
+class Callable_:  # noqa: N801 (an object that can be called)
+    def __call__(self, x: float) -> float:
+        return x
+
+
+def _keyword_only(x: float, *, more: float = 1.0) -> float:
+    return x + more
+
+
+def _unknown(x: float) -> Any:
+    return x + nowhere  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (Callable_(), "is no plain function"),
+        (_keyword_only, "has keyword-only arguments"),
+        (_unknown, "speaks of an unknown nowhere"),
+    ],
+)
+def test_what_numba_cannot_be_given(rule: Any, reason: str) -> None:
+    with pytest.raises(NotCompiledError, match=reason):
+        compiled(rule, __name__, {})
+
+
+def test_a_wrong_index_is_an_error() -> None:
+    def beyond(x: Any) -> Any:
+        return x[5]
+
+    own = compiled(beyond, __name__, {})
+    with pytest.raises(IndexError):
+        njit(lambda x: own(x))(np.zeros(3))
