@@ -1,12 +1,15 @@
 """Measure the engines side by side on this machine, and how they scale.
 
 Times are per client update and algorithm: one sample mapped and one LMS step, with everything
-around it. Machines are noisy: read the ratios, which are taken inside one run.
+around it. Rules of one's own stand beside pao-fed-u1, whose rules they write once more, with the
+seconds until they can run, compiled and later from disk. Machines are noisy: read the ratios, which
+are taken inside one run.
 """
 
 import json
 from argparse import ArgumentParser, Namespace
 
+from paofed.bench.own import Beside, beside
 from paofed.bench.speed import Timing, scaling, side_by_side
 from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
@@ -22,16 +25,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print tables."""
-    timings = side_by_side(say)
+    timings, own = side_by_side(say), beside(say)
     sizes = list(scaling(say)) if args.scaling else []
     if args.json:
         content = {
             "engines": [t._asdict() for t in timings],
+            "own": [o._asdict() for o in own],
             "scaling": [s._asdict() for s in sizes],
         }
         print(json.dumps(content))
         return 0
     print(_engines(timings))
+    print()
+    print(_own(own))
     if sizes:
         rows = [
             [*(f"{n:,}" for n in size[:3]), f"{size.nanoseconds:.0f}", f"{size.megabytes:,.0f}"]
@@ -40,6 +46,12 @@ def run(args: Namespace) -> int:
         print()
         print(table(["clients", "features", "algorithms", "ns", "MB"], rows))
     return 0
+
+
+def _own(own: list[Beside]) -> str:
+    header = ["rule of one's own", "ns", "times float32's", "times float64's", "first s", "later s"]
+    rows = [[o.what, f"{o.nanoseconds:,.0f}", *(f"{value:.2g}" for value in o[2:])] for o in own]
+    return table(header, rows)
 
 
 def _engines(timings: list[Timing]) -> str:

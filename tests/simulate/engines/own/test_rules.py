@@ -38,10 +38,11 @@ USUAL = {"rate": "2.0", "table": "3.0", "inner": "x + 1", "jitted": "x - 1", "ou
 def written(shift: str = "x", **changes: str) -> Callable[[float], float]:
     """The function `outer` of a module like SOURCE."""
     helpers = types.ModuleType("helpers")
-    exec(f"from numba import njit\n@njit\ndef shift(x):\n    return {shift}", helpers.__dict__)
+    text = f"from numba import njit\n@njit\ndef shift(x):\n    return {shift}"
+    exec(text, helpers.__dict__)  # noqa: S102 (a text of this test)
     text = SOURCE.format(**{**USUAL, **changes}).replace("import helpers", "")
     space: dict[str, Any] = {"helpers": helpers, "__name__": "mine"}
-    exec(text, space)
+    exec(text, space)  # noqa: S102 (likewise)
     outer: Callable[[float], float] = space["outer"]
     return outer
 

@@ -1,0 +1,31 @@
+"""Rules of one's own that are measured do the work of the rules that they stand beside."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from paofed.bench.own import OWN
+from paofed.checks import check_algorithm
+from paofed.simulate.engines.reference import replay
+from tests.natures import small_trace
+
+
+@pytest.mark.parametrize("what", ["learner", "channel"])
+def test_the_same_numbers(what: str) -> None:
+    trace = small_trace(3, features=9)
+    expected, got = replay(trace, "pao-fed-u1"), replay(trace, OWN[what])
+    np.testing.assert_array_equal(got.mse, expected.mse)
+    np.testing.assert_array_equal(got.traffic, expected.traffic)
+
+
+def test_the_server_moves_what_arrives() -> None:
+    at_once = replace(small_trace(3, features=9), delay=np.zeros((24, 4), dtype=np.int64))
+    expected, got = replay(at_once, "pao-fed-u1"), replay(at_once, OWN["server"])
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-12)
+
+
+def test_the_contract_is_kept() -> None:
+    method = OWN["all three"]
+    order = replace(method.server, waives=("order independence",))
+    check_algorithm(replace(method, server=order))
