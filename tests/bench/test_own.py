@@ -7,6 +7,7 @@ import pytest
 
 from paofed.bench.own import OWN
 from paofed.checks import check_algorithm
+from paofed.core.parts import ServerRule
 from paofed.simulate.engines.reference import replay
 from tests.natures import small_trace
 
@@ -27,5 +28,6 @@ def test_the_server_moves_what_arrives() -> None:
 
 def test_the_contract_is_kept() -> None:
     method = OWN["all three"]
+    assert isinstance(method.server, ServerRule)
     order = replace(method.server, waives=("order independence",))
     check_algorithm(replace(method, server=order))
