@@ -1,17 +1,20 @@
 """Bytes of a contact, counted on the wire: payload, MQTT, TLS, TCP/IP.
 
 A device that stays connected, and one that connects anew for every contact; in the clear and with
-certificates; a few parameters and all of them.
+certificates; a few parameters and all of them. `measured` makes tariffs of them.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import NamedTuple
 
 from paofed.bench.agreed import FEATURES, trial_manifest
 from paofed.bench.capture import Capture, connected
 from paofed.bench.trial import served, trial_fleet
+from paofed.core.metrics import BYTES_PER_COORDINATE
+from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
 from paofed.live.device import Device, seconds
 from paofed.live.folder import Fleet
@@ -19,6 +22,7 @@ from paofed.live.messages import HEADER
 from paofed.live.settings import Security
 
 SHARED = (4, 16, 32, FEATURES)
+TRANSPORTS: dict[Security, str] = {"none": "mqtt", "certificate": "mqtt-tls"}
 _TICK = 0.15
 _CONTACTS = 12
 _WARM_UP = 24  # a connection acknowledges more eagerly while it is young
@@ -26,29 +30,43 @@ _PATIENCE = 20.0
 
 
 class Exchange(NamedTuple):
-    """Bytes of one contact, both directions together, averaged over several."""
+    """Bytes of one contact, both directions together: the leanest of several.
+
+    Where the reply takes longer than 40 ms, as on a busy machine, TCP acknowledges the message with
+    a packet of its own (52 bytes); else the reply does that.
+    """
 
     shared: int
     security: str
     stay: bool
-    payload: float
-    protocol: float  # what MQTT adds, and TLS where there is any
-    ip: float  # what TCP and IP add
-    packets: float
+    payload: int
+    protocol: int  # what MQTT adds, and TLS where there is any
+    ip: int  # what TCP and IP add
+    packets: int
+    up: int  # all of them that the device sent
 
     @property
-    def total(self) -> float:
+    def total(self) -> int:
         """All of them."""
         return self.payload + self.protocol + self.ip
+
+    @property
+    def added_up(self) -> int:
+        """What the device sent beside its parameters."""
+        return self.up - BYTES_PER_COORDINATE * self.shared
+
+    @property
+    def added_down(self) -> int:
+        """What it received beside them."""
+        return self.total - self.up - BYTES_PER_COORDINATE * self.shared
 
 
 def exchanges(
     report: Callable[[str], None], shares: tuple[int, ...] = SHARED, contacts: int = _CONTACTS
 ) -> Iterator[Exchange]:
     """Measure every kind of contact, one after the other."""
-    kinds: tuple[Security, ...] = ("none", "certificate")
     with Capture() as capture:
-        for security in kinds:
+        for security in TRANSPORTS:
             for shared in shares:
                 report(f"{shared} of {FEATURES} parameters, security {security}")
                 manifest = trial_manifest(shared, _TICK)
@@ -57,27 +75,57 @@ def exchanges(
                         yield _measure(fleet, capture, stay=stay, contacts=contacts)
 
 
+def measured(found: Iterable[Exchange]) -> list[Tariff]:
+    """The tariffs that these contacts show, from those with the fewest parameters."""
+    of_kind = {(e.security, e.stay): e for e in sorted(found, key=lambda e: -e.shared)}
+    return [
+        tariff
+        for security, name in TRANSPORTS.items()
+        for tariff in _tariffs(name, of_kind[security, True], of_kind[security, False])
+    ]
+
+
+def _tariffs(name: str, stay: Exchange, anew: Exchange) -> tuple[Tariff, Tariff]:
+    """Of a device that stays connected, and of one that connects for each contact.
+
+    An update is always answered, and who wants an answer asks: a message without parameters costs
+    what is added to any other.
+    """
+    up, down = stay.added_up, stay.added_down
+    standing = Tariff(name=name, up=up, down=down, empty_up=up, empty_down=down)
+    more_up, more_down = anew.added_up - up, anew.added_down - down
+    return standing, replace(
+        standing, name=f"{name}-anew", contact_up=more_up, contact_down=more_down
+    )
+
+
 def _measure(fleet: Fleet, capture: Capture, *, stay: bool, contacts: int) -> Exchange:
     """Let a device of its own talk, and count."""
     (file,) = fleet.add([f"stays: {stay}"])
     broker = fleet.settings.port
+    ends = time.monotonic() + _PATIENCE
     while not (server := connected(broker)):
+        if time.monotonic() > ends:
+            raise InputError(f"the fleet's server did not connect in {_PATIENCE:g} s: try again")
         time.sleep(_TICK)
     with closing(Device(file, stay=stay)) as device:
         _talk(device, _WARM_UP if stay else 2)
-        capture.clear()
         before = device.bytes_sent + device.bytes_received
-        _talk(device, contacts)
-        packets = capture.packets(broker, without=server)
+        seen = []
+        for _ in range(contacts):
+            capture.clear()
+            _talk(device, 1)
+            seen.append(capture.packets(broker, without=server))
         messages = device.bytes_sent + device.bytes_received - before
         up, down, shared = device.footprint.up, device.footprint.down, device.manifest.shared
     if messages != contacts * (up + down):
         raise InputError("some messages were repeated: this machine is too busy to count on it")
-    payload = contacts * (2 * (HEADER.size + 4 * shared) + 1)
+    packets = min(seen, key=lambda packets: sum(p.whole for p in packets))
+    payload = 2 * (HEADER.size + BYTES_PER_COORDINATE * shared) + 1
     content, whole = sum(p.content for p in packets), sum(p.whole for p in packets)
-    parts = (payload, content - payload, whole - content, len(packets))
-    security = fleet.settings.security
-    return Exchange(shared, security, stay, *(part / contacts for part in parts))
+    sent = sum(p.whole for p in packets if p.target == broker)
+    parts = (payload, content - payload, whole - content, len(packets), sent)
+    return Exchange(shared, fleet.settings.security, stay, *parts)
 
 
 def _talk(device: Device, contacts: int) -> None:

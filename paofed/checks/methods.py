@@ -10,8 +10,8 @@ from paofed.algorithms import Algorithm
 from paofed.checks.cases import KEYS, small_nature
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.parts import Channel, Part, Stamp, float_bytes
+from paofed.core.traffic import Traffic
 from paofed.simulate.engines import ENGINES, LAST, engine_of
-from paofed.simulate.results.traffic import Traffic
 from paofed.world.trace import Trace
 
 

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from paofed.bench import wire
 from paofed.bench.capture import Capture, Packet, connected, parse
-from paofed.bench.wire import Exchange, exchanges
+from paofed.bench.wire import Exchange, exchanges, measured
 from paofed.cli import main
+from paofed.core.tariffs import PARTS, TARIFFS
 from paofed.errors import InputError
 from tests.system import lacks, needs
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def listening() -> None:
     """The right to listen, which takes more than a package."""
     try:
@@ -77,12 +78,19 @@ def test_without_the_right_to_listen_it_says_so(monkeypatch: pytest.MonkeyPatch)
         Capture()
 
 
-@pytest.mark.usefixtures("listening")
-def test_a_contact_of_four_parameters() -> None:
-    """One exchange over plain MQTT is three packets, and less than 260 bytes with TCP/IP."""
+@pytest.fixture(scope="module")
+def of_four(listening: None) -> list[Exchange]:  # noqa: ARG001 (asked for before it listens)
+    """Contacts of four parameters, each the leanest of several: an acknowledgement may be late."""
     needs("mosquitto")
     said: list[str] = []
-    found = {(e.security, e.stay): e for e in exchanges(said.append, shares=(4,), contacts=4)}
+    found = list(exchanges(said.append, shares=(4,), contacts=12))
+    assert len(said) == 2
+    return found
+
+
+def test_a_contact_of_four_parameters(of_four: list[Exchange]) -> None:
+    """One exchange over plain MQTT is three packets, and less than 260 bytes with TCP/IP."""
+    found = {(e.security, e.stay): e for e in of_four}
     assert len(found) == 4
     assert all(e.payload == 45 for e in found.values())
     plain, anew = found["none", True], found["none", False]
@@ -92,19 +100,57 @@ def test_a_contact_of_four_parameters() -> None:
     assert anew.total > plain.total
     assert found["certificate", True].total > plain.total
     assert found["certificate", False].total > 5 * anew.total
-    assert len(said) == 2
+
+
+def test_the_tariffs_are_what_is_measured(of_four: list[Exchange]) -> None:
+    """To 2 bytes in a message. To connect takes signatures of several lengths, and which end sends
+    an acknowledgement more is chance: to two packets without content, 120 bytes.
+    """
+    found = measured(of_four)
+    assert [tariff.name for tariff in found] == [n for n in TARIFFS if n.startswith("mqtt")]
+    for tariff in found:
+        known = TARIFFS[tariff.name]
+        for part in PARTS:
+            off = abs(getattr(tariff, part) - getattr(known, part))
+            assert off <= (120 if part.startswith("contact") else 2), f"{part} of {tariff}"
+
+
+def test_tariffs_are_of_the_fewest_parameters() -> None:
+    """What is added to 4 parameters each way is known, and that a connection is the difference."""
+    found = [
+        Exchange(shared, security, stay, 0, added, 8 * shared, 0, 4 * shared + up)
+        for shared, more in ((200, 1), (4, 0))
+        for security, stay, added, up in (
+            ("none", True, 100 + more, 60),
+            ("none", False, 700 + more, 460),
+            ("certificate", True, 150 + more, 90),
+            ("certificate", False, 5000 + more, 1900),
+        )
+    ]
+    plain, anew, tls, tls_anew = measured(found)
+    assert (plain.up, plain.down, plain.empty_up, plain.empty_down) == (60, 40, 60, 40)
+    assert (plain.contact_up, plain.contact_down) == (tls.contact_up, tls.contact_down) == (0, 0)
+    assert (anew.up, anew.down, anew.contact_up, anew.contact_down) == (60, 40, 400, 200)
+    assert (tls.up, tls.down) == (tls_anew.up, tls_anew.down) == (90, 60)
+    assert (tls_anew.contact_up, tls_anew.contact_down) == (1810, 3040)
 
 
 def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     found = [
-        Exchange(4, "none", True, 45, 18, 156, 3),
-        Exchange(200, "none", True, 1613, 20, 156, 3),
+        Exchange(shared, security, stay, payload, mqtt, 156, 3, payload // 2 + 95)
+        for shared, payload, mqtt in ((4, 45, 18), (200, 1613, 20))
+        for security in ("none", "certificate")
+        for stay in (True, False)
     ]
     monkeypatch.setattr("paofed.cli.bench.wire.exchanges", lambda _: found)
     assert main(["bench", "wire"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines[1].split()) == "4 of 200 plain, stays 45 18 156 219 88%"
     assert " ".join(lines[2].split()) == "200 of 200 plain, stays 1,613 20 156 1,789 0%"
+    (row,) = (line for line in lines if line.startswith("mqtt-tls "))
+    assert row.split() == ["mqtt-tls", "101", "86", "0", "0", "101", "86"]
     assert main(["bench", "wire", "--json"]) == 0
-    assert [row["total"] for row in json.loads(capsys.readouterr().out)] == [219, 1789]
+    told = json.loads(capsys.readouterr().out)
+    assert [contact["total"] for contact in told["contacts"]] == [219] * 4 + [1789] * 4
+    assert [tariff["down"] for tariff in told["tariffs"]] == [86] * 4
     assert wire.SHARED == (4, 16, 32, 200)

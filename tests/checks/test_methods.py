@@ -14,10 +14,10 @@ from paofed.core.arrays import FloatArray
 from paofed.core.parts import Learner, ServerRule, Weights
 from paofed.core.rules import Newest, lms_step
 from paofed.core.staleness import Geometric
+from paofed.core.traffic import Traffic
 from paofed.errors import ContractError
 from paofed.simulate.engines import Engine, engine_of
 from paofed.simulate.results.result import Outcome
-from paofed.simulate.results.traffic import Traffic
 from paofed.world.trace import Trace
 from tests.checks.breaking import U1, broken_promises, with_part
 

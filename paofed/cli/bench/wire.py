@@ -1,16 +1,20 @@
 """Count the bytes of a contact on the wire: payload, MQTT and TLS, TCP/IP.
 
+The second table has the tariffs that follow: what is added to a message, and in a contact.
 Starts a broker, a server and a device on this machine and listens on the loopback interface, which
 takes Linux and root (or the right CAP_NET_RAW). About two minutes.
 """
 
 import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from dataclasses import asdict
 
 from paofed.bench.agreed import FEATURES
-from paofed.bench.wire import Exchange, exchanges
+from paofed.bench.wire import Exchange, exchanges, measured
 from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
+from paofed.core.tariffs import PARTS, Tariff
 
 EXAMPLE = "paofed bench wire"
 
@@ -21,12 +25,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Measure, then print a table."""
+    """Measure, then print a table of contacts, and one of tariffs."""
     found = list(exchanges(say))
     if args.json:
-        print(json.dumps([{**e._asdict(), "total": e.total} for e in found]))
+        contacts = [{**e._asdict(), "total": e.total} for e in found]
+        print(json.dumps({"contacts": contacts, "tariffs": [asdict(t) for t in measured(found)]}))
     else:
-        print(_table(found))
+        print(f"{_table(found)}\n\n{_tariffs(measured(found))}")
     return 0
 
 
@@ -44,3 +49,8 @@ def _table(found: list[Exchange]) -> str:
         for e in sorted(found, key=lambda e: (e.security == "certificate", not e.stay, e.shared))
     ]
     return table(header, rows, left=(0, 1))
+
+
+def _tariffs(found: Iterable[Tariff]) -> str:
+    header = ["tariff", *(part.replace("_", " ") for part in PARTS)]
+    return table(header, [[t.name, *(f"{getattr(t, part):g}" for part in PARTS)] for t in found])

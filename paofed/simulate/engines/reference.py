@@ -18,10 +18,10 @@ from paofed.core.metrics import mean_squared_error
 from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, travelled
 from paofed.core.random import Key
 from paofed.core.selection import pick
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, TraceError
 from paofed.simulate.engines.guarded import guarded
 from paofed.simulate.results.result import Outcome
-from paofed.simulate.results.traffic import Traffic
 from paofed.world.trace import Trace
 
 

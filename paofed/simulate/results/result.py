@@ -14,12 +14,12 @@ import numpy as np
 from paofed.archives import save_arrays
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels, payload_bytes
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
-from paofed.simulate.results.traffic import Traffic
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
 RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered

@@ -12,6 +12,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
+from paofed.core.traffic import Traffic
 from paofed.report.paper import claims
 from paofed.report.paper.claims import (
     CLAIMS,
@@ -33,7 +34,6 @@ from paofed.report.paper.claims import (
 from paofed.report.paper.experiment import ROWS
 from paofed.report.paper.page import REASONS
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.traffic import Traffic
 from paofed.world.scenario import Scenario
 
 RNG = np.random.default_rng(12)

@@ -29,7 +29,7 @@ from paofed.core.parts import (
 )
 from paofed.core.rules import lms_step
 from paofed.core.selection import Windows
-from paofed.simulate.results.traffic import Traffic
+from paofed.core.traffic import Traffic
 from paofed.world.trace import Trace
 
 LARGEST, MASKED, BUFFER, LIMIT, STEP, MOVED = 2, 3, 4, 4, 0.4, 0.05

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from paofed.archives import save_arrays
+from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result, curve_ticks
 from paofed.simulate.results.stored import RESULT
-from paofed.simulate.results.traffic import of_contact
 from tests.natures import small_trace
 
 # By tick, a contact more, with 10 coordinates up and 15 down.
-SENT = of_contact(np.array(10), np.array(15))[:, None] * np.arange(1, 101)
+SENT = np.stack(Traffic.of_floats(np.arange(1, 101), 10, 15))
 FALLING = np.broadcast_to(SENT[:, 3::-1], (2, 1, 7, 4))
 
 

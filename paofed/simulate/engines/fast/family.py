@@ -18,13 +18,13 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
 from paofed.simulate.engines.fast.records import Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.result import Outcome, RunRecord
-from paofed.simulate.results.traffic import of_contact
 from paofed.world.realize import make_world, realize
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
@@ -126,7 +126,9 @@ class Simulation:
         kept = layout.kept(ages, methods)
         self.nature = nature
         self.family = layout.family(methods, kept, features)
-        self._per_contact = of_contact(self.family.up[:, 0], self.family.down[:, 0])
+        sizes = self.family.up[:, 0], self.family.down[:, 0]
+        contact = Traffic.of_floats(np.ones(len(methods), dtype=np.int64), *sizes)
+        self._per_contact = np.stack(contact, axis=-1)
         self.model = layout.model(fourier_map, precision, methods, clients, kept, judged=judged)
         self.blocks = len(self.model.blocks) - 1
         self.moment = layout.moment(len(methods), clients, inputs, self.blocks)

@@ -13,10 +13,10 @@ from paofed.core.parts import Channel, Keys
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
+from paofed.core.traffic import Traffic
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
 from paofed.simulate.engines.fast.own.kernels import Flight, Numbers, Samples, Tally
-from paofed.simulate.results.traffic import Traffic
 
 
 class BrokenRuleError(Exception):

@@ -1,0 +1,37 @@
+"""What travelled: the seven counts that every engine keeps, for both directions and over time."""
+
+from typing import Any, NamedTuple, Self
+
+from paofed.core.metrics import BYTES_PER_COORDINATE
+
+
+class Traffic(NamedTuple):
+    """Counts since the first tick: numbers, or arrays of any common shape.
+
+    In arrays of a result the seven are one axis, in this order.
+    """
+
+    coordinates_up: Any
+    coordinates_down: Any
+    messages_up: Any
+    messages_down: Any
+    payload_up: Any  # bytes that `encode` made, without any transport's own
+    payload_down: Any
+    contacts: Any  # in which at least one message was sent, in either direction
+
+    @classmethod
+    def of_floats(cls, contacts: Any, up: Any, down: Any) -> Self:
+        """So many contacts with a message each way, of `up` and `down` coordinates of 4 bytes.
+
+        >>> Traffic.of_floats(10, 4, 200).payload_down
+        8000
+        """
+        return cls(
+            coordinates_up=contacts * up,
+            coordinates_down=contacts * down,
+            messages_up=contacts,
+            messages_down=contacts,
+            payload_up=BYTES_PER_COORDINATE * contacts * up,
+            payload_down=BYTES_PER_COORDINATE * contacts * down,
+            contacts=contacts,
+        )
