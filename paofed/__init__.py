@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
     from paofed.checks import check_algorithm
+    from paofed.core.tariffs import TARIFFS, Tariff
     from paofed.errors import PaofedError
     from paofed.live.device import Device
     from paofed.simulate.engines.reference import replay
@@ -29,6 +30,8 @@ _HOMES = {
     "PaofedError": "paofed.errors",
     "Result": "paofed.simulate.results.result",
     "Scenario": "paofed.world.scenario",
+    "TARIFFS": "paofed.core.tariffs",
+    "Tariff": "paofed.core.tariffs",
     "Trace": "paofed.world.trace",
     "Worlds": "paofed.world.worlds",
     "algorithm": "paofed.algorithms",
@@ -40,6 +43,7 @@ _HOMES = {
 
 __all__ = [
     "ALGORITHMS",
+    "TARIFFS",
     "Algorithm",
     "Device",
     "Interrupted",
@@ -47,6 +51,7 @@ __all__ = [
     "PaofedError",
     "Result",
     "Scenario",
+    "Tariff",
     "Trace",
     "Worlds",
     "algorithm",

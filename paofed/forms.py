@@ -12,10 +12,11 @@ import numpy as np
 
 from paofed.errors import unknown
 
-Kind = Literal["f", "iu", "b", "U"]  # NumPy's letters
+Kind = Literal["f", "iu", "iuf", "b", "U"]  # NumPy's letters
 _KINDS: Mapping[Kind, str] = {
     "f": "a floating-point type",
     "iu": "an integer type",
+    "iuf": "a type of numbers",
     "b": "bool",
     "U": "text",
 }

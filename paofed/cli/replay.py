@@ -12,7 +12,6 @@ from paofed.algorithms import Algorithm, made
 from paofed.algorithms.base import Exchange, Settled
 from paofed.algorithms.spec import parted
 from paofed.cli.shared.summary import plain
-from paofed.core.metrics import payload_bytes
 from paofed.core.random import key_of
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
@@ -78,7 +77,7 @@ def run(args: Namespace) -> int:
         print(
             f"{method.name}: {outcome.final_db:.2f} dB after {trace.ticks} ticks; "
             f"{outcome.sent_up} coordinates up, {outcome.sent_down} down "
-            f"({payload_bytes(outcome.sent_up + outcome.sent_down)} bytes); wrote {args.out}"
+            f"({outcome.payload} bytes); wrote {args.out}"
         )
     return 0
 

@@ -13,7 +13,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("result", type=Path, metavar="FILE", help="what `paofed run --out` wrote")
     outputs.add_arguments(parser)
-    outputs.add_page(parser)
+    outputs.add_of_results(parser)
 
 
 def run(args: Namespace) -> int:

@@ -62,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
     add("--out", type=Path, metavar="FILE", help="save the result, to show or compare it later")
     outputs.add_arguments(parser)
-    outputs.add_page(parser)
+    outputs.add_of_results(parser)
 
 
 def run(args: Namespace) -> int:

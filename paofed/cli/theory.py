@@ -17,6 +17,7 @@ from paofed.cli.shared import outputs
 from paofed.cli.shared.columns import table
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
+from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
 from paofed.files import write_table
 from paofed.report.paper.theory import CURVES, Beside
@@ -96,7 +97,7 @@ def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: Fle
         save(mean_and_learning({args.scenario: beside}), args.figure)
     for warning in found.warnings():
         outputs.say(warning)
-    lines = _lines(found, beside)
+    lines = _lines(found, beside, args.tariff)
     if args.json:
         print(json.dumps(_as_json(args, found, lines, fleet)))
     else:
@@ -104,7 +105,7 @@ def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: Fle
         print(_as_text(args.scenario, where, found, lines, fleet))
 
 
-def _lines(found: Outlook, beside: Beside) -> list[dict[str, Any]]:
+def _lines(found: Outlook, beside: Beside, tariff: Tariff) -> list[dict[str, Any]]:
     """One record per algorithm: at the end of the run, and what a client sends per tick."""
     return [
         {
@@ -114,7 +115,7 @@ def _lines(found: Outlook, beside: Beside) -> list[dict[str, Any]]:
             **{key: curve[-1] for key, curve in beside.curves(name).items()},
             "contacts_per_tick": cost.contacts,
             "coordinates_per_tick": cost.coordinates_up + cost.coordinates_down,
-            "bytes_per_tick": cost.bytes,
+            "bytes_per_tick": tariff.wire(cost).both,
             "ticks_to_each_db": found.prediction.ticks_to_each_db(name),
         }
         for name, mu, factor, cost in zip(
@@ -136,6 +137,7 @@ def _as_json(
         "expands_on_average_above": found.steps.typical,
         "never_expands_up_to": NEVER_EXPANDS,
         "guaranteed_below": found.steps.guaranteed,
+        "tariff": args.tariff.name,
         "moments_standard_error": max(fleet.moments.R_error, fleet.moments.r_error),
         "warnings": found.warnings(),
         "algorithms": [plain(line) for line in lines],

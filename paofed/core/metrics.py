@@ -21,8 +21,3 @@ def decibels(mse: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """
     with np.errstate(divide="ignore"):
         return 10.0 * np.log10(np.asarray(mse, dtype=np.float64))
-
-
-def payload_bytes(coordinates: float) -> float:
-    """Count the bytes of that many coordinates on the wire, without any transport's overhead."""
-    return BYTES_PER_COORDINATE * coordinates

@@ -1,31 +1,16 @@
 """What a contact costs, expected before any run."""
 
-from typing import NamedTuple
-
 from paofed.algorithms.base import Algorithm
-from paofed.core.metrics import payload_bytes
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.theory.fleet import Contacts
 
 
-class Cost(NamedTuple):
-    """Expected traffic per client and tick."""
-
-    contacts: float
-    coordinates_up: float
-    coordinates_down: float
-
-    @property
-    def bytes(self) -> float:
-        """Payload bytes, both directions."""
-        return payload_bytes(self.coordinates_up + self.coordinates_down)
-
-
-def expected(contacts: Contacts, method: Algorithm, features: int) -> Cost:
-    """Average over the fleet; exact for any law of presence, since means add."""
+def expected(contacts: Contacts, method: Algorithm, features: int) -> Traffic:
+    """Traffic per client and tick, mean over the fleet: exact for any presence, since means add."""
     rate = float(contacts.available.mean()) * picked_share(method)
     down, up, _ = method.require_paper_parts("theory")
-    return Cost(rate, rate * up.size(features), rate * down.size(features))
+    return Traffic.of_floats(rate, up.size(features), down.size(features))
 
 
 def picked_share(method: Algorithm) -> float:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.traffic import Traffic
 from paofed.theory.bounds import StepSizes, step_sizes
-from paofed.theory.cost import Cost, expected
+from paofed.theory.cost import expected
 from paofed.theory.fleet import Fleet
 from paofed.theory.mean import Prediction, growth, predict
 
@@ -18,7 +19,7 @@ class Outlook:
     steps: StepSizes
     mu: list[float]
     growth: FloatArray  # per tick, of deviations from the fixed point: above 1 the mean diverges
-    costs: list[Cost]
+    costs: list[Traffic]  # per client and tick
     prediction: Prediction
 
     def warnings(self) -> list[str]:

@@ -57,6 +57,34 @@ def test_json_for_programs_and_files_for_later(
     assert json.loads(capsys.readouterr().out) == printed
 
 
+def test_bytes_under_a_tariff(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, figure = tmp_path / "r.npz", tmp_path / "t.svg"
+    words = ["run", small, "--runs", "2", "--tariff", "mqtt", "--traffic-figure", str(figure)]
+    assert main([*words, "--out", str(out), "--algorithm", "pao-fed-u1"]) == 0
+    first, _, header, line = capsys.readouterr().out.splitlines()
+    assert "coordinates, messages and bytes by tariff mqtt, mean of a run" in first
+    assert " ".join(header.split()).endswith("messages up messages down bytes up bytes down")
+    assert "MQTT on TCP, stays connected" in figure.read_text()
+    result = Result.load(out)
+    messages = result.run_traffic("pao-fed-u1").messages_up[:, -1].mean()
+    assert line.split()[5] == f"{messages:,.0f}"
+    # The same result by another tariff; and none is as if nobody had asked.
+    assert main(["result", str(out), "--tariff", "up=10,contact_down=7", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["tariff"]["name"] == "up=10,contact_down=7"
+    (found,) = told["algorithms"]
+    assert found["wire_up"] == found["payload_up"] + 10 * messages
+    assert found["wire_down"] == found["payload_down"] + 7 * messages
+    plain = []
+    for more in ([], ["--tariff", "payload"]):
+        assert main(["result", str(out), *more]) == 0
+        plain.append(capsys.readouterr().out)
+    assert plain[0] == plain[1]
+    assert "messages" not in plain[0]
+
+
 def test_one_run_is_json_too(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", small, "--algorithm", "pao-fed-u1", "--json"]) == 0
     line = json.loads(capsys.readouterr().out)["algorithms"][0]

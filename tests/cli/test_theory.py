@@ -80,6 +80,16 @@ def test_json_for_programs(small: str, capsys: pytest.CaptureFixture[str]) -> No
         assert set(reached.values()) <= {49, 99, 149}
 
 
+def test_bytes_under_a_tariff(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected bytes are those of so many contacts."""
+    words = ["theory", small, "--algorithm", "pao-fed-u1", "--json", "--tariff", "coap"]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    (line,) = told["algorithms"]
+    assert told["tariff"] == "coap"
+    assert line["bytes_per_tick"] == pytest.approx((32 + 41 + 40) * line["contacts_per_tick"])
+
+
 def test_runs_beside(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["theory", small, "--runs", "5", "--json"]) == 0
     for line in json.loads(capsys.readouterr().out)["algorithms"]:

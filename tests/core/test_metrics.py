@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from paofed.core.metrics import decibels, mean_squared_error, payload_bytes
+from paofed.core.metrics import decibels, mean_squared_error
 
 
 def test_mean_squared_error() -> None:
@@ -12,7 +12,3 @@ def test_mean_squared_error() -> None:
 def test_decibels() -> None:
     np.testing.assert_allclose(decibels(np.array([1.0, 0.1, 100.0])), [0.0, -10.0, 20.0])
     assert decibels(0.0) == -np.inf
-
-
-def test_a_coordinate_is_four_bytes() -> None:
-    assert payload_bytes(8) == 32

@@ -11,7 +11,7 @@ from paofed.core.parts import Channel
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.montecarlo import run
-from paofed.theory.cost import Cost, expected, picked_share
+from paofed.theory.cost import expected, picked_share
 from paofed.theory.fleet import Contacts
 from tests.natures import small_scenario
 
@@ -42,10 +42,6 @@ def test_expected_traffic_is_what_simulations_count() -> None:
             counted = sent / (scenario.ticks * scenario.clients)
             assert told == pytest.approx(size * cost.contacts, rel=1e-12)
             assert abs(counted - told) < 6 * size * error
-
-
-def test_bytes_count_both_directions() -> None:
-    assert Cost(contacts=0.5, coordinates_up=2.0, coordinates_down=3.0).bytes == 20.0
 
 
 def test_the_two_directions_may_differ() -> None:

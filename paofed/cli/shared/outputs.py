@@ -2,11 +2,12 @@
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from paofed.cli.shared.summary import as_json, as_table
+from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder, require_writable
 from paofed.report.run.numbers import PAGE
@@ -18,15 +19,28 @@ _ENDINGS = ", ".join(FIGURES)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the outputs that both verbs offer."""
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the curves as a tidy table")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw them (.png, .svg, .pdf)")
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    """Declare the outputs that all these verbs offer."""
+    add = parser.add_argument
+    add("--csv", type=Path, metavar="FILE", help="write the curves as a tidy table")
+    add("--figure", type=Path, metavar="FILE", help="draw them (.png, .svg, .pdf)")
+    add("--json", action="store_true", help="print the summary as JSON")
+    add("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
+        help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
+        f"up=31,down=29 (default payload)")  # fmt: skip
 
 
-def add_page(parser: ArgumentParser) -> None:
-    """Declare the page, of those verbs that have one."""
-    parser.add_argument("--report", type=Path, metavar="DIR", help="write a page to look at")
+def _tariff(text: str) -> Tariff:
+    try:
+        return tariff_of(text)
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def add_of_results(parser: ArgumentParser) -> None:
+    """Declare what only the verbs that show a result offer."""
+    add = parser.add_argument
+    add("--traffic-figure", type=Path, metavar="FILE", help="draw the error against bytes sent")
+    add("--report", type=Path, metavar="DIR", help="write a page to look at")
 
 
 def require_figure(path: Path) -> None:
@@ -37,8 +51,10 @@ def require_figure(path: Path) -> None:
 
 def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse places that cannot be written to before the work begins."""
-    if args.figure is not None:
-        require_figure(args.figure)
+    figures: list[Path | None] = [args.figure, getattr(args, "traffic_figure", None)]
+    for figure in figures:
+        if figure is not None:
+            require_figure(figure)
     taken = {Path(str(given)).resolve() for given in inputs}
     folder: Path | None = getattr(args, "report", None)
     pages = [] if folder is None else [folder / name for name in PAGE]
@@ -48,7 +64,7 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
         if path.resolve() in taken:
             raise InputError(f"{path} would be overwritten by the page: write it elsewhere")
     taken |= {path.resolve() for path in pages}
-    for path in (args.csv, args.figure, *more):
+    for path in (args.csv, *figures, *more):
         if path is not None:
             if path.resolve() in taken:
                 raise InputError(f"{path} is given twice: every file needs a name of its own")
@@ -59,14 +75,13 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
 def show(result: Result, args: Namespace) -> None:
     """Write the files asked for, then print the summary."""
     if args.csv is not None:
-        result.to_csv(args.csv)
-    if args.figure is not None:
-        _draw(result, args.figure)
+        result.to_csv(args.csv, args.tariff)
+    _draw(result, args)
     if args.report is not None:
         from paofed.report.run.page import write
 
         make_folder(args.report)
-        write(result, args.report)
+        write(result, args.report, args.tariff)
         say(f"open {args.report / 'report.html'}")
     for line in result.summary():
         if line["diverged_runs"]:
@@ -76,17 +91,28 @@ def show(result: Result, args: Namespace) -> None:
                 f"size is too large"
             )
     if args.json:
-        print(json.dumps(as_json(result)))
+        print(json.dumps(as_json(result, args.tariff)))
     else:
-        print(as_table(result))
+        print(as_table(result, args.tariff))
 
 
-def _draw(result: Result, path: Path) -> None:
-    from paofed.report.run.fleet_figures import over_time
-    from paofed.report.shared.figures import learning_curves, save
+def _draw(result: Result, args: Namespace) -> None:
+    if args.figure is None and args.traffic_figure is None:
+        return  # without importing what draws
+    from paofed.report.run import fleet_figures as of_tables
+    from paofed.report.shared import figures as draw
 
-    judged = result.progressive
-    save(learning_curves(result) if judged is None else over_time(result, judged), path)
+    judged, tariff = result.progressive, args.tariff
+    if args.figure is not None:
+        curves = of_tables.over_time(result, judged) if judged else draw.learning_curves(result)
+        draw.save(curves, args.figure)
+    if args.traffic_figure is not None:
+        against = (
+            of_tables.against_traffic(result, judged, tariff)
+            if judged
+            else draw.error_against_traffic(result, tariff=tariff)
+        )
+        draw.save(against, args.traffic_figure)
 
 
 def say(text: str) -> None:

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from paofed.cli.shared.columns import table
+from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.paper.claims import Estimate
 from paofed.report.run.gains import horizons, newcomers
 from paofed.simulate.results.progressive import Progressive
@@ -15,44 +17,52 @@ from paofed.words import counted
 _ERRORS = ("before_db", "worst_db")
 
 
-def as_json(result: Result) -> Any:
+def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
     """The summary as JSON can hold it."""
-    return plain({"runs": result.runs, "algorithms": result.summary(), **_beside(result)})
+    summary = result.summary(tariff)
+    told = {"runs": result.runs, "tariff": asdict(tariff), "algorithms": summary}
+    return plain({**told, **_beside(result)})
 
 
-def as_table(result: Result) -> str:
+def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
     """Tables for people: errors with their standard errors, traffic of a run; what is beside."""
-    summary = result.summary()
+    summary = result.summary(tariff)
     scenario = result.provenance["scenario"]["name"]
-    traffic = "traffic in coordinates and payload, mean of a run"
+    units = f"coordinates, messages and bytes by tariff {tariff.name}"
+    traffic = f"traffic in {units if tariff.adds else 'coordinates and payload'}, mean of a run"
     if result.progressive is not None:
         note = f"error on samples to come, {traffic}"
-        parts = _over_table(result, result.progressive, summary)
+        parts = _over_table(result, result.progressive, summary, tariff)
     else:
         note = f"error over the last 5 % of ticks, {traffic}"
-        parts = [_algorithms(summary, {"error (dB)": "db"})]
+        parts = [_algorithms(summary, {"error (dB)": "db"}, tariff)]
         parts += [_recoveries(summary)] if result.drifts else []
     return "\n\n".join([f"{scenario}, {counted(result.runs, 'run')} ({note})", *parts])
 
 
-def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str]) -> str:
+def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str], tariff: Tariff) -> str:
     """One row per algorithm: errors, by heading and key, each with its standard error; traffic."""
     header = ["algorithm"]
     for heading in errors:
         header += [heading, "s.e."]
+    counts = ["sent_up", "sent_down"]
+    counts += ["messages_up", "messages_down"] if tariff.adds else []
     rows = []
     for line in summary:
         row = [line["algorithm"]]
         for key in errors.values():
             row += [_error(line[key]), _number(line[f"{key[:-2]}standard_error"])]
-        row += [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
-        rows.append(row + [size(line[key]) for key in ("bytes_up", "bytes_down")])
-    return table([*header, "sent up", "sent down", "bytes up", "bytes down"], rows)
+        row += [_count(line[key]) for key in counts]
+        rows.append(row + [size(line[key]) for key in ("wire_up", "wire_down")])
+    header += [key.replace("_", " ") for key in counts]
+    return table([*header, "bytes up", "bytes down"], rows)
 
 
-def _over_table(result: Result, judged: Progressive, summary: list[dict[str, Any]]) -> list[str]:
+def _over_table(
+    result: Result, judged: Progressive, summary: list[dict[str, Any]], tariff: Tariff
+) -> list[str]:
     """Both models of every algorithm, the baselines, and newcomers."""
-    parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"})]
+    parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"}, tariff)]
     if judged.baselines:
         rows = [
             [name, _error(db), _number(error), BASELINES.get(name, "")]
@@ -109,17 +119,24 @@ def _error(error: float) -> str:
     return f"{error:.2f}" if math.isfinite(error) or error < 0 else "diverged"
 
 
+def _count(number: float) -> str:
+    """Write a count that an earlier version may not have kept."""
+    return "-" if math.isnan(number) else f"{number:,.0f}"
+
+
 def _known(error: float) -> str:
     """Write an error that may not be known."""
     return "-" if math.isnan(error) else _error(error)
 
 
 def size(number: float) -> str:
-    """Write a number of bytes as people say it.
+    """Write a number of bytes as people say it; a dash where nobody knows it.
 
     >>> size(950), size(384_000)
     ('950 B', '384.0 kB')
     """
+    if math.isnan(number):
+        return "-"
     for unit in ("B", "kB", "MB", "GB"):
         if number < 1000 or unit == "GB":
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"

@@ -5,6 +5,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 
+from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.shared.markup import note, preformatted
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import to_toml
@@ -17,7 +18,7 @@ def is_open(result: Result) -> bool:
     return bool(result.provenance["scenario"].get("kind") == "worlds")
 
 
-def again(result: Result) -> Iterator[str]:
+def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
     """What to do, with which versions it was done, and over what."""
     about, scenario = result.provenance, result.provenance["scenario"]
     if is_open(result):
@@ -25,7 +26,7 @@ def again(result: Result) -> Iterator[str]:
         yield preformatted(call(result))
         title, said = "numbers of these worlds", json.dumps(scenario, indent=1)
     else:
-        yield preformatted(command(result))
+        yield preformatted(command(result, tariff))
         title, said = "scenario.toml", to_toml(scenario)
     yield preformatted(json.dumps(about["versions"], indent=1))
     yield f"<details><summary>{title}</summary>{preformatted(said)}</details>"
@@ -46,7 +47,7 @@ def _said(keywords: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in keywords.items())
 
 
-def command(result: Result) -> str:
+def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
     """What runs the same again, in the folder of the page."""
     about, gap = result.provenance, int(result.ticks[0]) + 1
     words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
@@ -58,4 +59,5 @@ def command(result: Result) -> str:
             "--cold-starts",
             0 if result.cold_start is None else len(result.cold_start.starts),
         ]
+    words += ["--tariff", tariff.word] if tariff.adds else []
     return shlex.join([*map(str, words), "--algorithm", *result.algorithms])

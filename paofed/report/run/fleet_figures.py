@@ -1,6 +1,7 @@
 """Figures of a run over a table: error over time, by device, and of newcomers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import matplotlib.dates as mdates
@@ -9,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.tariffs import Tariff
 from paofed.report.run.gains import horizons, newcomers, periods
 from paofed.report.shared.captions import cast, default_title, entries
-from paofed.report.shared.figures import legend_beside, literal, plain_axes
+from paofed.report.shared.figures import bytes_sent, legend_beside, literal, plain_axes
 from paofed.report.shared.looks import UNNAMED, styles
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
@@ -56,7 +58,6 @@ def over_time(result: Result, judged: Progressive) -> Figure:
     """The error on the samples to come: of the models on the devices, and of the server's."""
     figure = Figure(figsize=(9.6, 7.2), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True)
-    texts = entries(result, result.algorithms)
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
         for name in judged.baselines:
             look = _BASELINES.get(name, _UNKNOWN)
@@ -64,15 +65,7 @@ def over_time(result: Result, judged: Progressive) -> Figure:
                 x, y = periods(result, judged, name, "baseline")
                 axes.plot(x, y, color=look.colour, ls=look.dashes, marker=_dot(y), label=name,
                           **_WIDE)  # fmt: skip
-        who = cast({name: judged.final(name, whose).db for name in result.algorithms})
-        for name, style in styles(who.named).items():
-            x, y = periods(result, judged, name, whose)
-            axes.plot(x, y, color=style.colour, ls=style.dashes, marker=_dot(y), lw=1.3,
-                      label=texts[name])  # fmt: skip
-        for number, name in enumerate(who.others):
-            x, y = periods(result, judged, name, whose)
-            label = "_" if number else who.others_label
-            axes.plot(x, y, color=UNNAMED.colour, lw=0.7, zorder=1.5, label=label)
+        _models(axes, result, judged, whose, partial(periods, result, judged))
         _finish(axes, title)
         axes.set_ylabel("error (dB)")
     if result.provenance["table"]["calendar"]:
@@ -86,6 +79,48 @@ def over_time(result: Result, judged: Progressive) -> Figure:
         axes.set_xlabel("time")
     figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
     return figure
+
+
+def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -> Figure:
+    """The error on all samples until then, over the bytes sent until then by all, under a tariff.
+
+    Not that of a day: with the same bytes, two algorithms are at different days.
+    """
+    figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+    panels = figure.subplots(2, 1, sharex=True)
+
+    def curve(name: str, whose: Whose) -> tuple[FloatArray, FloatArray]:
+        sent: FloatArray = result.run_wire(name, tariff).both.mean(axis=0) / 1e6
+        return sent, judged.until_db(name, whose)
+
+    for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
+        _models(axes, result, judged, whose, curve)
+        _finish(axes, title)
+        axes.set_ylabel("error (dB)")
+    axes.set_xscale("log")
+    axes.set_xlabel(bytes_sent(tariff))
+    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def _models(
+    axes: Axes,
+    result: Result,
+    judged: Progressive,
+    whose: Whose,
+    curve: Callable[[str, Whose], tuple[Any, FloatArray]],
+) -> None:
+    """The models of every algorithm: in colour where there is a name, else in grey."""
+    texts = entries(result, result.algorithms)
+    who = cast({name: judged.final(name, whose).db for name in result.algorithms})
+    for name, style in styles(who.named).items():
+        x, y = curve(name, whose)
+        axes.plot(x, y, color=style.colour, ls=style.dashes, marker=_dot(y), lw=1.3,
+                  label=texts[name])  # fmt: skip
+    for number, name in enumerate(who.others):
+        x, y = curve(name, whose)
+        label = "_" if number else who.others_label
+        axes.plot(x, y, color=UNNAMED.colour, lw=0.7, zorder=1.5, label=label)
 
 
 def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figure:

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from paofed.core.tariffs import Tariff
 from paofed.files import write_table
 from paofed.report.run.gains import gain, newcomers
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive
-from paofed.simulate.results.result import Result
+from paofed.simulate.results.result import SENT_COLUMNS, Result
 
 _WRITTEN = ("curves", "errors", "gains", "recovery", "by-device", "over-time", "newcomers")
 _DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
@@ -17,13 +18,13 @@ PAGE = (  # all that the folder of a page may hold
 )
 
 
-def write_numbers(result: Result, folder: Path) -> None:
+def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
     """Write the curves, the errors and, where there are some, what drifts did.
 
     Over a table: also what was judged on it.
     """
-    result.to_csv(folder / "curves.csv")
-    _write_errors(result, folder)
+    result.to_csv(folder / "curves.csv", tariff)
+    _write_errors(result, folder, tariff)
     if result.drifts:
         write_table(
             folder / "recovery.csv",
@@ -31,29 +32,37 @@ def write_numbers(result: Result, folder: Path) -> None:
             [[name, *drift] for name in result.algorithms for drift in result.recovery(name)],
         )
     if result.progressive is not None:
-        _write_judged(result, result.progressive, folder)
+        _write_judged(result, result.progressive, folder, tariff)
     if result.cold_start is not None:
         _write_newcomers(result.cold_start, folder)
 
 
-def _write_errors(result: Result, folder: Path) -> None:
+def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
     judged = result.progressive
     if judged is None:
         finals = [(name, "server", result.final(name)) for name in result.algorithms]
     else:
         finals = [(n, whose, judged.final(n, whose)) for n, whose in judged.learners.tolist()]
-    sent = {name: result.sent(name) for name in result.algorithms}
+    sent = {
+        name: [*(float(n[-1]) for n in result.mean_sent(name, tariff).values()), tariff.name]
+        for name in result.algorithms
+    }
+    nothing = [""] * (len(SENT_COLUMNS) + 1)
     write_table(
         folder / "errors.csv",
-        ["learner", "model", "runs", "db", "db_se", "sent_up", "sent_down"],
+        ["learner", "model", "runs", "db", "db_se", *SENT_COLUMNS, "tariff"],
         [
-            [name, whose, result.runs, *final, *(("", "") if whose == "baseline" else sent[name])]
+            [name, whose, result.runs, *final, *(nothing if whose == "baseline" else sent[name])]
             for name, whose, final in finals
         ],
     )
 
 
-def _write_judged(result: Result, judged: Progressive, folder: Path) -> None:
+def _write_judged(result: Result, judged: Progressive, folder: Path, tariff: Tariff) -> None:
+    wires = {
+        name: [result.mean_sent(name, tariff)[way].tolist() for way in ("wire_up", "wire_down")]
+        for name in result.algorithms
+    }
     learners = [(name, whose) for name, whose in judged.learners.tolist()]
     write_table(
         folder / "gains.csv",
@@ -81,14 +90,16 @@ def _write_judged(result: Result, judged: Progressive, folder: Path) -> None:
     )
     write_table(
         folder / "over-time.csv",
-        ["learner", "model", "tick", "db", "samples"],
+        ["learner", "model", "tick", "db", "samples", "db_until", "wire_up", "wire_down"],
         [
-            [name, whose, tick, float(db), samples]
+            [name, whose, *values]
             for name, whose in learners
-            for tick, db, samples in zip(
+            for values in zip(
                 result.ticks.tolist(),
-                judged.curve_db(name, whose),
+                judged.curve_db(name, whose).tolist(),
                 judged.samples.tolist(),
+                judged.until_db(name, whose).tolist(),
+                *([[""] * len(result.ticks)] * 2 if whose == "baseline" else wires[name]),
                 strict=True,
             )
         ],

@@ -7,10 +7,16 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.paper.claims import Estimate
 from paofed.report.run.again import again, is_open
-from paofed.report.run.fleet_figures import by_device, newcomers_over_horizons, over_time
+from paofed.report.run.fleet_figures import (
+    against_traffic,
+    by_device,
+    newcomers_over_horizons,
+    over_time,
+)
 from paofed.report.run.gains import gain, horizons, newcomers
 from paofed.report.run.numbers import PAGE, write_numbers
 from paofed.report.shared import figures as draw
@@ -48,36 +54,50 @@ _NEWCOMERS = (
     "runs are pooled. 95 % intervals over the starts, as far as these do not overlap; devices that "
     "join on the same day share their weather."
 )
+# The columns of traffic, and what they are in a summary.
+_IN_COORDINATES = {"coordinates up": "sent_up", "coordinates down": "sent_down"}
+_TRAFFIC = {
+    **_IN_COORDINATES,
+    "messages up": "messages_up",
+    "messages down": "messages_down",
+    "bytes up": "wire_up",
+    "bytes down": "wire_down",
+}
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
 
-def write(result: Result, folder: Path) -> None:
+def write(result: Result, folder: Path, tariff: Tariff | str = "payload") -> None:
     """Write the page, its figures, every number on it and the scenario into a folder.
 
-    What an earlier page has left there and this one does not have goes.
+    What an earlier page has left there and this one does not have goes. Bytes are those of a
+    tariff.
     """
-    figures = gallery(result)
+    tariff = tariff_of(tariff)
+    figures = gallery(result, tariff)
     for name in PAGE:
         (folder / name).unlink(missing_ok=True)
     drawings = draw.save_all(figures, folder)
-    write_numbers(result, folder)
+    write_numbers(result, folder, tariff)
     if not is_open(result):
         write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
-    write_text(folder / "report.html", build(result, drawings))
+    write_text(folder / "report.html", build(result, drawings, tariff))
 
 
-def gallery(result: Result) -> Mapping[str, tuple[str, Figure]]:
+def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
     """The figures by file name, each with its caption."""
     judged, cold = result.progressive, result.cold_start
     if judged is None:
-        curves, traffic = draw.learning_curves(result), draw.error_against_traffic(result)
+        curves = draw.learning_curves(result)
+        against = draw.error_against_traffic(result, tariff=tariff)
         return {
             "curves": ("Error of the server's model on the test set.", curves),
-            "traffic": ("Error of the server's model against what was sent by all.", traffic),
+            "traffic": ("Error of the server's model against what was sent by all.", against),
         }
+    against = against_traffic(result, judged, tariff)
     shown = {
         "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
+        "traffic": ("Error on all samples until then, against what was sent by all.", against),
         "by-device": (_BY_DEVICE, by_device(result, judged, best(result, judged))),
     }
     if cold is not None:
@@ -95,14 +115,15 @@ def _best(result: Result, judged: Progressive, whose: Whose) -> str:
     return min(result.algorithms, key=lambda name: rank(judged.final(name, whose).db))
 
 
-def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
+def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tariff = PAYLOAD) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = result.provenance
     parts = [f"<h1>{html.escape(about['scenario']['name'])}</h1>"]
     if result.progressive is not None:
-        parts += _over_table(result, result.progressive)
+        parts += _over_table(result, result.progressive, tariff)
     else:
-        parts += [note(html.escape(default_title(result))), finals(result)]
+        parts += [note(html.escape(default_title(result))), finals(result, tariff)]
+    parts += [note(html.escape(_counted_in(tariff)))]
     parts += [f"<h2>Figures</h2>{''.join(figure(*d) for d in drawings.values())}"]
     if result.drifts:
         parts += ["<h2>When the target changed</h2>", _recoveries(result)]
@@ -111,11 +132,11 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]]) -> str:
     if about.get("table") is not None:
         recipes = "\n".join(about["table"]["recipes"])
         parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
-    parts += ["<h2>To run it again</h2>", *again(result)]
+    parts += ["<h2>To run it again</h2>", *again(result, tariff)]
     return document(about["scenario"]["name"], parts)
 
 
-def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
+def _over_table(result: Result, judged: Progressive, tariff: Tariff) -> Iterator[str]:
     facts = result.provenance["table"]["facts"]
     scenario = result.provenance["scenario"]
     maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
@@ -131,7 +152,7 @@ def _over_table(result: Result, judged: Progressive) -> Iterator[str]:
     yield "<h2>Errors and traffic</h2>"
     raw = column(scenario["stream"]["target"]).transform == "raw"
     yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
-    yield _errors(result, judged)
+    yield _errors(result, judged, tariff)
 
 
 def in_short(result: Result, judged: Progressive) -> Iterator[str]:
@@ -180,33 +201,49 @@ def _told(found: Estimate) -> str:
     return f"{how}, in one run" if found.runs < 2 else f"{how}: {interval(found)}"
 
 
-def _errors(result: Result, judged: Progressive) -> str:
+def _errors(result: Result, judged: Progressive, tariff: Tariff) -> str:
     rows = []
-    for line in sorted(result.summary(), key=lambda line: rank(line["device_db"])):
-        sent = [f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")]
+    nothing = [""] * len(_TRAFFIC)
+    for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
         errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
                                                 "standard_error")]  # fmt: skip
-        rows.append([f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent])
+        rows.append(
+            [f"<code>{html.escape(line['algorithm'])}</code>", *errors, *_sent(line, _TRAFFIC)]
+        )
     for name in judged.baselines:
         db, error = judged.final(name, "baseline")
-        row = [f"{name}: {BASELINES[name]}", number(db), number(error), "", "", "", ""]
-        rows.append(row if name in ("last value", "alone") else [row[0], "", "", *row[1:3], "", ""])
-    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", "coordinates up", "down"]
-    return table(header, rows, range(1, 7))
+        final, beside = [number(db), number(error)], ["", ""]
+        pair = [final, beside] if name in ("last value", "alone") else [beside, final]
+        rows.append([f"{name}: {BASELINES[name]}", *pair[0], *pair[1], *nothing])
+    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *_TRAFFIC]
+    return table(header, rows, range(1, len(header)))
 
 
-def finals(result: Result) -> str:
-    """Final errors and traffic, the best first."""
+def finals(result: Result, tariff: Tariff | None = None) -> str:
+    """Final errors and traffic, the best first; without a tariff, as the paper counts traffic."""
+    counts = _IN_COORDINATES if tariff is None else _TRAFFIC
     rows = [
         [
             f"<code>{html.escape(line['algorithm'])}</code>",
             *(number(line[key]) for key in ("db", "standard_error")),
-            *(f"{line[key]:,.0f}" for key in ("sent_up", "sent_down")),
+            *_sent(line, counts),
         ]
-        for line in sorted(result.summary(), key=lambda line: rank(line["db"]))
+        for line in sorted(result.summary(tariff or PAYLOAD), key=lambda line: rank(line["db"]))
     ]
-    header = ["algorithm", "error (dB)", "s.e.", "coordinates up", "coordinates down"]
-    return table(header, rows, range(1, 5))
+    header = ["algorithm", "error (dB)", "s.e.", *counts]
+    return table(header, rows, range(1, len(header)))
+
+
+def _sent(line: Mapping[str, float], counts: Mapping[str, str]) -> list[str]:
+    """What one algorithm sent in a run; a dash where an earlier version did not count it."""
+    return ["–" if math.isnan(line[key]) else f"{line[key]:,.0f}" for key in counts.values()]
+
+
+def _counted_in(tariff: Tariff) -> str:
+    """What the bytes of a table are."""
+    told = f" ({tariff.words})" if tariff.words else ""
+    bytes_are = f"on the wire by tariff {tariff.name}{told}" if tariff.adds else "of payload alone"
+    return f"Traffic is the mean of a run. Bytes are those {bytes_are}."
 
 
 def _recoveries(result: Result) -> str:

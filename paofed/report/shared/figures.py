@@ -18,7 +18,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import decibels, payload_bytes
+from paofed.core.metrics import decibels
+from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import replacing, write_text
 from paofed.report.paper.claims import student_95
 from paofed.report.paper.theory import Beside
@@ -46,19 +47,30 @@ def learning_curves(
 
 
 def error_against_traffic(
-    result: Result, title: str | None = None, names: Sequence[str] | None = None
+    result: Result,
+    title: str | None = None,
+    names: Sequence[str] | None = None,
+    tariff: Tariff | str = "payload",
 ) -> Figure:
-    """The same over the payload sent until then by the whole fleet and its server."""
+    """The same over the bytes sent until then by the whole fleet and its server, under a tariff."""
 
     def megabytes(name: str) -> FloatArray:
-        sent: FloatArray = payload_bytes(1) * result.run_sent(name).mean(axis=0) / 1e6
+        sent: FloatArray = result.run_wire(name, tariff).both.mean(axis=0) / 1e6
         return sent
 
     figure = _curves(result, title, names, megabytes)
     (axes,) = figure.axes
     axes.set_xscale("log")
-    axes.set_xlabel("payload sent, up and down (MB)")
+    axes.set_xlabel(bytes_sent(tariff))
     return figure
+
+
+def bytes_sent(tariff: Tariff | str) -> str:
+    """What stands below an axis of bytes."""
+    tariff = tariff_of(tariff)
+    if not tariff.adds:
+        return "payload sent, up and down (MB)"
+    return literal(f"sent on the wire, up and down (MB): {tariff.words or tariff.name}")
 
 
 def realised(traces: Mapping[str, Trace]) -> Figure:

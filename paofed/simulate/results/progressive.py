@@ -87,6 +87,11 @@ class Progressive:
             errors, samples = np.add.reduceat(errors, begins), np.add.reduceat(samples, begins)
         return decibels(_divided(errors, samples))
 
+    def until_db(self, name: str, whose: Whose) -> FloatArray:
+        """The error on all samples until each point in dB, mean over runs, (P,)."""
+        errors = self.errors[:, self._index(name, whose)].mean(axis=0)
+        return decibels(_divided(errors.cumsum(), self.samples.cumsum()))
+
     def by_device_db(self, name: str, whose: Whose) -> FloatArray:
         """The error of every device in dB, mean over runs, (K,); NaN without samples."""
         mean = self.device_errors[:, self._index(name, whose)].mean(axis=0)

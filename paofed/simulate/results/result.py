@@ -13,7 +13,8 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import decibels, payload_bytes
+from paofed.core.metrics import decibels
+from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.files import write_table
@@ -23,6 +24,17 @@ from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
 RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered
+SENT_COLUMNS = (  # those of Traffic, where coordinates are what was sent, and bytes on the wire
+    "sent_up",
+    "sent_down",
+    "messages_up",
+    "messages_down",
+    "payload_up",
+    "payload_down",
+    "contacts",
+    "wire_up",
+    "wire_down",
+)
 
 
 def versions() -> dict[str, str]:
@@ -69,6 +81,12 @@ class Outcome:
     def sent_down(self) -> int:
         """The coordinates sent down in all."""
         return int(Traffic(*self.traffic).coordinates_down[-1])
+
+    @property
+    def payload(self) -> int:
+        """The bytes of all messages, up and down, without any transport's own."""
+        now = Traffic(*self.traffic)
+        return int(now.payload_up[-1] + now.payload_down[-1])
 
     @property
     def final_db(self) -> float:
@@ -162,6 +180,19 @@ class Result:
     def run_traffic(self, name: str) -> Traffic:
         """What was sent until each point of every run's curve, (R, P) each."""
         return Traffic(*np.moveaxis(self.traffic[:, self._index(name)], 1, 0))
+
+    def run_wire(self, name: str, tariff: Tariff | str = "payload") -> Wire:
+        """The bytes on the wire until then under a tariff, up and down, (R, P) each."""
+        return tariff_of(tariff).wire(self.run_traffic(name))
+
+    def mean_sent(self, name: str, tariff: Tariff | str = "payload") -> dict[str, FloatArray]:
+        """What was sent until each point, mean over runs, (P,) each: the columns of a CSV."""
+        now, wire = self.run_traffic(name), self.run_wire(name, tariff)
+        counted = (*now, *wire)
+        return {
+            column: np.asarray(count).mean(axis=0)
+            for column, count in zip(SENT_COLUMNS, counted, strict=True)
+        }
 
     def run_sent(self, name: str) -> IntArray:
         """The coordinates sent up and down until each point of every run's curve, (R, P)."""
@@ -260,32 +291,36 @@ class Result:
                 held[part] = kind(**{field: arrays[name] for field, name in names.items()})
         return cls(provenance=provenance, **held)
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write the curves as a tidy table: one row per algorithm and tick."""
-        header = ["algorithm", "tick", "runs", "mse", "mse_se", "db", "db_se"]
+    def to_csv(self, path: str | Path, tariff: Tariff | str = "payload") -> None:
+        """Write the curves as a tidy table: one row per algorithm and tick.
+
+        Beside the errors: what was sent until then, and its bytes on the wire under a tariff.
+        """
+        tariff = tariff_of(tariff)
+        header = ["algorithm", "tick", "runs", "mse", "mse_se", "db", "db_se", *SENT_COLUMNS]
         rows = (
-            [name, int(tick), self.runs, *map(float, values)]
+            [name, int(tick), self.runs, *map(float, values), tariff.name]
             for name in self.algorithms
             for tick, *values in zip(
-                self.ticks, *self.curve(name), *self.curve_db(name), strict=True
+                self.ticks,
+                *self.curve(name),
+                *self.curve_db(name),
+                *self.mean_sent(name, tariff).values(),
+                strict=True,
             )
         )
-        write_table(Path(path), header, rows)
+        write_table(Path(path), [*header, "tariff"], rows)
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self, tariff: Tariff | str = "payload") -> list[dict[str, Any]]:
         """One record per algorithm: final error, traffic per run, divergence, recovery."""
-        return [self._summary(name) for name in self.algorithms]
+        return [self._summary(name, tariff_of(tariff)) for name in self.algorithms]
 
-    def _summary(self, name: str) -> dict[str, Any]:
-        up, down = self.sent(name)
+    def _summary(self, name: str, tariff: Tariff) -> dict[str, Any]:
         runs, tick = self.diverged(name)
         return {
             "algorithm": name,
             **self.final(name)._asdict(),
-            "sent_up": up,
-            "sent_down": down,
-            "bytes_up": payload_bytes(up),
-            "bytes_down": payload_bytes(down),
+            **{column: float(sent[-1]) for column, sent in self.mean_sent(name, tariff).items()},
             "diverged_runs": runs,
             "diverged_at": tick,
             "recovery": [found._asdict() for found in self.recovery(name)],

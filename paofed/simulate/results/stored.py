@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
+from paofed.simulate.results.earlier import SENT, traffic_of
 from paofed.simulate.results.progressive import MODELS
 
+_TRAFFIC = {"traffic": Form("iuf", "RA7P")}  # NaN where an earlier version did not count it
 _PROGRESSIVE = {
     "progressive/learners": Form("U", "L2"),
     "progressive/devices": Form("U", "K"),
@@ -37,11 +39,10 @@ RESULT = Contents(
     arrays={
         "ticks": Form("iu", "P"),
         "mse": Form("f", "RAP"),
-        "traffic": Form("iu", "RA7P"),
         "models": Form("f", "RAD"),
         "provenance": Form("U"),
     },
-    optional=(_PROGRESSIVE, _COLD_START),
+    optional=(_TRAFFIC, SENT, _PROGRESSIVE, _COLD_START),
     sizes={
         "R": "runs",
         "A": "algorithms",
@@ -55,6 +56,7 @@ RESULT = Contents(
         "H": "horizons",
     },
 )
+_NUMBERS = ("f", "iu", "iuf")
 _MAY_BE_NEGATIVE = ("models",)
 _FAR = 1e300  # where numbers end that people mean
 
@@ -101,7 +103,10 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
 
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read the arrays of a result and its provenance; a file that is none is one clear error."""
+    """Read the arrays of a result and its provenance; a file that is none is one clear error.
+
+    What an earlier version wrote is made into what this one would have written.
+    """
     arrays = load_arrays(path, RESULT, "a result")
     text = str(arrays.pop("provenance"))
     try:
@@ -112,6 +117,9 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     wrong = next(_wrong(arrays, provenance), None)
     if wrong is not None:
         raise FileError(f"{path} is not a result: {wrong}")
+    if "traffic" not in arrays:
+        sent, up, _ = (arrays.pop(name) for name in SENT)
+        arrays["traffic"] = traffic_of(sent, up, provenance)
     return arrays, provenance
 
 
@@ -122,14 +130,13 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
         return
     yield from _wrong_origin(arrays, provenance)
     for name, array in arrays.items():
-        number = RESULT.known[name].kind in ("f", "iu") and name not in _MAY_BE_NEGATIVE
+        number = RESULT.known[name].kind in _NUMBERS and name not in _MAY_BE_NEGATIVE
         if number and (array < 0).any():
             yield f"{name} holds {array.min()}: expected nothing below 0"
     for name in ("ticks", "cold_start/starts", "cold_start/horizons"):
         if name in arrays and not _rises(arrays[name]):
             yield f"{name} does not rise"
-    if (arrays["traffic"][..., 1:] < arrays["traffic"][..., :-1]).any():
-        yield "traffic falls: expected what was sent until each point"
+    yield from _wrong_traffic(arrays)
     names = [described["name"] for described in provenance["algorithms"]]
     if over_table:
         yield from _wrong_learners(arrays["progressive/learners"].tolist(), names)
@@ -190,6 +197,20 @@ def _wrong_origin(
     takes = scenario["stream"].get("drift_ticks", 0)
     if _misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
+
+
+def _wrong_traffic(arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    kept = "traffic" if "traffic" in arrays else "sent"
+    if kept not in arrays:
+        yield "arrays missing: traffic"
+        return
+    if (arrays[kept][..., 1:] < arrays[kept][..., :-1]).any():
+        yield f"{kept} falls: expected what was sent until each point"
+    if (
+        kept == "sent"
+        and (arrays["sent"][..., -1] != arrays["sent_up"] + arrays["sent_down"]).any()
+    ):
+        yield "sent does not end with what was sent up and down"
 
 
 def _wrong_learners(learners: list[list[str]], names: list[str]) -> Iterator[str]:

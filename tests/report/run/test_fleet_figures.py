@@ -12,7 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from paofed.report.run.fleet_figures import by_device, newcomers_over_horizons, over_time
+from paofed.report.run.fleet_figures import (
+    against_traffic,
+    by_device,
+    newcomers_over_horizons,
+    over_time,
+)
 from paofed.report.run.gains import newcomers, periods
 from paofed.report.shared.figures import save, svg
 from paofed.simulate.results.progressive import Progressive, Whose
@@ -74,6 +79,20 @@ def test_each_panel_has_its_models_and_their_baselines_beneath(result: Result) -
             assert ys(lines[name]) == periods(result, judged, name, whose)[1].tolist()
         for name in beside:
             assert ys(lines[name]) == periods(result, judged, name, "baseline")[1].tolist()
+
+
+def test_errors_stand_over_the_bytes_sent_until_then(result: Result) -> None:
+    judged = judged_of(result)
+    figure = against_traffic(result, judged, "coap")
+    panels: dict[Whose, Axes] = dict(zip(("device", "server"), figure.axes, strict=True))
+    for whose, axes in panels.items():
+        lines = lines_of(axes)
+        assert list(lines) == legend_of(axes) == list(ALGORITHMS)
+        for name, line in lines.items():
+            sent = result.run_wire(name, "coap").both.mean(axis=0) / 1e6
+            np.testing.assert_array_equal(np.asarray(line.get_xdata()), sent)
+            assert ys(line) == judged.until_db(name, whose).tolist()
+    assert figure.axes[-1].get_xlabel().endswith("(MB): CoAP on UDP, acknowledged")
 
 
 def test_a_baseline_of_a_newer_version_is_drawn_too(result: Result) -> None:

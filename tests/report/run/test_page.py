@@ -12,6 +12,7 @@ import pytest
 
 from paofed import Trace, Worlds, realize
 from paofed.cli import main
+from paofed.core.tariffs import Tariff
 from paofed.report.paper.claims import Estimate
 from paofed.report.run import page as run_page
 from paofed.report.run.again import command
@@ -46,13 +47,15 @@ class Made(NamedTuple):
     result: Result
 
 
-def made_of(result: Result, folder: Path, *, drawn: bool = True) -> Made:
+def made_of(
+    result: Result, folder: Path, *, drawn: bool = True, tariff: Tariff | str = "payload"
+) -> Made:
     """Write a page; without its figures it is quick."""
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         if not drawn:
-            patch.setattr(run_page, "gallery", lambda _: {})
-        write(result, folder)
+            patch.setattr(run_page, "gallery", lambda *_: {})
+        write(result, folder, tariff)
     tables = {path.stem: read_csv(path) for path in folder.glob("*.csv")}
     return Made(folder, parse((folder / "report.html").read_text()), tables, result)
 
@@ -61,7 +64,8 @@ def made_of(result: Result, folder: Path, *, drawn: bool = True) -> Made:
 def of_table(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("table")
     names = ["d0", ODD, "d2"]
-    return made_of(over_table(folder, names=names, scenario={"name": ODD}), folder / "page")
+    result = over_table(folder, names=names, scenario={"name": ODD})
+    return made_of(result, folder / "page", tariff="mqtt-anew")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +144,7 @@ def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
     assert headings(of_table.page) == [
         "In short", "Errors and traffic", "Figures", "Newcomers", "On the device", end,
     ]  # fmt: skip
-    assert len(list(of_table.page.all("figure"))) == 3
+    assert len(list(of_table.page.all("figure"))) == 4
     assert headings(drifting.page) == ["Figures", "When the target changed", end]
     assert len(list(drifting.page.all("figure"))) == 2
 
@@ -182,6 +186,41 @@ def test_the_finals_of_a_synthetic_run_are_in_a_file(drifting: Made) -> None:
         assert rows[name]["model"] == "server"
         assert rows[name]["runs"] == "3"
         assert fits(cells, rows[name])
+
+
+def test_bytes_are_those_of_the_tariff(of_table: Made, drifting: Made) -> None:
+    for made, told, name in (
+        (of_table, "MQTT on TCP, connects for each contact", "mqtt-anew"),
+        (drifting, "of payload alone", "payload"),
+    ):
+        assert told in made.page.text()
+        for row in made.tables["errors"]:
+            if row["model"] != "baseline":
+                wire = made.result.run_wire(row["learner"], name)
+                assert float(row["wire_up"]) == wire.up[:, -1].mean()
+                assert float(row["wire_down"]) == wire.down[:, -1].mean()
+                assert row["tariff"] == name
+        last = made.tables["curves"][len(made.result.ticks) - 1]
+        assert last["wire_up"] == made.tables["errors"][0]["wire_up"]
+
+
+def test_a_tariff_of_one_s_own_is_in_the_command(drifting: Made) -> None:
+    words = shlex.split(command(drifting.result, Tariff(name="mine", up=3, contact_down=0.5)))
+    assert words[words.index("--tariff") + 1] == "up=3,contact_down=0.5"
+    assert "--tariff" not in shlex.split(command(drifting.result))
+
+
+def test_the_traffic_figure_of_a_table_is_in_a_file(of_table: Made) -> None:
+    judged = of_table.result.progressive
+    assert judged is not None
+    rows = [r for r in of_table.tables["over-time"] if r["learner"] == "pao-fed-u1"]
+    server = [row for row in rows if row["model"] == "server"]
+    wire = of_table.result.run_wire("pao-fed-u1", "mqtt-anew")
+    assert [float(row["wire_down"]) for row in server] == wire.down.mean(axis=0).tolist()
+    until = judged.until_db("pao-fed-u1", "server")
+    assert [float(row["db_until"]) for row in server] == until.tolist()
+    baselines = [r for r in of_table.tables["over-time"] if r["model"] == "baseline"]
+    assert {row["wire_up"] for row in baselines} == {""}
 
 
 def test_every_recovery_is_in_a_file(drifting: Made) -> None:
@@ -340,7 +379,7 @@ def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_tabl
 def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
     made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=False)
     assert "Newcomers" not in headings(made.page)
-    assert list(gallery(made.result)) == ["over-time", "by-device"]
+    assert list(gallery(made.result)) == ["over-time", "traffic", "by-device"]
     assert len(list(made.page.all("li"))) == 3
     assert "newcomers" not in made.tables
     assert "--cold-starts 0" in command(made.result)
@@ -411,6 +450,6 @@ def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path:
     for width, seen in zip(WIDTHS, look(made.folder / "report.html", tmp_path), strict=True):
         assert seen["width"] == width
         assert seen["scrolls"] <= width
-        assert len(seen["drawings"]) == 3
+        assert len(seen["drawings"]) == 4
         assert all(300 < across <= width for across, _ in seen["drawings"])
         assert seen["loaded"] == []

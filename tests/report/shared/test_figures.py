@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from paofed.algorithms.spec import from_text
+from paofed.core.tariffs import Tariff
 from paofed.report.shared.figures import error_against_traffic, learning_curves, save
 from paofed.report.shared.looks import styles
 from paofed.simulate.montecarlo import run
@@ -70,6 +71,25 @@ def test_the_figure_shows_the_curves(runs: int) -> None:
     best_last = sorted(result.algorithms, key=lambda name: -result.final(name).db)
     said = ["bands: 95 % intervals\nof the mean of 3 runs"] if runs > 1 else []
     assert legend_of(axes) == best_last + said
+
+
+@pytest.mark.parametrize(
+    ("tariff", "below"),
+    [
+        ("payload", "payload sent, up and down (MB)"),
+        ("mqtt", "sent on the wire, up and down (MB): MQTT on TCP, stays connected"),
+        (Tariff(name="of $5 a MB", up=7), r"sent on the wire, up and down (MB): of \$5 a MB"),
+    ],
+)
+def test_the_error_stands_over_bytes_under_any_tariff(tariff: Tariff | str, below: str) -> None:
+    result = run(scenario(), ["pao-fed-u1", "online-fedsgd"], runs=2)
+    (axes,) = error_against_traffic(result, tariff=tariff).axes
+    for line in axes.get_lines():
+        name = str(line.get_label())
+        x, y = np.asarray(line.get_xydata(), dtype=np.float64).T
+        np.testing.assert_allclose(x, result.run_wire(name, tariff).both.mean(axis=0) / 1e6)
+        np.testing.assert_allclose(y, result.curve_db(name)[0])
+    assert axes.get_xlabel() == below
 
 
 def test_a_diverged_curve_ends_where_it_ends(tmp_path: Path) -> None:

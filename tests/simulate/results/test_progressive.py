@@ -57,6 +57,13 @@ def test_over_time_and_by_device() -> None:
         assert np.isnan(curve[2])
 
 
+def test_the_error_until_then_is_of_all_samples_before() -> None:
+    found = progressive()
+    until = 10 ** (found.until_db("a", "device") / 10)
+    assert until == pytest.approx([2 / 10, 4 / 30, 4 / 30])  # none came after the second point
+    assert found.until_db("a", "device")[-1] == found.final("a", "device").db
+
+
 def test_an_unknown_learner() -> None:
     with pytest.raises(InputError, match=r"unknown learner 'b \(server\)'.*a \(server\)"):
         progressive().final("b", "server")

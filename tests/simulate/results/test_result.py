@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from paofed.archives import save_arrays
+from paofed.core.tariffs import Tariff
 from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
+from paofed.simulate.results.earlier import SENT
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result, curve_ticks
 from paofed.simulate.results.stored import RESULT
 from tests.natures import small_trace
 
 # By tick, a contact more, with 10 coordinates up and 15 down.
-SENT = np.stack(Traffic.of_floats(np.arange(1, 101), 10, 15))
-FALLING = np.broadcast_to(SENT[:, 3::-1], (2, 1, 7, 4))
+COUNTS = np.stack(Traffic.of_floats(np.arange(1, 101), 10, 15))
+FALLING = np.broadcast_to(COUNTS[:, 3::-1], (2, 1, 7, 4))
 
 
 def made(mse: list[list[list[float]]], ticks: int = 4) -> Result:
@@ -47,7 +49,7 @@ def made(mse: list[list[list[float]]], ticks: int = 4) -> Result:
         },
         ticks=np.arange(ticks),
         mse=curves,
-        traffic=np.broadcast_to(SENT[:, :ticks], (runs, algorithms, *SENT[:, :ticks].shape)),
+        traffic=np.broadcast_to(COUNTS[:, :ticks], (runs, algorithms, 7, ticks)),
         models=np.zeros((runs, algorithms, 3)),
     )
 
@@ -86,8 +88,25 @@ def test_divergence_is_counted_and_located() -> None:
 
 
 def test_traffic_and_summary() -> None:
-    line = TWO_RUNS.summary()[0]
-    assert (line["sent_up"], line["bytes_up"], line["bytes_down"]) == (40, 160, 240)
+    """4 contacts, of 10 coordinates up and 15 down each."""
+    (line,), (mine,) = TWO_RUNS.summary(), TWO_RUNS.summary("up=7,contact_down=100")
+    assert (line["sent_up"], line["payload_up"], line["payload_down"]) == (40, 160, 240)
+    assert (line["messages_up"], line["messages_down"], line["contacts"]) == (4, 4, 4)
+    assert (line["wire_up"], line["wire_down"]) == (160, 240)
+    assert mine == {**line, "wire_up": 160 + 4 * 7, "wire_down": 240 + 4 * 100}
+
+
+def test_bytes_on_the_wire_over_time() -> None:
+    wire = TWO_RUNS.run_wire("a", Tariff(name="mine", up=1, down=2, contact_up=0.5))
+    contacts = np.array([[1, 2, 3, 4]] * 2)
+    np.testing.assert_array_equal(wire.up, contacts * 41.5)
+    np.testing.assert_array_equal(wire.down, contacts * 62)
+    np.testing.assert_array_equal(TWO_RUNS.mean_sent("a", "up=1")["wire_up"], contacts[0] * 41)
+
+
+def test_an_unknown_tariff_suggests_the_nearest() -> None:
+    with pytest.raises(InputError, match="unknown tariff 'coup': did you mean 'coap'"):
+        TWO_RUNS.run_wire("a", "coup")
 
 
 def test_one_file_there_and_back(tmp_path: Path) -> None:
@@ -118,6 +137,18 @@ def test_tidy_csv(tmp_path: Path) -> None:
     assert (int(rows[3]["tick"]), int(rows[3]["runs"])) == (3, 2)
     assert float(rows[3]["mse"]) == 0.2  # every digit is kept
     assert float(rows[3]["db"]) == pytest.approx(10 * np.log10(0.2))
+
+
+def test_the_csv_has_traffic_under_any_tariff(tmp_path: Path) -> None:
+    for tariff in ("payload", "mqtt", "up=3,down=2.5"):
+        TWO_RUNS.to_csv(tmp_path / "c.csv", tariff)
+        with (tmp_path / "c.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        wire = TWO_RUNS.run_wire("a", tariff)
+        assert [float(row["wire_up"]) for row in rows] == wire.up.mean(axis=0).tolist()
+        assert [float(row["wire_down"]) for row in rows] == wire.down.mean(axis=0).tolist()
+        assert [float(row["messages_down"]) for row in rows] == [1, 2, 3, 4]
+        assert {row["tariff"] for row in rows} == {tariff}
 
 
 @pytest.mark.parametrize(
@@ -315,6 +346,7 @@ def refusal(folder: Path, arrays: dict[str, Any]) -> str:
         ("progressive/learners", "progressive/devices is given without progressive/learners"),
         ("cold_start/samples", "cold_start/algorithms is given without cold_start/samples"),
         ("mse", "arrays missing: mse"),
+        ("traffic", "arrays missing: traffic"),
         ("provenance", "arrays missing: provenance"),
     ],
 )
@@ -340,14 +372,14 @@ def test_every_array_of_a_result_has_its_form() -> None:
     parts = {"progressive": Progressive, "cold_start": ColdStart}
     names = {f"{part}/{field.name}" for part, kind in parts.items() for field in fields(kind)}
     own = {field.name for field in fields(Result)} - set(parts)
-    assert set(RESULT.known) == names | own
+    assert set(RESULT.known) - set(SENT) == names | own
 
 
 @pytest.mark.parametrize(
     ("name", "array", "told"),
     [
         ("mse", np.ones(4), "mse has shape (4,): expected 3 dimensions, (R, A, P)"),
-        ("mse", np.ones((3, 1, 4)), "traffic has 2 runs (R), but mse has 3"),
+        ("mse", np.ones((3, 1, 4)), "models has 2 runs (R), but mse has 3"),
         ("mse", np.ones((2, 1, 4), int), "mse is of type int64: expected a floating-point type"),
         ("mse", np.full((2, 1, 4), -1.0), "mse holds -1.0: expected nothing below 0"),
         ("traffic", np.full((2, 1, 7, 4), -1), "traffic holds -1: expected nothing below 0"),
