@@ -55,6 +55,7 @@ class Contents:
     sizes: Mapping[str, str]  # what the letters count
     optional: tuple[Mapping[str, Form], ...] = ()  # groups that are there as a whole or not at all
     may_be_none: str = ""  # letters of sizes that may be 0
+    beside: str | None = None  # how the names of further arrays begin; the reader knows their forms
 
     @property
     def known(self) -> dict[str, Form]:
@@ -68,7 +69,8 @@ class Contents:
             some = [name if name.isprintable() else repr(name) for name in islice(names, _SOME)]
             return f"it holds {', '.join(some) or 'nothing'}{', ...' * (len(given) > _SOME)}"
         for name in sorted(given - set(self.known)):
-            return unknown("array", name, self.known)
+            if self.beside is None or not name.startswith(self.beside):
+                return unknown("array", name, self.known)
         if missing := [name for name in self.arrays if name not in given]:
             return f"arrays missing: {', '.join(missing)}"
         for part in self.optional:

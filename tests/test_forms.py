@@ -1,5 +1,7 @@
 """What named arrays must look like: names, types and shapes, told in words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -32,6 +34,13 @@ MILK, SUGAR = np.ones(2, bool), np.ones((2, 3), np.uint8)
 def test_names(names: list[str], told: str | None) -> None:
     found = TEA.misnamed(names)
     assert found is None if told is None else told in str(found)
+
+
+def test_names_that_begin_as_agreed() -> None:
+    names = ["leaves", "cups", "label", "cake_1", "cake_2"]
+    assert "unknown array 'cake_1'" in str(TEA.misnamed(names))
+    assert replace(TEA, beside="cake_").misnamed(names) is None
+    assert "unknown array 'pie'" in str(replace(TEA, beside="cake_").misnamed([*names, "pie"]))
 
 
 @pytest.mark.parametrize(

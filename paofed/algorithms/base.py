@@ -137,7 +137,7 @@ def _check_part(name: str, part: str, record: object, kinds: tuple[type, ...]) -
         )
     for field in fields(record) if isinstance(record, Learner | Channel | ServerRule) else ():
         value = getattr(record, field.name)
-        if field.name != "waives" and value is not None and not callable(value):
+        if field.name not in ("waives", "served") and value is not None and not callable(value):
             raise AlgorithmError(
                 f"{name}: {field.name} of its {part} is {value!r}: expected a function"
             )

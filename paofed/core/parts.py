@@ -8,7 +8,7 @@ hidden. Functions leave their arguments alone and return new arrays.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +125,9 @@ class Learner:
     """What a device does with a sample, and with what it hears.
 
     `waives` names the promises of the contract (paofed.checks.PROMISES) that these functions do not
-    keep, on purpose.
+    keep, on purpose. `served` says that devices of a live fleet may use these functions: such a
+    device keeps `Weights` and nothing else, and cannot always know the tick, so that `learn` must
+    not depend on the tick.
     """
 
     learn: Callable[[State, FloatArray, float, float, int], State]  # state, z, y, mu, tick
@@ -133,6 +135,7 @@ class Learner:
     model: Callable[[State], FloatArray] = weights
     merge: Callable[[State, Part], State] = overwrite
     waives: tuple[str, ...] = ()
+    served: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +153,7 @@ class Channel:
     encode: Callable[[Part, Stamp], Bytes] | None = None
     decode: Callable[[Bytes, Stamp], Part] | None = None
     waives: tuple[str, ...] = ()
+    served: ClassVar[bool] = False  # a live fleet carries windows alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,12 +161,16 @@ class ServerRule:
     """What the server does with the messages that arrive in one tick.
 
     They come sorted by age, then by client, and none is older than the method's `max_age`.
+    `served` says that the server of a live fleet may use these functions: `apply` is not called in
+    a tick without messages, so the state must rest in such ticks, and `init` is given 0 clients,
+    since devices join at any time.
     """
 
     apply: Callable[[State, Sequence[Message], Stamp], State]
     init: Callable[[int, int], State] = zero_server  # features, clients
     model: Callable[[State], FloatArray] = weights
     waives: tuple[str, ...] = ()
+    served: bool = False
 
 
 def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:

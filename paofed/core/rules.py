@@ -26,7 +26,7 @@ def _lms(state: Weights, z: FloatArray, y: float, mu: float, tick: int) -> Weigh
     return Weights(lms_step(state.w, z, y, mu))
 
 
-LMS = Learner(learn=_lms)
+LMS = Learner(learn=_lms, served=True)
 
 
 def aggregate(
@@ -77,6 +77,7 @@ class Newest:
     divisor: Divisor = "class"
 
     waives: ClassVar[tuple[str, ...]] = ()
+    served: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not callable(self.staleness):

@@ -41,6 +41,7 @@ class Windows:
     encode: ClassVar[None] = None
     decode: ClassVar[None] = None
     waives: ClassVar[tuple[str, ...]] = ()
+    served: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         width = self.width

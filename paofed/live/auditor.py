@@ -7,12 +7,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray
-from paofed.core.parts import Message
-from paofed.core.rules import aggregate
 from paofed.errors import PaofedError
 from paofed.live.coordinator import Record
 from paofed.live.manifest import Manifest
+from paofed.live.rule_state import RuleState
 
 
 class BrokenPromiseError(PaofedError):
@@ -24,11 +22,10 @@ class Auditor:
 
     def __init__(self, manifest: Manifest, random: np.random.Generator) -> None:
         self._manifest = manifest
-        self._parts = manifest.row.require_paper_parts("a live fleet")
         self._random = random
         self._committed: set[tuple[int, int]] = set()
         self._by_tick: defaultdict[int, list[Record]] = defaultdict(list)
-        self._w: FloatArray = np.zeros(manifest.features)
+        self._rule = RuleState(manifest)
         self._tick = 0
 
     @property
@@ -58,18 +55,13 @@ class Auditor:
         """Whether an update is on disk."""
         return (device, tick) in self._committed
 
-    def closed(self, tick: int, w: FloatArray) -> None:
-        """The server's model must be what the lines say, in whatever order they came."""
-        rule = self._parts.server
+    def closed(self, tick: int, rule: RuleState) -> None:
+        """The server's state must be what the lines say, in whatever order they came."""
         for n in range(self._tick, tick):
             records = self._by_tick.pop(n, [])
             order = self._random.permutation(len(records)).tolist()
-            messages = [self._message(records[i]) for i in order]
-            self._w = aggregate(self._w, messages, n, rule.staleness, rule.divisor)
+            self._rule.apply(n, (records[i][1:] for i in order))
         self._tick = max(self._tick, tick)
-        if self._w.tobytes() != w.tobytes():
+        ours, theirs = self._rule.arrays(), rule.arrays()
+        if any(ours[name].tobytes() != theirs[name].tobytes() for name in ours):
             raise BrokenPromiseError(f"the model at tick {tick} is not what the journal says")
-
-    def _message(self, record: Record) -> Message:
-        up = self._parts.uplink(record.device, record.sent, self._manifest.features)
-        return Message(record.device, record.sent, up, record.values.astype(np.float64))

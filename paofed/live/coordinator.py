@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Message
-from paofed.core.rules import aggregate
 from paofed.live.devices import Devices
 from paofed.live.manifest import Manifest
 from paofed.live.messages import (
@@ -33,6 +31,7 @@ from paofed.live.messages import (
     encode,
     epoch_of,
 )
+from paofed.live.rule_state import RuleState
 
 TOLERANCE = 2  # ticks that a device's clock may be ahead
 REPORT_AFTER = 10  # refusals in a row
@@ -66,7 +65,7 @@ class Suspect(NamedTuple):
 Effect = Record | Send | Suspect
 
 # Of a state, what follows from the journal; the rest counts and remembers what was not accepted.
-_EXACT = ("tick", "model", "pending", "pending_values", "accepted")
+_EXACT = ("tick", "pending", "pending_values", "accepted")  # and the arrays of the rule
 
 
 class Coordinator:
@@ -75,14 +74,18 @@ class Coordinator:
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.tick = 0
-        self.w: FloatArray = np.zeros(manifest.features)
+        self.rule = RuleState(manifest)
         self.devices = Devices(manifest.max_age + TOLERANCE + 1)
         self.counts: Counter[str] = Counter()
         self.ages: Counter[int] = Counter()  # of accepted updates
         self.removed: set[int] = set()
         self._pending: defaultdict[int, list[Record]] = defaultdict(list)
         self._awaiting: list[Send] = []  # replies whose updates are not on disk yet
-        self._parts = manifest.row.require_paper_parts("a live fleet")
+
+    @property
+    def w(self) -> FloatArray:
+        """The model."""
+        return self.rule.w
 
     # Events
 
@@ -116,9 +119,7 @@ class Coordinator:
     def close(self, tick: int) -> None:
         """Time went on: close all ticks before `tick`, applying what arrived in each (eq. 9)."""
         for arrived in sorted(t for t in self._pending if t < tick):
-            messages = [self._message(record) for record in self._pending.pop(arrived)]
-            rule = self._parts.server
-            self.w = aggregate(self.w, messages, arrived, rule.staleness, rule.divisor)
+            self.rule.apply(arrived, (record[1:] for record in self._pending.pop(arrived)))
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
             self.devices.new_tick()
@@ -162,7 +163,7 @@ class Coordinator:
         values = [r.values for r in waiting] or [np.zeros(0, dtype="<f4")]
         return {
             "tick": np.array(self.tick),
-            "model": self.w,
+            **self.rule.arrays(),
             "pending": np.array([r[:3] for r in waiting], dtype=np.int64).reshape(-1, 3),
             "pending_values": np.stack(values),
             "counts": np.array(json.dumps(self.counts)),
@@ -172,7 +173,8 @@ class Coordinator:
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take up a state that was saved."""
-        self.tick, self.w = int(state.pop("tick")), state.pop("model")
+        self.tick = int(state.pop("tick"))
+        self.rule.restore(state)
         self.counts = Counter(json.loads(str(state.pop("counts"))))
         ages = json.loads(str(state.pop("ages", "{}")))
         self.ages = Counter({int(age): count for age, count in ages.items()})
@@ -183,8 +185,9 @@ class Coordinator:
 
     def digest(self) -> bytes:
         """What a replay of the journal must reproduce, bit for bit, as a hash."""
-        exact = {k: v for k, v in self.state().items() if k in _EXACT}
-        return hashlib.sha256(b"".join(v.tobytes() for v in exact.values())).digest()
+        exact = {*_EXACT, *self.rule.arrays()}
+        arrays = [array for name, array in self.state().items() if name in exact]
+        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
 
     # What they do
 
@@ -207,7 +210,7 @@ class Coordinator:
                 record = Record(max(now, sent), device, sent, part)
                 self._accept(record)
                 records.append(record)
-        down = self._parts.downlink(device, now, self.manifest.features)
+        down = self.manifest.parts.downlink(device, now, self.manifest.features)
         reply = Reply(self.manifest.epoch, now, age_of(now, newest), self.w[down].astype("<f4"))
         self._awaiting.append(Send(device, encode(reply)))
         return records
@@ -231,7 +234,3 @@ class Coordinator:
         self.counts[f"refused: {reason}"] += 1
         in_a_row = self.devices.refuse(device)
         return [Suspect(device, reason)] if in_a_row == REPORT_AFTER else []
-
-    def _message(self, record: Record) -> Message:
-        up = self._parts.uplink(record.device, record.sent, self.manifest.features)
-        return Message(record.device, record.sent, up, record.values.astype(np.float64))

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Part, Weights, overwrite
-from paofed.core.rules import lms_step
+from paofed.core.parts import Part, Weights
 from paofed.errors import InputError
 from paofed.live.manifest import Manifest
 from paofed.live.messages import (
@@ -36,6 +35,7 @@ from paofed.live.messages import (
 )
 
 _NONE: frozenset[int] = frozenset()
+_NO_TICK = 0  # a device may not know the tick; learners that are served do not look at the tick
 _LOST_AFTER = 5  # contacts beyond the age limit, unanswered: the clock may be wrong
 
 
@@ -89,7 +89,7 @@ class Edge:
         self.unanswered = 0  # contacts since anything was heard
         self.outdated = False  # whether the server told it to read the manifest again
         self.unconfirmed: deque[Unconfirmed] = deque(maxlen=MOST_REPEATS + 1)  # oldest first
-        self._parts = manifest.row.require_paper_parts("a live fleet")
+        self._parts = manifest.parts
         self._features = manifest.features
 
     def predict(self, x: FloatArray) -> float:
@@ -106,9 +106,10 @@ class Edge:
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
+        learner, mu = self._parts.learner, self.manifest.step_size
         with np.errstate(over="ignore", invalid="ignore"):
-            w = lms_step(self.w, z, y, self.manifest.step_size)
-        self._take(w)
+            learned = learner.learn(Weights(self.w), z, y, mu, _NO_TICK)
+        self._take(learned.w)
 
     def _take(self, w: FloatArray) -> None:
         """Go on with this model, unless it cannot travel: the server would refuse it for ever.
@@ -202,7 +203,8 @@ class Edge:
         self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
         if reply.tick > self.merged:
             down = self._parts.downlink(self.device, reply.tick, self._features)
-            self.w = overwrite(Weights(self.w), Part(down, reply.values.astype(np.float64))).w
+            heard = Part(down, reply.values.astype(np.float64))
+            self.w = self._parts.learner.merge(Weights(self.w), heard).w
             self.merged = reply.tick
         self._follow(reply.tick, seconds)
         return confirmed

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Message
-from paofed.core.rules import aggregate
-from paofed.errors import FileError
+from paofed.errors import FileError, InputError
 from paofed.forms import Contents, Form
 from paofed.live.coordinator import Coordinator
 from paofed.live.manifest import Manifest, ManifestError
+from paofed.live.rule_state import RuleState, Sent
 from paofed.live.store import Store
 
 _MODEL = Contents(
@@ -27,12 +26,12 @@ _MESSAGES = Contents(
         "sent": Form("iu", "M"),
         "arrived": Form("iu", "M"),
         "values": Form("f", "Vm"),  # one row without numbers where there is no message
-        "start_model": Form("f", "D"),
         "start_tick": Form("iu"),
         "manifest": Form("U"),
     },
-    sizes={"M": "messages", "V": "messages", "m": "shared numbers", "D": "features"},
+    sizes={"M": "messages", "V": "messages", "m": "shared numbers"},
     may_be_none="Mm",
+    beside="start_model",  # the state of the server's rule
 )
 
 
@@ -81,7 +80,8 @@ def export_messages(store: Store, path: str | Path) -> int:
         name: np.array([getattr(line, name) for line in lines], dtype=np.int64)
         for name in ("device", "sent", "arrived")
     }
-    start = {"start_model": base.w, "start_tick": np.array(base.tick)}
+    start = {f"start_{name}": array for name, array in base.rule.arrays().items()}
+    start["start_tick"] = np.array(base.tick)
     about = {"manifest": np.array(base.manifest.to_json())}
     save_arrays(Path(path), {**columns, "values": np.stack(values), **start, **about})
     return len(lines)
@@ -92,22 +92,22 @@ def replay_messages(path: str | Path) -> FleetModel:
     arrays, manifest = _read(path, _MESSAGES, "an export of messages")
     messages, values = arrays["device"].size, arrays["values"]
     fits = values.shape == (messages, manifest.shared) or not messages
-    if arrays["start_model"].size != manifest.features or not fits:
-        raise FileError(f"{path} is not an export of messages: it has numbers of another fleet's")
-    parts, features = manifest.row.require_paper_parts("a live fleet"), manifest.features
-    w, tick = arrays["start_model"].astype(np.float64), int(arrays["start_tick"])
-    by_tick: defaultdict[int, list[Message]] = defaultdict(list)
-    for k, sent, arrived, held in zip(
-        *(arrays[name].tolist() for name in ("device", "sent", "arrived")),
-        values.astype(np.float64),
-        strict=False,
-    ):
-        by_tick[arrived].append(Message(k, sent, parts.uplink(k, sent, features), held))
+    foreign = FileError(f"{path} is not an export of messages: it has numbers of another fleet's")
+    if not fits:
+        raise foreign
+    rule, tick = RuleState(manifest), int(arrays["start_tick"])
+    try:
+        rule.restore({name.removeprefix("start_"): array for name, array in arrays.items()})
+    except InputError:
+        raise foreign from None
+    by_tick: defaultdict[int, list[Sent]] = defaultdict(list)
+    columns = (arrays[name].tolist() for name in ("device", "sent", "arrived"))
+    for device, sent, arrived, held in zip(*columns, values, strict=False):
+        by_tick[arrived].append((device, sent, held))
     for arrived in sorted(by_tick):
-        rule = parts.server
-        w = aggregate(w, by_tick[arrived], arrived, rule.staleness, rule.divisor)
+        rule.apply(arrived, by_tick[arrived])
         tick = arrived + 1
-    return FleetModel(manifest, tick, w)
+    return FleetModel(manifest, tick, rule.w)
 
 
 def _read(

@@ -3,14 +3,16 @@
 import json
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap, draw_map
+from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import InputError, unknown
 
@@ -50,6 +52,15 @@ class Scaling:
         _check(f"scale of {self.name}", self.scale > 0, self.scale, "a number above 0")
 
 
+class ServedParts(NamedTuple):
+    """The parts of a method, each of which says that a live fleet may use it."""
+
+    downlink: Windows
+    uplink: Windows
+    learner: Learner
+    server: Newest | ServerRule
+
+
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Numbers and names only; both sides derive the rest."""
@@ -58,7 +69,7 @@ class Manifest:
     features: int
     shared: int
     kernel_width: float
-    seed: int  # of the Fourier map
+    seed: int  # of the Fourier map, and of what the method draws
     step_size: float
     max_age: int
     tick_seconds: float
@@ -89,8 +100,7 @@ class Manifest:
         _check("inputs", len(self.inputs) >= 1, self.inputs, "at least one input")
         names = [scaling.name for scaling in (*self.inputs, self.target)]
         _check("list of names", len(set(names)) == len(names), names, "each one once")
-        whole = self.row.uplink
-        size = whole.size(self.features) if isinstance(whole, Windows) else 0
+        size = self.parts.uplink.size(self.features)
         _check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
 
     @cached_property
@@ -112,6 +122,18 @@ class Manifest:
             exchange="live",
         )
         return replace(row, name=self.algorithm)  # the options are the manifest's own
+
+    @cached_property
+    def parts(self) -> ServedParts:
+        """The algorithm's parts; one that does not say that it is served is refused."""
+        parts = {name: getattr(self.row, name) for name in ServedParts._fields}
+        for name, part in parts.items():
+            if not part.served:
+                raise ManifestError(
+                    f"{self.algorithm} cannot be served: its {name} does not say that it can be "
+                    f"(`served` of {type(part).__name__})"
+                )
+        return ServedParts(**parts)
 
     @cached_property
     def fourier_map(self) -> FourierMap:

@@ -136,7 +136,7 @@ class _Rehearsal:
             self._answer()
             if self.host is not None:
                 self.host.advance(n + 1)
-                self.auditor.closed(n + 1, self.host.coordinator.w)
+                self.auditor.closed(n + 1, self.host.coordinator.rule)
         except _PowerCut:
             if self.random.random() < 0.3:
                 self._cut_log_short()
@@ -163,7 +163,7 @@ class _Rehearsal:
         self.store = Store.open(self.folder)
         host = Host(self.store, self._reply, snapshot_every=_SNAPSHOT_EVERY, sync=self._sync)
         host.coordinator.close(self.now)
-        self.auditor.closed(self.now, host.coordinator.w)
+        self.auditor.closed(self.now, host.coordinator.rule)
         return host
 
     def _sync(self, point: str) -> None:

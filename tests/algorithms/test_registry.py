@@ -113,6 +113,7 @@ def test_a_record_describes_itself_in_plain_words() -> None:
         "model": "paofed.core.parts.weights",
         "merge": "paofed.core.parts.overwrite",
         "waives": [],
+        "served": True,
     }
 
 

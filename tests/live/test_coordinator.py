@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.parts import Message
+from paofed.core.parts import Message, Weights
 from paofed.core.rules import aggregate
 from paofed.live.coordinator import (
     MOST_HELLOS,
@@ -303,7 +303,7 @@ def test_replies_wait_for_the_commit_and_leave_once() -> None:
 @pytest.mark.parametrize("name", SERVED)
 def test_a_reply_is_the_model_before_this_tick_on_the_downlink_window(name: str) -> None:
     coordinator = at(20, algorithm=name, shared=8 if name == "online-fedsgd" else 2)
-    coordinator.w = np.arange(8.0) + 0.1
+    coordinator.rule.state = Weights(np.arange(8.0) + 0.1)
     features = range(coordinator.manifest.shared)
     records(coordinator, 1, update(18, *(0.5 for _ in features)))
     ((device, reply),) = replies(coordinator)
@@ -315,7 +315,7 @@ def test_a_reply_is_the_model_before_this_tick_on_the_downlink_window(name: str)
 
 def test_the_window_of_a_reply_follows_from_device_and_tick() -> None:
     coordinator = at(21)
-    coordinator.w = np.arange(8.0)
+    coordinator.rule.state = Weights(np.arange(8.0))
     for device in range(3):
         records(coordinator, device, update(21))
     got = [reply.values.tolist() for _, reply in replies(coordinator)]

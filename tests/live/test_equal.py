@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paofed.core.parts import keys_of
 from paofed.live.coordinator import Send
 from paofed.live.edge import Edge
 from paofed.live.host import Host
@@ -13,6 +14,7 @@ from paofed.live.manifest import SERVED, Manifest
 from paofed.live.store import Store
 from paofed.simulate.engines.reference import ticks
 from paofed.world.trace import Trace
+from tests.live import momentum
 from tests.live.fleets import manifest
 from tests.natures import small_trace
 
@@ -63,13 +65,27 @@ def live_models(trace: Trace, agreed: Manifest, folder: Path) -> list[np.ndarray
     return models
 
 
+def compare(trace: Trace, agreed: Manifest, folder: Path) -> None:
+    models = live_models(trace, agreed, folder)
+    expected = ticks(trace, agreed.row, wire=np.float32, keys=keys_of(agreed.seed))
+    for (state, info), model in zip(expected, models, strict=True):
+        assert model.tobytes() == state.server.tobytes(), f"tick {info.tick}"
+
+
 @pytest.mark.parametrize("name", SERVED)
 @pytest.mark.parametrize("max_age", [0, 3])
 def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None:
     trace = small_trace(seed=max_age, ticks=60, clients=6, features=12)
     shared = 12 if name == "online-fedsgd" else 5
     agreed = manifest(algorithm=name, features=12, shared=shared, max_age=max_age)
-    models = live_models(trace, agreed, tmp_path / "fleet")
-    expected = ticks(trace, agreed.row, wire=np.float32)
-    for (state, info), model in zip(expected, models, strict=True):
-        assert model.tobytes() == state.server.tobytes(), f"tick {info.tick}"
+    compare(trace, agreed, tmp_path / "fleet")
+
+
+@pytest.mark.parametrize("max_age", [0, 3])
+def test_a_rule_that_keeps_more_than_a_model_and_draws(
+    max_age: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    momentum.serve(monkeypatch, server=momentum.RULE)
+    trace = small_trace(seed=max_age, ticks=60, clients=6, features=12)
+    agreed = manifest(features=12, shared=5, max_age=max_age, seed=2**60 + max_age)
+    compare(trace, agreed, tmp_path / "fleet")

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from paofed.archives import save_arrays
+from paofed.core.parts import Weights
 from paofed.errors import FileError
 from paofed.live.edge import Edge
 from paofed.live.exports import FleetModel, export_messages, replay_messages
@@ -17,7 +18,7 @@ from tests.live.fleets import f32, live, manifest, records, server, stored, upda
 
 def fleet_model() -> FleetModel:
     coordinator = server()
-    coordinator.w = np.sin(np.arange(8.0))
+    coordinator.rule.state = Weights(np.sin(np.arange(8.0)))
     coordinator.close(17)
     return FleetModel.of(coordinator)
 
