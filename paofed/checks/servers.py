@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paofed.checks.cases import CLIENTS, arrivals, copied, leaves_alone, repeats
+from paofed.checks.cases import CLIENTS, arrivals, copied, leaves_alone, repeats, same
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Message, Stamp
 from paofed.core.rules import Newest
@@ -35,7 +35,7 @@ def _fixed_point(rule: Any, features: int) -> str | None:
     for state, messages, stamp in _met(rule, features):
         w = rule.model(state)
         agreeing = [m._replace(values=w[m.coordinates]) for m in messages]
-        if not np.array_equal(w, _moved(rule, state, agreeing, stamp)):
+        if not np.arraysame(w, _moved(rule, state, agreeing, stamp)):
             return "moves its model, although all models are equal"
     return None
 
@@ -61,7 +61,7 @@ def _untouched(rule: Any, features: int) -> str | None:
         for m in few:
             touched[m.coordinates] = True
         before, after = rule.model(state), _moved(rule, state, few, stamp)
-        if not np.array_equal(before[~touched], after[~touched]):
+        if not np.arraysame(before[~touched], after[~touched]):
             return "changes a coordinate that no message holds"
     return None
 
@@ -83,7 +83,7 @@ def _nearly(one: FloatArray, other: FloatArray) -> bool:
 
 def _nothing_in(rule: Any, features: int) -> str | None:
     for state, _, stamp in _met(rule, features):
-        if not np.array_equal(rule.model(state), _moved(rule, state, [], stamp)):
+        if not np.arraysame(rule.model(state), _moved(rule, state, [], stamp)):
             return "moves its model, although no message arrived"
     return None
 
@@ -99,6 +99,15 @@ def _repeats_itself(rule: Any, features: int) -> str | None:
     for state, messages, stamp in _met(rule, features):
         if not repeats(rule.apply, state, messages, stamp):
             return "does something else with the same messages when asked again"
+    return None
+
+
+def _served(rule: Any, features: int) -> str | None:
+    if rule.served and not same(rule.init(features, 0), rule.init(features, CLIENTS)):
+        return "says that it is served, but begins otherwise for another number of clients"
+    for state, _, stamp in _met(rule, features):
+        if rule.served and not same(state, rule.apply(state, [], stamp)):
+            return "says that it is served, but does not rest when no message arrives"
     return None
 
 
@@ -118,4 +127,5 @@ PROMISES: Mapping[str, Any] = {
     "nothing in, nothing out": _nothing_in,
     "arguments left alone": _left_alone,
     "repeats itself": _repeats_itself,
+    "can be served": _served,
 }

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from paofed.archives import save_arrays
+from paofed.checks import check_one
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS
 from paofed.errors import FileError, InputError
@@ -50,6 +52,10 @@ def same(one: Coordinator, other: Coordinator) -> bool:
     assert arrays["model_push"].any()
     assert one.digest() == other.digest()
     return all(arrays[name].tobytes() == others[name].tobytes() for name in arrays)
+
+
+def test_the_rule_can_be_served() -> None:
+    check_one("can be served", replace(U1, server=momentum.RULE))
 
 
 def test_both_arrays_are_there_after_a_restart(fleet: Path) -> None:
