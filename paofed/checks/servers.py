@@ -35,7 +35,7 @@ def _fixed_point(rule: Any, features: int) -> str | None:
     for state, messages, stamp in _met(rule, features):
         w = rule.model(state)
         agreeing = [m._replace(values=w[m.coordinates]) for m in messages]
-        if not np.arraysame(w, _moved(rule, state, agreeing, stamp)):
+        if not np.array_equal(w, _moved(rule, state, agreeing, stamp)):
             return "moves its model, although all models are equal"
     return None
 
@@ -61,7 +61,7 @@ def _untouched(rule: Any, features: int) -> str | None:
         for m in few:
             touched[m.coordinates] = True
         before, after = rule.model(state), _moved(rule, state, few, stamp)
-        if not np.arraysame(before[~touched], after[~touched]):
+        if not np.array_equal(before[~touched], after[~touched]):
             return "changes a coordinate that no message holds"
     return None
 
@@ -83,7 +83,7 @@ def _nearly(one: FloatArray, other: FloatArray) -> bool:
 
 def _nothing_in(rule: Any, features: int) -> str | None:
     for state, _, stamp in _met(rule, features):
-        if not np.arraysame(rule.model(state), _moved(rule, state, [], stamp)):
+        if not np.array_equal(rule.model(state), _moved(rule, state, [], stamp)):
             return "moves its model, although no message arrived"
     return None
 
