@@ -7,14 +7,32 @@ import pytest
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.checks import CHECKS, check_algorithm, check_one
+from paofed.core.parts import Learner, ServerRule
+from paofed.core.rules import LMS, Newest
+from paofed.core.staleness import Geometric
 from paofed.errors import ContractError
 
 U1 = algorithm("pao-fed-u1")
 
 
+class _Step:
+    """The paper's step as an object: no compiler takes it, and compiling would take seconds."""
+
+    def __call__(self, *sample: Any) -> Any:
+        return LMS.learn(*sample)
+
+
+_PLAIN: dict[str, Any] = {
+    "learner": Learner(learn=_Step()),
+    "server": ServerRule(apply=Newest(Geometric(1.0)).apply),
+}
+
+
 def with_part(part: str, record: Any, *waived: str) -> Algorithm:
-    """PAO-Fed-U1 with one part of its own, which may waive promises."""
-    return replace(U1, name="mine", **{part: replace(record, waives=waived) if waived else record})
+    """PAO-Fed-U1 in plain Python with one part of its own, which may waive promises."""
+    another = "server" if part == "learner" else "learner"
+    own = {part: replace(record, waives=waived) if waived else record}
+    return replace(U1, name="mine", **{another: _PLAIN[another]}, **own)
 
 
 def broken_promises(method: Algorithm) -> dict[str, str]:

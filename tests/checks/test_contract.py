@@ -97,7 +97,7 @@ def doubled(w: Any, memory: Any, stamp: Any) -> Any:
 
 def test_what_one_direction_waives_the_other_still_promises() -> None:
     waiving = Channel(send=doubled, waives=("values of the model",))
-    up = replace(U1, name="mine", uplink=waiving)
+    up = with_part("uplink", waiving)
     assert broken_promises(up) == {}
     both = replace(up, downlink=replace(waiving, waives=()))
     told = broken_promises(both)
