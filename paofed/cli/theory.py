@@ -92,7 +92,8 @@ def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: Fle
         curves = beside.curves(beside.names[0])
         write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
     if args.figure is not None:
-        from paofed.report.shared.figures import mean_and_learning, save
+        from paofed.report.paper.figures import mean_and_learning
+        from paofed.report.shared.figures import save
 
         save(mean_and_learning({args.scenario: beside}), args.figure)
     for warning in found.warnings():

@@ -2,82 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
+from paofed.report.shared.estimates import Count, Estimate, estimate
 from paofed.simulate.results.result import Result
-
-Verdict = Literal["holds", "does not hold", "tie", "inconclusive"]
-TIE = 0.1  # dB: an interval inside +- this is a tie, whatever its sign
 
 # From the results of one experiment, by scenario name, to one number per run: positive supports.
 Differences = Callable[[Mapping[str, Result]], FloatArray]
-
-
-class Estimate(NamedTuple):
-    """A mean over runs with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the interval says of the claim that the mean is positive."""
-        if max(-self.low, self.high) <= TIE:
-            return "tie"
-        if self.low > 0:
-            return "holds"
-        return "does not hold" if self.high < 0 else "inconclusive"
-
-    def above(self, level: float) -> "Estimate":
-        """The same with a level added: the quantity itself, where this is its excess over one."""
-        return Estimate(self.mean + level, self.low + level, self.high + level, self.runs)
-
-
-class Count(Estimate):
-    """The same for something counted: chance has no part in it, and to reach a level is enough."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the level was reached, up to rounding."""
-        return "holds" if self.low >= -1e-9 else "does not hold"
-
-
-def estimate(differences: FloatArray, independent: int | None = None) -> Estimate:
-    """Mean and 95 % interval of differences (Student's t); no interval of a single one.
-
-    Where they overlap, `independent` says as how many of them they count.
-    """
-    runs = differences.size
-    with np.errstate(invalid="ignore"):  # a run that diverged has no finite error
-        mean = float(differences.mean()) if runs else np.nan
-        count = runs if independent is None else min(runs, independent)
-        if count < 2:
-            return Estimate(mean, np.nan, np.nan, runs)
-        half = student_95(count - 1) * float(differences.std(ddof=1)) / np.sqrt(count)
-    return Estimate(mean, mean - half, mean + half, runs)
-
-
-_STUDENT_95 = {1: 12.706, 2: 4.303, 3: 3.182}
-
-
-def student_95(freedom: int) -> float:
-    """The 97.5 % point of Student's t, by the expansion of Fisher and Cornish in 1 / freedom."""
-    if freedom in _STUDENT_95:  # too few for the expansion
-        return _STUDENT_95[freedom]
-    z, v = 1.959963985, float(freedom)
-    return (
-        z
-        + (z**3 + z) / (4 * v)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
-        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * v**4)
-    )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from paofed.report.paper.claims import II, SUBSETS, I
 from paofed.report.paper.experiment import SIZES, VERSIONS
+from paofed.report.paper.figures import mean_and_learning
 from paofed.report.paper.study import Study
 from paofed.report.shared import figures as draw
 from paofed.world.realize import realize
@@ -41,7 +42,7 @@ def gallery(study: Study, seed: int) -> Mapping[str, tuple[str, Figure]]:
         ),
         "theory": (
             "Theory beside simulation in one world of Setting I; grey is variance.",
-            draw.mean_and_learning(study.theory),
+            mean_and_learning(study.theory),
         ),
         "realised": (
             "What nature did in the first run of each setting: delays and contacts.",

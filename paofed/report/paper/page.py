@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 
-from paofed.report.paper.claims import CLAIMS, Claim, Estimate, Verdict
+from paofed.report.paper.claims import CLAIMS, Claim
 from paofed.report.paper.study import Cell, Study
-from paofed.report.run.page import finals
+from paofed.report.shared.estimates import Estimate, Verdict
+from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
     document,
     figure,

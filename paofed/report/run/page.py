@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
-from paofed.report.paper.claims import Estimate
 from paofed.report.run.again import again, is_open
 from paofed.report.run.fleet_figures import (
     against_traffic,
@@ -21,6 +20,8 @@ from paofed.report.run.gains import gain, horizons, newcomers
 from paofed.report.run.numbers import PAGE, write_numbers
 from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
+from paofed.report.shared.estimates import Estimate
+from paofed.report.shared.finals import TRAFFIC, finals, sent
 from paofed.report.shared.markup import (
     document,
     figure,
@@ -55,14 +56,6 @@ _NEWCOMERS = (
     "join on the same day share their weather."
 )
 # The columns of traffic, and what they are in a summary.
-_IN_COORDINATES = {"coordinates up": "sent_up", "coordinates down": "sent_down"}
-_TRAFFIC = {
-    **_IN_COORDINATES,
-    "messages up": "messages_up",
-    "messages down": "messages_down",
-    "bytes up": "wire_up",
-    "bytes down": "wire_down",
-}
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
@@ -203,40 +196,20 @@ def _told(found: Estimate) -> str:
 
 def _errors(result: Result, judged: Progressive, tariff: Tariff) -> str:
     rows = []
-    nothing = [""] * len(_TRAFFIC)
+    nothing = [""] * len(TRAFFIC)
     for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
         errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
                                                 "standard_error")]  # fmt: skip
         rows.append(
-            [f"<code>{html.escape(line['algorithm'])}</code>", *errors, *_sent(line, _TRAFFIC)]
+            [f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent(line, TRAFFIC)]
         )
     for name in judged.baselines:
         db, error = judged.final(name, "baseline")
         final, beside = [number(db), number(error)], ["", ""]
         pair = [final, beside] if name in ("last value", "alone") else [beside, final]
         rows.append([f"{name}: {BASELINES[name]}", *pair[0], *pair[1], *nothing])
-    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *_TRAFFIC]
+    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
     return table(header, rows, range(1, len(header)))
-
-
-def finals(result: Result, tariff: Tariff | None = None) -> str:
-    """Final errors and traffic, the best first; without a tariff, as the paper counts traffic."""
-    counts = _IN_COORDINATES if tariff is None else _TRAFFIC
-    rows = [
-        [
-            f"<code>{html.escape(line['algorithm'])}</code>",
-            *(number(line[key]) for key in ("db", "standard_error")),
-            *_sent(line, counts),
-        ]
-        for line in sorted(result.summary(tariff or PAYLOAD), key=lambda line: rank(line["db"]))
-    ]
-    header = ["algorithm", "error (dB)", "s.e.", *counts]
-    return table(header, rows, range(1, len(header)))
-
-
-def _sent(line: Mapping[str, float], counts: Mapping[str, str]) -> list[str]:
-    """What one algorithm sent in a run; a dash where an earlier version did not count it."""
-    return ["–" if math.isnan(line[key]) else f"{line[key]:,.0f}" for key in counts.values()]
 
 
 def _counted_in(tariff: Tariff) -> str:

@@ -21,9 +21,8 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import replacing, write_text
-from paofed.report.paper.claims import student_95
-from paofed.report.paper.theory import Beside
 from paofed.report.shared.captions import bands, cast, default_title, entries, rank
+from paofed.report.shared.estimates import student_95
 from paofed.report.shared.looks import DOTTED, UNNAMED, Style, styles
 from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
@@ -96,25 +95,6 @@ def realised(traces: Mapping[str, Trace]) -> Figure:
     return figure
 
 
-def mean_and_learning(rows: Mapping[str, Beside]) -> Figure:
-    """The predicted error of the mean model, the averaged model's, and the learning curve."""
-    shown = [(label, beside, name) for label, beside in rows.items() for name in beside.names]
-    columns = min(max(len(beside.names) for beside in rows.values()), 3)
-    lines = -(-len(shown) // columns)
-    figure = Figure(figsize=(1.2 + 2.6 * columns, 0.6 + 2.4 * lines), layout="constrained")
-    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for axes, (label, beside, name) in zip(panels, shown, strict=False):
-        _panel(axes, beside, name, styles(beside.names)[name])
-        axes.set_title(f"{name}\n{label}", fontsize=9, loc="left")
-    for axes in panels[len(shown) :]:
-        axes.set_visible(False)
-    figure.supxlabel("tick", fontsize=10)
-    figure.supylabel("mean squared error (dB)", fontsize=10)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4, fontsize=8, frameon=False)
-    return figure
-
-
 def live_beside(
     live: FloatArray,
     simulated: FloatArray,
@@ -158,18 +138,6 @@ def plain_axes(axes: Axes) -> None:
     """A faint grid and no box, as all figures have them."""
     axes.grid(alpha=0.25, lw=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _panel(axes: Axes, beside: Beside, name: str, style: Style) -> None:
-    x = beside.prediction.ticks + 1
-    mean, *simulated = beside.curves(name).values()
-    if simulated:
-        averaged, learning = simulated
-        axes.plot(x, learning, color="#777777", lw=1, label="learning curve")
-        axes.fill_between(x, averaged, learning, color="#777777", alpha=0.2, lw=0, label="variance")
-        axes.plot(x, averaged, ".", color="#000000", ms=4, label="averaged model, simulated")
-    axes.plot(x, mean, color=style.colour, lw=1.6, label="mean model, predicted")
-    plain_axes(axes)
 
 
 def _curves(

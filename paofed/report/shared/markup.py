@@ -4,7 +4,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
-from paofed.report.paper.claims import Estimate
+from paofed.report.shared.estimates import Estimate
 
 _STYLE = """
 :root { color-scheme: light; }

@@ -17,22 +17,18 @@ from paofed.report.paper import claims
 from paofed.report.paper.claims import (
     CLAIMS,
     Claim,
-    Count,
-    Estimate,
-    Verdict,
     better,
     better_at_equal_traffic,
     better_over_time,
-    estimate,
     finals_db,
     gain_grows,
     less_traffic,
     over_time_db,
-    student_95,
     times_less_traffic,
 )
 from paofed.report.paper.experiment import ROWS
 from paofed.report.paper.page import REASONS
+from paofed.report.shared.estimates import Count, Estimate, Verdict, estimate, student_95
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from paofed.core.arrays import FloatArray
-from paofed.report.paper.claims import CLAIMS, better, estimate
+from paofed.report.paper.claims import CLAIMS, better
 from paofed.report.paper.experiment import ROWS
 from paofed.report.paper.study import EXCHANGES, Cell, Study
+from paofed.report.shared.estimates import estimate
 from paofed.simulate.results.result import Result
 from tests.report.paper.test_claims import from_db, made_up
 

@@ -13,11 +13,11 @@ import pytest
 from paofed import Trace, Worlds, realize
 from paofed.cli import main
 from paofed.core.tariffs import Tariff
-from paofed.report.paper.claims import Estimate
 from paofed.report.run import page as run_page
 from paofed.report.run.again import command
 from paofed.report.run.numbers import PAGE
 from paofed.report.run.page import best, build, gallery, in_short, write
+from paofed.report.shared.estimates import Estimate
 from paofed.report.shared.markup import interval
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result

@@ -1,0 +1,39 @@
+"""The table of final errors and traffic."""
+
+import html
+import math
+from collections.abc import Mapping
+
+from paofed.core.tariffs import PAYLOAD, Tariff
+from paofed.report.shared.captions import rank
+from paofed.report.shared.markup import number, table
+from paofed.simulate.results.result import Result
+
+_IN_COORDINATES = {"coordinates up": "sent_up", "coordinates down": "sent_down"}
+TRAFFIC = {
+    **_IN_COORDINATES,
+    "messages up": "messages_up",
+    "messages down": "messages_down",
+    "bytes up": "wire_up",
+    "bytes down": "wire_down",
+}
+
+
+def finals(result: Result, tariff: Tariff | None = None) -> str:
+    """Final errors and traffic, the best first; without a tariff, as the paper counts traffic."""
+    counts = _IN_COORDINATES if tariff is None else TRAFFIC
+    rows = [
+        [
+            f"<code>{html.escape(line['algorithm'])}</code>",
+            *(number(line[key]) for key in ("db", "standard_error")),
+            *sent(line, counts),
+        ]
+        for line in sorted(result.summary(tariff or PAYLOAD), key=lambda line: rank(line["db"]))
+    ]
+    header = ["algorithm", "error (dB)", "s.e.", *counts]
+    return table(header, rows, range(1, len(header)))
+
+
+def sent(line: Mapping[str, float], counts: Mapping[str, str]) -> list[str]:
+    """What one algorithm sent in a run; a dash where an earlier version did not count it."""
+    return ["–" if math.isnan(line[key]) else f"{line[key]:,.0f}" for key in counts.values()]
