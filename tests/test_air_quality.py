@@ -21,6 +21,7 @@ from paofed.cli import main
 from paofed.report.run.gains import newcomers
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.table.baselines import BASELINES
+from paofed.world.table.door import read
 from tests.test_docs import DOCUMENTS, section
 
 FOUR_YEARS = section(DOCUMENTS["docs/tutorial-air-quality.md"], "## Four years")
@@ -56,7 +57,7 @@ def stand_in_file(path: Path) -> str:
     """The whole file's columns, stations and years, with weather and ozone of our own making."""
     rng = np.random.default_rng(0)
     days = np.arange("2013-03-01", "2017-03-01", dtype="datetime64[D]")
-    stations = Scenario.load("air-quality").table.read().devices
+    stations = read(Scenario.load("air-quality").table).devices
     weather = np.zeros((days.size, len(stations), 8))
     for n in range(1, days.size):
         shared, own = rng.normal(size=8), rng.normal(size=(len(stations), 8))

@@ -3,20 +3,29 @@
 import resource
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from paofed.algorithms import Algorithm
+from paofed.simulate.engines import USUAL, engine_of
+from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.stopping import ignored
 from paofed.simulate.table.beside import baselines_of, one_thread_algebra
 from paofed.simulate.table.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
-from paofed.world.table import readings
+from paofed.world.table import door
+
+_YEARS, _DEVICES, _READINGS, _HOURS = 50, 655, 17_000, 6  # of a tick
 
 
 class Cost(NamedTuple):
     """Seconds of each stage of one run, and the most memory that the process ever had."""
 
+    readings: int
+    cells: int  # ticks times devices: places for readings, most of them empty
     reading: float
     algorithms: float
     baselines: float
@@ -28,22 +37,62 @@ class Cost(NamedTuple):
 def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost:
     """Take each stage on its own, once the kernels are compiled, then everything in one call."""
     result = run(scenario, methods, workers=workers)
-    starts = starts_of(scenario.table.read(), USUAL_COUNT)
+    readings = door.read(scenario.table)
+    starts = starts_of(readings, USUAL_COUNT)
     joining = result, scenario, methods, starts, workers, ignored
+    task = Task(
+        scenario,
+        methods,
+        seed=0,
+        same_world=False,
+        every=int(result.ticks[0]) + 1,
+        precision="float32",
+        runs=1,
+        workers=workers,
+    )
 
-    def afresh(cold_starts: int) -> None:
-        readings.forget()
-        run(scenario, methods, cold_starts=cold_starts, workers=workers)
+    def afresh() -> None:
+        door.forget()
+        run(scenario, methods, cold_starts=USUAL_COUNT, workers=workers)
 
-    readings.forget()
-    read = _seconds(lambda: scenario.table.read())
+    door.forget()
+    read = _seconds(lambda: door.read(scenario.table))
+    algorithms = _seconds(lambda: list(engine_of(USUAL).run(task, ignored)))
     with one_thread_algebra():
         beside = _seconds(lambda: baselines_of(scenario, 0, 0, result.ticks, ignored))
     newcomers = _seconds(lambda: with_cold_starts(*joining))
-    algorithms = _seconds(lambda: afresh(0)) - read - beside
-    whole = _seconds(lambda: afresh(USUAL_COUNT))
+    whole = _seconds(afresh)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    return Cost(read, algorithms, beside, newcomers, whole, peak)
+    cells = scenario.ticks * scenario.clients
+    return Cost(len(readings.y), cells, read, algorithms, beside, newcomers, whole, peak)
+
+
+def long_life(folder: Path) -> Scenario:
+    """A fleet that was read seldom over a long life, with the laws of Setting I.
+
+    17,000 readings of 655 devices over 50 years, in ticks of six hours; their file is written into
+    the folder.
+    """
+    rng, begin = np.random.default_rng(0), np.datetime64("1970-01-01", "h")
+    ticks = int(_YEARS * 365.25 * 24) // _HOURS
+    cells = np.sort(rng.choice(ticks * _DEVICES, _READINGS, replace=False))
+    tick, device = np.divmod(cells, _DEVICES)
+    own, (a, b, noise) = rng.normal(size=_DEVICES), rng.normal(size=(3, _READINGS))
+    columns = (device, begin + _HOURS * tick, a, b, own[device] + np.sin(a) + a * b + noise / 10)
+    lines = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    file = folder / "long-life.csv"
+    file.write_text("\n".join(["device,time,a,b,y", *lines]))
+    laws = Scenario.load("setting-1").model_dump(exclude={"ticks", "clients", "kernel_width"})
+    stream = {
+        "kind": "table",
+        "file": str(file),
+        "device": "device",
+        "time": "time",
+        "target": "y",
+        "inputs": ("a", "b"),
+        "tick": f"{_HOURS}h",
+    }
+    return Scenario.made({**laws, "name": "long-life", "stream": stream}, "long-life")
 
 
 def _seconds(work: Callable[[], object]) -> float:

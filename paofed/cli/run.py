@@ -16,6 +16,7 @@ from paofed.simulate.stopping import Interrupted
 from paofed.simulate.table.coldstart import USUAL_COUNT, may_join, starts_of
 from paofed.words import counted
 from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
@@ -121,7 +122,7 @@ def run(args: Namespace) -> int:
 def _usual_cold_starts(scenario: Scenario) -> int:
     """How many there are where nobody asked for any: none in a table that is too short."""
     try:
-        starts_of(scenario.table.read(), USUAL_COUNT)
+        starts_of(read(scenario.table), USUAL_COUNT)
     except InputError as error:
         outputs.say(f"no cold starts: {error}")
         return 0

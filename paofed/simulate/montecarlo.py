@@ -22,6 +22,7 @@ from paofed.simulate.stopping import Interrupted, Report
 from paofed.simulate.table.beside import about, progressive, with_baselines
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.worlds import MakesTrace, Setting, Worlds, require_room, setting_of
 
@@ -103,7 +104,7 @@ def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algori
 
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
     """When newcomers join; what cannot be is refused before the long work."""
-    starts = starts_of(scenario.table.read(), count)
+    starts = starts_of(read(scenario.table), count)
     if not methods:
         raise InputError(
             "cold starts are for windows, LMS steps and the paper's server, and none of these "

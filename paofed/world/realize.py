@@ -9,22 +9,29 @@ its kernels (paofed.simulate.engines.fast.family).
 from enum import IntEnum
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 from paofed.core.features import FourierMap, draw_map
 from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
+from paofed.errors import InputError
 from paofed.memory import require_memory
 from paofed.world.events import threshold
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.streams import INPUTS, ClientLaws, target
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
 
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
+
 PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
+_CELL_BYTES = 100  # what one client of a synthetic world takes at one tick, at most at a time
+_MOST_OF_TABLE = 1 << 30  # bytes of a table's trace: what is larger is nearly all gaps
 
 
 class Purpose(IntEnum):
@@ -117,7 +124,7 @@ def realize(
     """
     scenario = scenario_of(scenario)
     cells = scenario.ticks * (scenario.clients if clients is None else len(clients))
-    require_memory(_cell_bytes(scenario) * cells, f"a trace of {cells:,} client ticks")
+    _require_room(scenario, cells)
     key = run_key(world_key(seed, world), run)
     k = np.arange(scenario.clients) if clients is None else np.asarray(clients, dtype=np.int64)
     n = np.arange(scenario.ticks)[:, None]
@@ -144,11 +151,20 @@ def realize(
     )
 
 
-def _cell_bytes(scenario: Scenario) -> int:
-    """What one client takes at one tick, at most at a time."""
-    if isinstance(scenario.stream, Table):
-        return 60 + 8 * int(scenario.stream.read().x.shape[2])
-    return 100
+def _require_room(scenario: Scenario, cells: int) -> None:
+    """Refuse a trace that does not fit; that of a table is soon nearly all gaps."""
+    if not isinstance(scenario.stream, Table):
+        require_memory(_CELL_BYTES * cells, f"a trace of {cells:,} client ticks")
+        return
+    readings = read(scenario.stream)
+    size = cells * (8 * readings.inputs + 26)  # y, delay and lottery of 8 bytes, two flags of 1
+    if size > _MOST_OF_TABLE:
+        raise InputError(
+            f"a trace of {scenario.name} has {cells:,} cells and needs {size / 1e9:.1f} GB for "
+            f"{len(readings.y):,} readings: expected at most {_MOST_OF_TABLE / 1e9:.1f} GB; "
+            f"`run` takes such a table as it is, a trace wants longer ticks (`tick`) or a part of "
+            f"the table"
+        )
 
 
 def map_of(scenario: Scenario, world: Key, inputs: int) -> FourierMap:
@@ -159,21 +175,20 @@ def map_of(scenario: Scenario, world: Key, inputs: int) -> FourierMap:
 
 
 def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Samples:
-    """What a table says: the same in every world but for the map.
+    """What a table says: the same in every world but for the map."""
+    readings, shape = read(table), (scenario.ticks, scenario.clients)
+    there = readings.tick, readings.device
+    x, y, has_data = np.zeros((*shape, readings.inputs)), np.zeros(shape), np.zeros(shape, bool)
+    x[there], y[there], has_data[there] = readings.x, readings.y, True
+    fourier_map = map_of(scenario, world, readings.inputs)
+    return _Samples(fourier_map, x[:, k], y[:, k], has_data[:, k], *past_of(scenario, readings))
 
-    Its test set are readings of the calibration period, from which nobody learns.
-    """
-    readings = table.read()
+
+def past_of(scenario: Scenario, readings: "Readings") -> tuple[FloatArray, Targets]:
+    """The test set of a table: readings of its calibration period, from which nobody learns."""
     some = some_of(len(readings.y_past), scenario.test_samples)
     never = np.zeros(0, dtype=np.int64)
-    return _Samples(
-        fourier_map=map_of(scenario, world, readings.x.shape[2]),
-        x=readings.x[:, k],  # copies: a trace is its owner's to change
-        y=np.nan_to_num(readings.y[:, k]),
-        has_data=readings.has_data[:, k],
-        x_test=readings.x_past[some],
-        test_targets=Targets(never, readings.y_past[None, some], never),
-    )
+    return readings.x_past[some], Targets(never, readings.y_past[None, some], never)
 
 
 def _drawn(scenario: Scenario, made: World, key: Key, k: IntArray, words: WordArray) -> _Samples:

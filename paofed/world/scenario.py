@@ -21,6 +21,7 @@ from paofed.world.loss import Loss
 from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
 from paofed.world.streams import Stream, Synthetic
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.value import FORMS, Grouped, Value
 
@@ -225,11 +226,10 @@ def to_toml(values: Mapping[str, Any]) -> str:
 
 def _found_in(table: Table, *, width: bool) -> dict[str, Any]:
     try:
-        readings = table.read()
+        readings = read(table)
     except InputError as error:
         _misfit("stream", str(error))
-    ticks, clients = readings.has_data.shape
-    found = {"ticks": ticks, "clients": clients}
+    found = {"ticks": readings.ticks, "clients": len(readings.devices)}
     return {**found, "kernel_width": readings.kernel_width} if width else found
 
 

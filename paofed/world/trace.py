@@ -173,6 +173,27 @@ class Trace:
         nothing = np.broadcast_to(np.False_, self.has_data.shape)
         return Losses(*(lost if lost.size else nothing for lost in (self.lost_up, self.lost_down)))
 
+    def sparse(self) -> "SparseTrace":
+        """Return the same as a list of its samples."""
+        there = tick, client = np.nonzero(self.has_data)
+        lost = self.losses
+        return SparseTrace(
+            ticks=self.ticks,
+            clients=self.clients,
+            tick=tick,
+            client=client,
+            x=self.x[there],
+            y=self.y[there],
+            available=self.available[there],
+            delay=self.delay[there],
+            lottery=self.lottery[there],
+            lost_up=lost.up[there],
+            lost_down=lost.down[there],
+            fourier_map=self.fourier_map,
+            x_test=self.x_test,
+            test_targets=self.test_targets,
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the trace as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in self._given()}
@@ -187,6 +208,56 @@ class Trace:
             return cls(**arrays)
         except TraceError as error:
             raise TraceError(f"{path} is not a trace: {error}") from None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseTrace:
+    """A trace as a list of its M samples: what happens where there is none decides nothing.
+
+    The samples are in order of ticks, those of a tick in order of clients.
+    """
+
+    ticks: int
+    clients: int
+    tick: IntArray  # (M,)
+    client: IntArray  # (M,)
+    x: FloatArray  # (M, d)
+    y: FloatArray  # (M,)
+    available: BoolArray  # (M,)
+    delay: IntArray  # (M,)
+    lottery: FloatArray  # (M,)
+    lost_up: BoolArray  # (M,)
+    lost_down: BoolArray  # (M,)
+    fourier_map: FourierMap
+    x_test: FloatArray  # (T, d)
+    test_targets: Targets
+
+    @property
+    def features(self) -> int:
+        """Count the features of the map (D)."""
+        return self.fourier_map.phases.size
+
+    def between(self, begin: int, end: int) -> slice:
+        """Say where the samples of the ticks from `begin` up to `end` stand."""
+        return slice(*np.searchsorted(self.tick, [begin, end]).tolist())
+
+    def at(self, tick: int) -> "Samples":
+        """Return the samples of one tick."""
+        now = self.between(tick, tick + 1)
+        return Samples(*(getattr(self, name)[now] for name in Samples._fields))
+
+
+class Samples(NamedTuple):
+    """Samples of one tick, in order of clients, and what becomes of their contacts, (S,) each."""
+
+    client: IntArray
+    x: FloatArray  # (S, d)
+    y: FloatArray
+    available: BoolArray
+    delay: IntArray
+    lottery: FloatArray
+    lost_up: BoolArray
+    lost_down: BoolArray
 
 
 def _refuse(name: str, bad: BoolArray, what: str) -> None:

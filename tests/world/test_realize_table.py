@@ -1,17 +1,22 @@
 """Nature over a table: readings are what was written, the rest is drawn as ever."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
+from paofed.cli import main
+from paofed.errors import InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
 from paofed.world.realize import map_of, realize, run_key, world_key
+from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
-from paofed.world.trace import Trace
-from tests.world.table.tables import fleet, hourly, table, with_gaps, write
+from paofed.world.table.door import read
+from paofed.world.trace import SparseTrace, Trace
+from tests.world.table.tables import fleet, hourly, on_grid, table, with_gaps, write
 
 EVENTS = ("available", "delay", "lottery")
 READ = ("x", "y", "has_data", "x_test", "y_test")
@@ -35,19 +40,18 @@ def assert_different(one: Trace, other: Trace, names: tuple[str, ...]) -> None:
 
 
 def test_samples_are_the_readings(scenario: Scenario) -> None:
-    trace, readings = realize(scenario), scenario.table.read()
+    trace, readings = realize(scenario), on_grid(read(scenario.table))
     there = readings.has_data
     assert 0 < there.sum() < there.size
     np.testing.assert_array_equal(trace.has_data, there)
     np.testing.assert_array_equal(trace.x, readings.x)
-    np.testing.assert_array_equal(trace.y[there], readings.y[there])
-    assert np.isfinite(trace.y).all()
+    np.testing.assert_array_equal(trace.y, np.nan_to_num(readings.y))
     assert not (trace.available & ~there).any()
     assert trace.drifts.size == 0
 
 
 def test_the_test_set_is_spread_over_the_calibration_period(scenario: Scenario) -> None:
-    readings = scenario.table.read()
+    readings = read(scenario.table)
     past = np.column_stack([readings.x_past, readings.y_past])
     assert len(past) > 20
     for most in (1, 7, 20, len(past), 10_000):
@@ -105,3 +109,78 @@ def test_a_trace_of_a_table_is_saved_loaded_and_replayed_on_both_engines(
         np.testing.assert_allclose(quick.mse, slow.mse, rtol=1e-9, atol=0)
         np.testing.assert_allclose(quick.server_model, slow.server_model, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(quick.traffic, slow.traffic)
+
+
+OFTEN = {"kind": "bernoulli", "probabilities": (0.8, 0.4)}
+LAWS: dict[str, dict[str, Any]] = {
+    "independent": {"availability": OFTEN},
+    "never and always": {"availability": {"kind": "bernoulli", "probabilities": (0.0, 1.0)}},
+    "bursts": {"availability": {"kind": "bursts", "mean_on": (7.0,), "mean_off": (3.0, 20.0)}},
+    "long bursts": {"availability": {"kind": "bursts", "mean_on": (500.0,), "mean_off": (400.0,)}},
+    "turns of one tick": {
+        "availability": {"kind": "bursts", "mean_on": (1.0,), "mean_off": (1.2,)}
+    },
+    "delays by group": {"delay": {"kind": "geometric", "base": (0.1, 0.7, 0.0)}},
+    "outages": {"outages": {"mean_length": 5.0, "mean_between": 9.0, "share": (0.5, 1.0)}},
+    "batteries": {"battery": {"capacity": (3, 1), "fill": (0.1, 0.02), "start": (1, 0)}},
+    "loss": {"loss": {"up": (0.3, 0.0), "down": 0.5}},
+}
+LAWS["all"] = {key: law for laws in LAWS.values() for key, law in laws.items()}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.98])
+def test_a_list_says_what_the_trace_says_wherever_there_is_a_sample(
+    tmp_path: Path, name: str, share: float
+) -> None:
+    path = write(tmp_path / "t.csv", with_gaps(hourly(5, 150), share))
+    scenario = fleet(table(path), **LAWS[name])
+    for run in range(3):
+        listed = realize_samples(scenario, 2, run, seed=7)
+        assert_same_list(listed, realize(scenario, 2, run, seed=7).sparse())
+
+
+def test_recorded_laws_are_read_where_there_is_a_sample(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", with_gaps(hourly(5, 60)))
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "there.npy", rng.random((50, 5)) < 0.5)
+    np.save(tmp_path / "late.npy", rng.integers(0, 9, size=(50, 5)))
+    laws = {
+        law: {"kind": "recorded", "file": str(tmp_path / f"{name}.npy")}
+        for law, name in (("availability", "there"), ("delay", "late"))
+    }
+    scenario = fleet(table(path), **laws)
+    assert_same_list(realize_samples(scenario), realize(scenario).sparse())
+
+
+def assert_same_list(one: SparseTrace, other: SparseTrace) -> None:
+    for name, mine in vars(one).items():
+        theirs = getattr(other, name)
+        parts = zip(mine, theirs, strict=True) if isinstance(mine, tuple) else [(mine, theirs)]
+        for part, same in parts:
+            np.testing.assert_array_equal(part, same, name)
+
+
+def long_life(folder: Path) -> Scenario:
+    """Two devices for two days, and one reading two thousand years later, in ticks of a minute."""
+    lines = [*hourly(2, 40), "d0,3999-05-01 00:00,1,1,1"]
+    return fleet(table(write(folder / "t.csv", lines), tick="1min"))
+
+
+def test_a_list_goes_with_readings_not_with_cells(tmp_path: Path) -> None:
+    scenario = long_life(tmp_path)
+    assert scenario.ticks > 1_000_000_000
+    sparse = realize_samples(scenario)
+    for name in ("tick", "client", "x", "y", "available", "delay", "lottery"):
+        assert len(getattr(sparse, name)) == 61
+
+
+def test_a_trace_that_is_nearly_all_gaps_is_refused_with_its_size(tmp_path: Path) -> None:
+    scenario = long_life(tmp_path)
+    size = f"{2 * scenario.ticks:,} cells and needs {2 * scenario.ticks * 42 / 1e9:.1f} GB for 61"
+    with pytest.raises(InputError, match=rf"a trace of fleet has {size} readings: .*longer ticks"):
+        realize(scenario)
+    out = tmp_path / "trace.npz"
+    (tmp_path / "fleet.toml").write_text(scenario.to_toml())
+    assert main(["trace", str(tmp_path / "fleet.toml"), "--out", str(out)]) == 2
+    assert not out.exists()

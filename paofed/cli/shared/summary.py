@@ -7,8 +7,8 @@ from typing import Any
 
 from paofed.cli.shared.columns import table
 from paofed.core.tariffs import PAYLOAD, Tariff
-from paofed.report.shared.estimates import Estimate
 from paofed.report.run.gains import horizons, newcomers
+from paofed.report.shared.estimates import Estimate
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, ScenarioError
 from paofed.world.scenario import PRESETS, Scenario
+from paofed.world.table.door import read
 from paofed.world.table.spec import MISSING, Table
 
 _REQUIRED = ("device", "time", "target", "inputs")
@@ -124,7 +125,7 @@ def tell(scenario: Scenario, args: Namespace) -> None:
         return
     if args.scenario is None:
         say("everyone is always there and nothing is late: name a scenario for other laws")
-    readings = scenario.stream.read()
+    readings = read(scenario.stream)
     for fact in readings.facts():
         said = fact if args.table is None else _as_typed(fact)
         say(f"{Path(scenario.stream.file).name}: {said}")

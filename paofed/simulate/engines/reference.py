@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import mean_squared_error
 from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, travelled
 from paofed.core.random import Key
@@ -22,7 +22,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import InputError, TraceError
 from paofed.simulate.engines.guarded import guarded
 from paofed.simulate.results.result import Outcome
-from paofed.world.trace import Trace
+from paofed.world.trace import SparseTrace, Trace
 
 
 class State(NamedTuple):
@@ -50,7 +50,8 @@ class Info(NamedTuple):
     tick: int
     taking_part: int
     traffic: Traffic  # of this tick alone
-    squared: FloatArray  # (2, K): errors of the client's and the server's model before the tick
+    client: IntArray  # (S,): who has a sample
+    squared: FloatArray  # (2, S): errors of the client's and the server's model before the tick
 
 
 def replay(
@@ -92,7 +93,7 @@ def replay(
 
 
 def ticks(
-    trace: Trace,
+    trace: Trace | SparseTrace,
     method: str | Algorithm,
     *,
     step_size: float = 0.4,
@@ -101,36 +102,39 @@ def ticks(
     wire: DTypeLike = np.float64,
 ) -> Iterator[tuple[State, Info]]:
     """Yield the state after every tick; see `replay` for the arguments."""
+    if isinstance(trace, Trace):
+        trace = trace.sparse()
     fleet = _Federation(
         trace, resolve(method), step_size, max_age, keys or keys_of(0), _floating(wire)
     )
-    alg, fourier_map, lost_down = fleet.method, trace.fourier_map, trace.losses.down
+    alg, fourier_map = fleet.method, trace.fourier_map
     for n in range(trace.ticks):
         # 1. Nature, and the server's pick among those who are there.
-        taking_part = pick(trace.available[n], trace.lottery[n], alg.subset)
-        squared = np.full((2, trace.clients), np.nan)
+        now = trace.at(n)
+        taking_part = pick(now.available, now.lottery, alg.subset)
+        squared = np.empty((2, now.client.size))
 
-        for k in np.flatnonzero(trace.has_data[n]).tolist():
-            z, y = fourier_map(trace.x[n, k]), float(trace.y[n, k])
-            squared[:, k] = fleet.squared_errors(k, z, y)
+        for i, k in enumerate(now.client.tolist()):
+            z, y = fourier_map(now.x[i]), float(now.y[i])
+            squared[:, i] = fleet.squared_errors(k, z, y)
             # 2. The server shares w_n (before anything that arrives now is applied).
-            if taking_part[k] and alg.exchange == "paper":
-                fleet.share(k, n, lost=lost_down[n, k])
+            if taking_part[i] and alg.exchange == "paper":
+                fleet.share(k, n, lost=now.lost_down[i])
             # 3. The client learns.
-            if taking_part[k] or alg.learns_while_away:
+            if taking_part[i] or alg.learns_while_away:
                 fleet.learn(k, n, z, y)
             # 4. The client sends.
-            if taking_part[k]:
-                asked = fleet.send(k, n, int(trace.delay[n, k]))
+            if taking_part[i]:
+                asked = fleet.send(k, n, int(now.delay[i]), lost=now.lost_up[i])
                 if alg.exchange == "single":
-                    fleet.share(k, n, lost=lost_down[n, k])
+                    fleet.share(k, n, lost=now.lost_down[i])
                 if alg.exchange == "live" and asked:
-                    fleet.expect(k, n)
+                    fleet.expect(k, n, lost=now.lost_down[i])
 
         traffic = fleet.counted()
         # 5. The server answers, where answers wait for the message, and applies what arrives.
         fleet.receive(n)
-        yield fleet.state, Info(n, int(taking_part.sum()), traffic, squared)
+        yield fleet.state, Info(n, int(taking_part.sum()), traffic, now.client, squared)
 
 
 class _Federation:
@@ -138,7 +142,7 @@ class _Federation:
 
     def __init__(
         self,
-        trace: Trace,
+        trace: SparseTrace,
         method: Algorithm,
         step_size: float,
         max_age: int,
@@ -151,10 +155,11 @@ class _Federation:
         self.method = guarded(method, features, clients)
         self._down = _Direction(self.method.downlink, clients, features, keys.down, wire)
         self._up = _Direction(self.method.uplink, clients, features, keys.up, wire)
-        self._key, self._features, self._lost = keys.server, features, trace.losses
+        self._key, self._features = keys.server, features
         self._server = self.method.server.init(features, clients)
         self._devices = [self.method.learner.init(features) for _ in range(clients)]
         self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
+        self._unheard: set[tuple[int, int]] = set()  # messages whose answer is lost: when, by whom
 
     @property
     def state(self) -> State:
@@ -172,21 +177,23 @@ class _Federation:
         if part.coordinates.size and not lost:
             self._devices[k] = self.method.learner.merge(self._devices[k], part)
 
-    def expect(self, k: int, n: int) -> None:
+    def expect(self, k: int, n: int, *, lost: bool) -> None:
         """The answer comes with the message's arrival, or never: the contact counts it now."""
         self._down.expect(self.state.server, k, n)
+        if lost:
+            self._unheard.add((n, k))
 
     def learn(self, k: int, n: int, z: FloatArray, y: float) -> None:
         """The client learns from a sample."""
         self._devices[k] = self.method.learner.learn(self._devices[k], z, y, self._mu, n)
 
-    def send(self, k: int, n: int, age: int) -> bool:
+    def send(self, k: int, n: int, age: int, *, lost: bool) -> bool:
         """The client's uplink part is on its way; one beyond the age limit would be dropped.
 
         Return whether there was one: nobody answers silence.
         """
         part = self._up.sent(self.method.learner.model(self._devices[k]), k, n)
-        if part.coordinates.size and age <= self._limit and not self._lost.up[n, k]:
+        if part.coordinates.size and age <= self._limit and not lost:
             self._in_flight[n + age].append(Message(k, n, *part))
         return part.coordinates.size > 0
 
@@ -194,7 +201,7 @@ class _Federation:
         """The server applies what arrives."""
         arrived = sorted(self._in_flight.pop(n, []), key=lambda m: (n - m.sent, m.client))
         if self.method.exchange == "live":
-            for k in {m.client for m in arrived if not self._lost.down[m.sent, m.client]}:
+            for k in {m.client for m in arrived if (m.sent, m.client) not in self._unheard}:
                 self.share(k, n, lost=False)
             self.counted()  # for nothing: contacts counted their answers
         stamp = Stamp(SERVER, n, self._features, self._key)

@@ -1,4 +1,4 @@
-"""One run on the reference engine: what a worker process does.
+"""One run of a scenario on the reference engine: what a worker process does.
 
 It imports no compiler, so that a worker is ready soon.
 """
@@ -9,12 +9,16 @@ from typing import TypedDict
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import IntArray
+from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
-from paofed.simulate.results.progressive import per_sample, tally
+from paofed.simulate.results.progressive import Places
 from paofed.simulate.results.result import RunRecord, curve_ticks
+from paofed.world.realize_samples import realize_samples
+from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
-from paofed.world.trace import Trace
+from paofed.world.trace import SparseTrace, Trace
 from paofed.world.worlds import Setting, trace_of
 
 
@@ -30,37 +34,58 @@ def run_reference(
     scenario: Setting, methods: Sequence[Algorithm], *, seed: int, world: int, run: int, every: int
 ) -> RunRecord:
     """Run algorithms over one run of one world on the reference engine, as `fast.run` does."""
-    trace = trace_of(scenario, world, run, seed=seed)
-    keyed: _Keyed = {"seed": seed, "world": world, "run": run}
-    records = [_replayed(scenario, trace, method, every, keyed) for method in methods]
+    points, keyed = curve_ticks(scenario.ticks, every), _Keyed(seed=seed, world=world, run=run)
+    if isinstance(scenario, Scenario) and isinstance(scenario.stream, Table):
+        listed = realize_samples(scenario, world, run, seed=seed)
+        records = [_judged(scenario, listed, method, points, keyed) for method in methods]
+    else:
+        trace = trace_of(scenario, world, run, seed=seed)
+        records = [_replayed(scenario, trace, method, points, keyed) for method in methods]
     return RunRecord(*(np.stack(parts) for parts in zip(*records, strict=True)))
 
 
 def _replayed(
-    scenario: Setting, trace: Trace, method: Algorithm, every: int, keyed: _Keyed
+    scenario: Setting, trace: Trace, method: Algorithm, points: IntArray, keyed: _Keyed
 ) -> RunRecord:
     """One algorithm over a trace, without the axis of the algorithms."""
-    points = curve_ticks(scenario.ticks, every)
-    squared: list[FloatArray] = []
     outcome = reference.replay(
+        trace, method, step_size=scenario.step_size, max_age=scenario.max_age, **keyed
+    )
+    nothing = np.zeros((2, 0))
+    return RunRecord(
+        mse=outcome.mse[points],
+        traffic=outcome.traffic[:, points],
+        models=outcome.server_model,
+        errors=nothing,
+        device_errors=nothing,
+    )
+
+
+# A step size that is too large overflows; the errors then say so.
+@np.errstate(over="ignore", invalid="ignore")
+def _judged(
+    scenario: Scenario, trace: SparseTrace, method: Algorithm, points: IntArray, keyed: _Keyed
+) -> RunRecord:
+    """Likewise over a table: judged on every sample before it is learned from."""
+    squared, traffic = [], []
+    steps = reference.ticks(
         trace,
         method,
         step_size=scenario.step_size,
         max_age=scenario.max_age,
-        **keyed,
-        watch=lambda info: squared.append(info.squared),
+        keys=keys_of(**keyed),
     )
-    errors = device_errors = np.zeros((2, 0))
-    mse = outcome.mse[points]
-    if isinstance(scenario.stream, Table):
-        scored = scenario.stream.read().scored
-        judged = [tally(e, trace.has_data, points, scored) for e in np.stack(squared, 1)]
-        errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
-        mse = per_sample(errors[1], trace.has_data, points)
+    for state, info in steps:
+        squared.append(info.squared)
+        traffic.append(info.traffic)
+        server = state.server
+    places = Places.of(read(scenario.table))
+    judged = [places.tally(errors, points) for errors in np.concatenate(squared, axis=1)]
+    errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
     return RunRecord(
-        mse=mse,
-        traffic=outcome.traffic[:, points],
-        models=outcome.server_model,
+        mse=places.per_sample(errors[1], points),
+        traffic=np.cumsum(traffic, axis=0).T[:, points],
+        models=server,
         errors=errors,
         device_errors=device_errors,
     )

@@ -6,15 +6,18 @@ tick, as a newcomer would be given it. All learners are judged on the same sampl
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
 from paofed.simulate.results.statistics import Final, final
+
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
 
 Names = NDArray[np.str_]
 Whose = Literal["device", "server", "baseline"]
@@ -31,22 +34,34 @@ class Tally(NamedTuple):
     by_device: FloatArray  # (..., K): those that count
 
 
-def tally(values: FloatArray, has_data: BoolArray, points: IntArray, scored: int) -> Tally:
-    """Sum values (N, K) of the samples that are there over the ticks up to each point."""
-    # By who is there, not by what is no number: the error of a model that diverged is none, too.
-    known = np.where(has_data, values, 0.0)
-    begins = np.append(0, points[:-1] + 1)
-    return Tally(np.add.reduceat(known.sum(axis=1), begins), known[scored:].sum(axis=0))
+class Places(NamedTuple):
+    """When and where the M samples of a table were taken: sums over samples go by it."""
 
+    tick: IntArray  # (M,)
+    device: IntArray  # (M,)
+    devices: int
+    scored: int  # the first tick whose samples count for a device
 
-def counted(has_data: BoolArray, points: IntArray, scored: int) -> Tally:
-    """Count the samples, likewise."""
-    return tally(np.ones(has_data.shape), has_data, points, scored)
+    @classmethod
+    def of(cls, readings: "Readings") -> Self:
+        """Those of a table."""
+        return cls(readings.tick, readings.device, len(readings.devices), readings.scored)
 
+    def tally(self, values: FloatArray, points: IntArray) -> Tally:
+        """Sum the values (M,) of the samples up to each point, and those of each device."""
+        over_time, by_device = np.zeros(points.size), np.zeros(self.devices)
+        np.add.at(over_time, np.searchsorted(points, self.tick), values)
+        counts = self.tick >= self.scored
+        np.add.at(by_device, self.device[counts], values[counts])
+        return Tally(over_time, by_device)
 
-def per_sample(errors: FloatArray, has_data: BoolArray, points: IntArray) -> FloatArray:
-    """Divide errors (..., P) by the samples since the last point; NaN where there were none."""
-    return _divided(errors, counted(has_data, points, 0).over_time)
+    def counted(self, points: IntArray) -> Tally:
+        """Count the samples, likewise."""
+        return self.tally(np.ones(self.tick.size), points)
+
+    def per_sample(self, errors: FloatArray, points: IntArray) -> FloatArray:
+        """Divide errors (..., P) by the samples since the last point; NaN where there were none."""
+        return _divided(errors, self.counted(points).over_time)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,16 +1,17 @@
 """What learning together is held against: simple predictors over the same readings.
 
 Each predicts every sample before it learns from it, as the federated learners do, and knows nothing
-but what was there before that tick. Errors are squared, (N, K), and NaN where there is no sample.
+but what was there before that tick. Errors are squared, one of each of the M samples.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import pairwise, starmap
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.simulate.stopping import Report, ignored
 
@@ -34,11 +35,20 @@ _MOST = 1 << 22  # features held at a time
 Basis = FourierMap | Callable[[FloatArray], FloatArray]
 
 
+class Part(NamedTuple):
+    """All samples of some ticks, in their order: m of them."""
+
+    z: FloatArray  # (m, D): features
+    y: FloatArray  # (m,)
+    tick: IntArray  # (m,)
+    device: IntArray  # (m,)
+
+
 class Predictor(Protocol):
     """Predicts and learns, some ticks at a time."""
 
-    def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
-        """Return the error of each prediction: z (n, K, D), y and there (n, K) -> (n, K)."""
+    def follow(self, part: Part) -> FloatArray:
+        """Return the error of each prediction, (m,)."""
         ...
 
 
@@ -52,36 +62,29 @@ def baselines(
     report: Report = ignored,
 ) -> dict[str, FloatArray]:
     """The squared errors of all of them; batch fits are renewed at the ticks `refits`."""
-    past = readings.x_past, readings.y_past
+    past, features = (readings.x_past, readings.y_past), fourier_map.phases.size
     mapped: dict[str, Predictor] = {
-        "alone": Alone(readings.y.shape[1], fourier_map.phases.size, step_size),
-        "central": Central(fourier_map.phases.size, step_size),
+        "alone": Alone(len(readings.devices), features, step_size),
+        "central": Central(features, step_size),
         "batch fourier": Batch(fourier_map, *past),
     }
     plain: dict[str, Predictor] = {"batch linear": Batch(with_constant, *past)}
-    errors = {name: np.zeros(readings.y.shape) for name in (*mapped, *plain)}
-    for begin, end in _spans(
-        refits, len(readings.y), readings.y.shape[1] * fourier_map.phases.size
-    ):
-        x, there = readings.x[begin:end], readings.has_data[begin:end]
-        y = np.where(there, readings.y[begin:end], 0.0)
+    errors = {name: np.empty(readings.y.shape) for name in (*mapped, *plain)}
+    for begin, end in pairwise(_cuts(refits, readings.tick, max(1, _MOST // features))):
+        now = slice(begin, end)
+        x, seen = readings.x[now], (readings.y[now], readings.tick[now], readings.device[now])
         for predictors, z in ((mapped, fourier_map(x)), (plain, with_constant(x))):
             for name, predictor in predictors.items():
-                errors[name][begin:end] = predictor.follow(z, y, there)
+                errors[name][now] = predictor.follow(Part(z, *seen))
         report((end - begin) / len(readings.y))
-    errors["last value"] = readings.y - last_value(readings.y, readings.y_before)
-    return {name: np.where(readings.has_data, errors[name] ** 2, np.nan) for name in BASELINES}
+    errors["last value"] = repeated(readings)
+    return {name: errors[name] ** 2 for name in BASELINES}
 
 
-def last_value(y: FloatArray, before: FloatArray) -> FloatArray:
-    """What was known last before each tick of y (N, K); at first that is `before`, (K,).
-
-    0, the mean of the past, where nothing was.
-    """
-    known = np.vstack([np.nan_to_num(before), y[:-1]])
-    tick = np.arange(len(known))[:, None]
-    latest = np.maximum.accumulate(np.where(np.isnan(known), 0, tick), axis=0)
-    return np.take_along_axis(known, latest, axis=0)
+def repeated(readings: "Readings") -> FloatArray:
+    """Errors of predicting what was known last; 0, the mean of the past, where nothing was."""
+    errors: FloatArray = readings.y - np.nan_to_num(readings.previous)
+    return errors
 
 
 class Alone:
@@ -91,13 +94,17 @@ class Alone:
         self.models = np.zeros((devices, features))
         self._step_size = step_size
 
-    def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
-        """One LMS step of every device with a sample, tick by tick."""
-        errors = np.zeros(y.shape)
-        for n in np.flatnonzero(there.any(axis=1)):
-            e = np.where(there[n], y[n] - np.einsum("kd,kd->k", self.models, z[n]), 0.0)
-            self.models += (self._step_size * e)[:, None] * z[n]
-            errors[n] = e
+    def follow(self, part: Part) -> FloatArray:
+        """One LMS step for every sample: of all devices their first, then their second, ..."""
+        rank = _ranks(part.device)
+        order = np.argsort(rank, kind="stable")
+        z, y, device = (a[order] for a in (part.z, part.y, part.device))
+        e, errors = np.empty(y.shape), np.empty(y.shape)
+        for now in _runs(rank[order]):
+            k = device[now]
+            e[now] = y[now] - np.einsum("kd,kd->k", self.models[k], z[now])
+            self.models[k] += (self._step_size * e[now])[:, None] * z[now]
+        errors[order] = e
         return errors
 
 
@@ -108,14 +115,14 @@ class Central:
         self.model = np.zeros(features)
         self._step_size = step_size
 
-    def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
+    def follow(self, part: Part) -> FloatArray:
         """One LMS step for every sample."""
-        errors = np.zeros(y.shape)
-        for n in np.flatnonzero(there.any(axis=1)):
-            errors[n] = y[n] - z[n] @ self.model
-            seen, targets = z[n, there[n]], y[n, there[n]]
-            for begin in range(0, len(seen), _TOGETHER):
-                self._learn(seen[begin : begin + _TOGETHER], targets[begin : begin + _TOGETHER])
+        errors = np.empty(part.y.shape)
+        for now in _runs(part.tick):
+            z, y = part.z[now], part.y[now]
+            errors[now] = y - z @ self.model
+            for begin in range(0, len(y), _TOGETHER):
+                self._learn(z[begin : begin + _TOGETHER], y[begin : begin + _TOGETHER])
         return errors
 
     def _learn(self, z: FloatArray, y: FloatArray) -> None:
@@ -123,8 +130,9 @@ class Central:
 
         A step adds mu e z to the model, so it takes mu e z.z' from the errors after it.
         """
-        before = np.eye(len(z)) + np.tril(self._step_size * z @ z.T, k=-1)
-        e = np.linalg.solve(before, y - z @ self.model)
+        e: NDArray[Any] = y - z @ self.model
+        if len(z) > 1:  # one alone, as at most ticks of a sparse table, has none before it
+            e = np.linalg.solve(np.eye(len(z)) + np.tril(self._step_size * z @ z.T, k=-1), e)
         self.model += self._step_size * e @ z
 
 
@@ -151,10 +159,10 @@ class Batch:
         """The ridge that has predicted the past best."""
         return float(_RIDGES[np.argmin(self._misses)])
 
-    def follow(self, z: FloatArray, y: FloatArray, there: BoolArray) -> FloatArray:
+    def follow(self, part: Part) -> FloatArray:
         """Fit anew, predict all of these ticks, then add them to the past."""
-        errors: FloatArray = y - z @ self._fit(self.ridge)
-        self._add(z[there], y[there])
+        errors: FloatArray = part.y - part.z @ self._fit(self.ridge)
+        self._add(part.z, part.y)
         return errors
 
     def _fit(self, ridge: float) -> NDArray[Any]:
@@ -177,8 +185,24 @@ def with_constant(x: FloatArray) -> FloatArray:
     return np.concatenate([x, np.ones((*x.shape[:-1], 1))], axis=-1)
 
 
-def _spans(refits: Sequence[int], ticks: int, size: int) -> list[tuple[int, int]]:
-    """Cut the ticks where fits are renewed, and again where a part would be too large to hold."""
-    most = max(1, _MOST // size)
-    cuts = sorted({*refits, *range(0, ticks, most), ticks} - {0})
-    return list(zip([0, *cuts[:-1]], cuts, strict=True))
+def _cuts(refits: Sequence[int], tick: IntArray, most: int) -> list[int]:
+    """Where fits are renewed, by index of a sample, and again where a part would be too large.
+
+    Parts are of whole ticks, so one may be larger still; none is empty.
+    """
+    at_ticks = np.searchsorted(tick, [*refits, *tick[::most].tolist()])
+    return sorted({0, *at_ticks.tolist(), tick.size})
+
+
+def _ranks(device: IntArray) -> IntArray:
+    """How many samples of the same device stand before each."""
+    order = np.argsort(device, kind="stable")
+    ordered, rank = device[order], np.empty_like(order)
+    rank[order] = np.arange(order.size) - np.searchsorted(ordered, ordered)
+    return rank
+
+
+def _runs(key: IntArray) -> list[slice]:
+    """Where each value of a sorted key stands."""
+    changes = 1 + np.flatnonzero(np.diff(key))
+    return list(starmap(slice, pairwise([0, *changes.tolist(), key.size])))

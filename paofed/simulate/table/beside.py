@@ -12,12 +12,13 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.simulate.results.progressive import MODELS, Progressive, Tally, counted, tally
+from paofed.simulate.results.progressive import MODELS, Places, Progressive, Tally
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.table.baselines import BASELINES, baselines
 from paofed.world.realize import map_of, world_key
 from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 
 
@@ -29,8 +30,8 @@ def progressive(
     device_errors: FloatArray,
 ) -> Progressive:
     """How both models of every algorithm fared; errors are (R, A, 2, P) and (R, A, 2, K)."""
-    readings = table.read()
-    samples = counted(readings.has_data, points, readings.scored)
+    readings = read(table)
+    samples = Places.of(readings).counted(points)
     return Progressive(
         learners=np.array([(method.name, whose) for method in methods for whose in MODELS]),
         devices=np.array(readings.devices),
@@ -91,18 +92,17 @@ def baselines_of(
     scenario: Scenario, seed: int, world: int, points: IntArray, report: Report
 ) -> Tally:
     """Judge the baselines in one world; batch fits are renewed at every point of the curve."""
-    readings = scenario.table.read()
-    fourier_map = map_of(scenario, world_key(seed, world), readings.x.shape[2])
+    readings = read(scenario.table)
+    fourier_map = map_of(scenario, world_key(seed, world), readings.inputs)
     squared = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist(), report)
-    found = [
-        tally(errors, readings.has_data, points, readings.scored) for errors in squared.values()
-    ]
+    places = Places.of(readings)
+    found = [places.tally(errors, points) for errors in squared.values()]
     return Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
 
 
 def about(table: Table) -> Mapping[str, object]:
     """What a result must say of a table: what was found in it, and which file it was."""
-    readings = table.read()
+    readings = read(table)
     line = readings.timeline
     with Path(table.file).open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")

@@ -11,10 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
@@ -26,11 +25,12 @@ from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.progressive import WAYS, ColdStart
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
-from paofed.simulate.table.baselines import Alone, last_value
+from paofed.simulate.table.baselines import Alone, Part, repeated
 from paofed.simulate.table.beside import one_thread_algebra
-from paofed.world.realize import realize
+from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
-from paofed.world.trace import Trace
+from paofed.world.table.door import read
+from paofed.world.trace import SparseTrace
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
@@ -59,15 +59,15 @@ def starts_of(readings: "Readings", count: int) -> Starts:
 
     Not its very beginning, where the fleet may know nothing yet. Of many devices, some join.
     """
-    line, ticks = readings.timeline, len(readings.has_data) - readings.scored
+    line, ticks = readings.timeline, readings.ticks - readings.scored
     wanted = [round(span / line.tick) for span in _SPANS] if line.calendar else _OF_HOURS
     # Longer ones would leave the starts no room but the beginning.
     horizons = np.unique([h for h in wanted if 0 < h <= ticks // 2])
     if not horizons.size:
         shortest = "two days" if line.calendar else f"{2 * _OF_HOURS[0]} ticks"
         raise InputError(f"the table is too short for cold starts: expected at least {shortest}")
-    evenly = np.linspace(readings.scored, len(readings.has_data) - horizons[-1], count + 1)[1:]
-    there = np.flatnonzero(readings.has_data.any(axis=0))
+    evenly = np.linspace(readings.scored, readings.ticks - horizons[-1], count + 1)[1:]
+    there = np.unique(readings.device)
     begins = np.unique(np.ceil(evenly).astype(np.int64))
     return Starts(there[some_of(there.size, _MOST_NEWCOMERS)], begins, horizons)
 
@@ -84,11 +84,11 @@ def with_cold_starts(
 
     The algorithms must be of the fast engine's family. `report` hears of parts of runs.
     """
-    readings, precision = scenario.table.read(), result.provenance["precision"]
+    readings, precision = read(scenario.table), result.provenance["precision"]
     settled = [settle(method, scenario.step_size, scenario.max_age) for method in methods]
     joined, alone = [], []
     for world, run in result.places:
-        trace = realize(scenario, world, run, seed=result.provenance["seed"])
+        trace = realize_samples(scenario, world, run, seed=result.provenance["seed"])
         with ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
             job = partial(_newcomer, trace, settled, precision, starts, heard)
             young = np.stack(list(pool.map(job, starts.devices.tolist())), axis=-2)
@@ -96,7 +96,6 @@ def with_cold_starts(
         joined.append(np.concatenate([young, old[:, None]], axis=1))
         with one_thread_algebra():
             alone.append(_alone(trace, starts, scenario.step_size))
-    repeated = readings.y - last_value(readings.y, readings.y_before)
     found = ColdStart(
         algorithms=np.array([method.name for method in methods]),
         devices=starts.devices,
@@ -104,14 +103,14 @@ def with_cold_starts(
         horizons=starts.horizons,
         errors=np.stack(joined),
         alone=np.stack(alone),
-        last_value=_summed(np.where(readings.has_data, repeated**2, 0.0), starts),
-        samples=_summed(readings.has_data.astype(np.int64), starts),
+        last_value=_summed(repeated(readings) ** 2, readings, starts),
+        samples=_summed(np.ones(len(readings.y)), readings, starts).astype(np.int64),
     )
     return replace(result, cold_start=found)
 
 
 def _newcomer(
-    trace: Trace,
+    trace: SparseTrace,
     methods: Sequence[Algorithm],
     precision: Precision,
     starts: Starts,
@@ -119,11 +118,9 @@ def _newcomer(
     device: int,
 ) -> FloatArray:
     """Errors (A, 2, S, H) of one device that joins at each of the starts, by the first two ways."""
-    others = np.arange(trace.clients) != device
-    without = replace(trace, has_data=trace.has_data & others, available=trace.available & others)
     # Made over the whole trace, for the ages of all messages; then nobody hears of the device.
     fleet = Simulation.over(trace, methods, precision)
-    joined, fleet.nature = fleet.nature, layout.traced(without)
+    joined, fleet.nature = fleet.nature, layout.without(fleet.nature, device)
     ways = WAYS[:2]
     errors = np.empty((len(methods), len(ways), starts.begins.size, starts.horizons.size))
     for s, begin in enumerate(starts.begins.tolist()):
@@ -142,7 +139,7 @@ def _newcomer(
 
 @np.errstate(invalid="ignore")  # once infinite, errors of a later time are unknown
 def _old(
-    trace: Trace, methods: Sequence[Algorithm], precision: Precision, starts: Starts
+    trace: SparseTrace, methods: Sequence[Algorithm], precision: Precision, starts: Starts
 ) -> FloatArray:
     """Errors (A, S, K, H) over the same times of devices that were there all along."""
     fleet = Simulation.over(trace, methods, precision, judged=True)
@@ -158,20 +155,39 @@ def _old(
 
 # A step size that is too large overflows; the errors then say so.
 @np.errstate(over="ignore", invalid="ignore")
-def _alone(trace: Trace, starts: Starts, step_size: float) -> FloatArray:
+def _alone(trace: SparseTrace, starts: Starts, step_size: float) -> FloatArray:
     """Errors (S, K, H) of devices that begin with nothing and have no contact."""
-    squared = np.empty((starts.begins.size, starts.devices.size, starts.horizons.size))
-    for s, begin in enumerate(starts.begins.tolist()):
-        span = slice(begin, begin + int(starts.horizons[-1]))
-        who = starts.devices
-        x, y, there = trace.x[span, who], trace.y[span, who], trace.has_data[span, who]
-        errors = Alone(who.size, trace.features, step_size).follow(trace.fourier_map(x), y, there)
-        squared[s] = np.cumsum(errors**2, axis=0)[starts.horizons - 1].T
-    return squared
+    squared = []
+    for begin, seen in zip(starts.begins, _after(starts, trace.tick, trace.client), strict=True):
+        z = trace.fourier_map(trace.x[seen])
+        part = Part(z, trace.y[seen], trace.tick[seen], trace.client[seen])
+        errors = Alone(trace.clients, trace.features, step_size).follow(part)
+        squared.append(_by_horizon(errors**2, part.tick - begin, part.device, starts))
+    return np.stack(squared)
 
 
-def _summed(values: NDArray[Any], starts: Starts) -> NDArray[Any]:
-    """Sum values (N, all devices) over the horizons after each start: (S, K, H)."""
-    mine, longest = values[:, starts.devices], int(starts.horizons[-1])
-    spans = [mine[begin : begin + longest] for begin in starts.begins.tolist()]
-    return np.stack([np.cumsum(span, axis=0)[starts.horizons - 1].T for span in spans])
+def _summed(values: FloatArray, readings: "Readings", starts: Starts) -> FloatArray:
+    """Sum the values of all readings over the horizons after each start: (S, K, H)."""
+    tick, device = readings.tick, readings.device
+    return np.stack(
+        [
+            _by_horizon(values[seen], tick[seen] - begin, device[seen], starts)
+            for begin, seen in zip(starts.begins, _after(starts, tick, device), strict=True)
+        ]
+    )
+
+
+def _after(starts: Starts, tick: IntArray, device: IntArray) -> list[IntArray]:
+    """The samples, by index, of those who join, over the longest horizon after each start."""
+    joins = np.flatnonzero(np.isin(device, starts.devices))
+    ends = np.searchsorted(tick[joins], starts.begins[:, None] + [0, starts.horizons[-1]])
+    return [joins[begin:end] for begin, end in ends.tolist()]
+
+
+def _by_horizon(
+    values: FloatArray, since: IntArray, device: IntArray, starts: Starts
+) -> FloatArray:
+    """Sum the values of samples, so many ticks since a start, up to each horizon: (K, H)."""
+    who, count = np.searchsorted(starts.devices, device), starts.devices.size
+    within = [since < horizon for horizon in starts.horizons.tolist()]
+    return np.stack([np.bincount(who[w], values[w], count) for w in within], axis=-1)

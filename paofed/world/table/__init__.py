@@ -6,5 +6,7 @@ panics    keeps the backtraces of its reader from the terminal
 times     the time of every reading
 timeline  how times become ticks
 columns   transforms of columns, fitted on the past alone
-readings  all of it on a grid of ticks and devices
+readings  what was read: a list, in order of ticks
+reader    from the rows of a file to readings
+door      reads a table once: whoever needs readings asks here
 """

@@ -1,15 +1,12 @@
 """A table of readings as a stream: which column is what, as a small value."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from paofed.errors import InputError, needs_extra
+from paofed.errors import InputError
 from paofed.world.table.columns import column
 from paofed.world.value import Value
-
-if TYPE_CHECKING:
-    from paofed.world.table.readings import Readings
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
@@ -86,9 +83,3 @@ class Table(Value):
         if target in (column(text).name for text in self.inputs):
             raise ValueError(f"{target} is the target and an input: it would predict itself")
         return self
-
-    def read(self) -> "Readings":
-        """Read the file, or return what was read of it before."""
-        with needs_extra("a table"):
-            from paofed.world.table.readings import read
-        return read(self)

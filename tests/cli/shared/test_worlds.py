@@ -19,6 +19,7 @@ from paofed.simulate.engines import reference
 from paofed.simulate.results.result import Result
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from tests.natures import small_scenario
 from tests.world.table.tables import fleet, hourly, table, write
 
@@ -397,7 +398,7 @@ def test_a_copy_has_its_table_beside_it(
     assert {path.name for path in tmp_path.iterdir()} == {"air-quality.toml", "air-quality.csv.gz"}
     assert 'file = "air-quality.csv.gz"' in Path("air-quality.toml").read_text()
     copied, original = (Scenario.load(name) for name in ("air-quality.toml", "air-quality"))
-    np.testing.assert_array_equal(copied.table.read().x, original.table.read().x)
+    np.testing.assert_array_equal(read(copied.table).x, read(original.table).x)
     assert main(["scenario", "copy", "air-quality"]) == 2
     assert "air-quality.toml is there already: copy into another" in capsys.readouterr().err
     Path("air-quality.toml").unlink()

@@ -49,6 +49,22 @@ def test_equals_the_reference_on_the_same_trace(
     np.testing.assert_array_equal(got.traffic, expected.traffic)
 
 
+@settings(max_examples=effort(everyday=40, thorough=150))
+@given(
+    case=cases(7, ("paper", "single", "live")),
+    seed=st.integers(0, 10_000),
+    data=st.sampled_from([0.0, 0.01, 0.05]),
+)
+def test_equals_the_reference_on_a_trace_that_is_nearly_all_gaps(
+    case: Case, seed: int, data: float
+) -> None:
+    trace, method = small_trace(seed, ticks=300, data=data, longest_delay=90), case.product
+    method = replace(method, max_age=10 * case.max_age)
+    expected, got = reference.replay(trace, method), fast.replay(trace, method)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(got.traffic, expected.traffic)
+
+
 LINEUP = [
     algorithm("online-fedsgd"),
     algorithm("online-fed", subset=2),

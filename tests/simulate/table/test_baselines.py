@@ -1,5 +1,7 @@
 """Every baseline against a literal loop, and none of them sees what is still to come."""
 
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -11,18 +13,29 @@ from paofed.core.features import FourierMap, draw_map
 from paofed.core.random import key_of
 from paofed.core.rules import lms_step
 from paofed.simulate.table import baselines as module
-from paofed.simulate.table.baselines import BASELINES, Batch, baselines, last_value, with_constant
+from paofed.simulate.table.baselines import (
+    BASELINES,
+    Batch,
+    Part,
+    baselines,
+    repeated,
+    with_constant,
+)
+from paofed.world.table.door import read
 from paofed.world.table.readings import Readings
-from tests.world.table.tables import hourly, table, write
+from tests.world.table.tables import hourly, on_grid, table, write
 
 STEP, REFITS = 0.4, [7, 20, 30]
 
 
-@pytest.fixture(scope="module")
-def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
-    lines = [line for i, line in enumerate(hourly(3, 40)) if i % 11]  # with gaps
-    found = table(write(tmp_path_factory.mktemp("table") / "t.csv", lines)).read()
-    assert not found.has_data.all()
+@pytest.fixture(scope="module", params=[11, 2, 17], ids="every {}th is missing or there".format)
+def readings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Readings:
+    """With some gaps, with many, and with hardly anything else after calibration."""
+    step, lines = request.param, hourly(3, 40)
+    kept = [(i % step == 0) == (step == 17) or i < 30 or i == 119 for i in range(120)]
+    lines = list(compress(lines, kept))
+    found = read(table(write(tmp_path_factory.mktemp("table") / "t.csv", lines), tick="1h"))
+    assert not on_grid(found).has_data.all()
     return found
 
 
@@ -36,26 +49,26 @@ def errors(readings: Readings, fourier_map: FourierMap) -> dict[str, FloatArray]
     return baselines(readings, fourier_map, STEP, REFITS)
 
 
-def test_all_are_there_and_judged_on_the_same_samples(
+def test_all_are_there_and_judged_on_every_sample(
     readings: Readings, errors: dict[str, FloatArray]
 ) -> None:
     assert list(errors) == list(BASELINES)
     for squared in errors.values():
-        np.testing.assert_array_equal(np.isfinite(squared), readings.has_data)
+        assert squared.shape == readings.y.shape
+        assert np.isfinite(squared).all()
 
 
-def test_the_last_value_may_be_from_a_reading_without_inputs() -> None:
-    y = np.array([[np.nan, 1.0], [2.0, np.nan], [np.nan, 3.0], [5.0, 4.0]])
-    before = np.array([np.nan, 7.0])  # nothing is known of the first device
-    np.testing.assert_array_equal(last_value(y, before), [[0, 7], [0, 1], [2, 1], [2, 3]])
+def test_the_last_value_is_the_previous_one_or_the_mean_of_the_past(readings: Readings) -> None:
+    few = replace(readings, y=np.array([5.0, 6.0]), previous=np.array([4.5, np.nan]))
+    np.testing.assert_array_equal(repeated(few), [0.5, 6.0])
 
 
 def test_alone(readings: Readings, fourier_map: FourierMap, errors: dict[str, FloatArray]) -> None:
     for k in range(3):
         w = np.zeros(20)
-        for n in np.flatnonzero(readings.has_data[:, k]):
-            z, y = fourier_map(readings.x[n, k]), float(readings.y[n, k])
-            assert errors["alone"][n, k] == pytest.approx((y - w @ z) ** 2)
+        for i in np.flatnonzero(readings.device == k):
+            z, y = fourier_map(readings.x[i]), float(readings.y[i])
+            assert errors["alone"][i] == pytest.approx((y - w @ z) ** 2)
             w = lms_step(w, z, y, STEP)
 
 
@@ -69,11 +82,11 @@ def test_central(
     monkeypatch.setattr(module, "_TOGETHER", together)
     found = baselines(readings, fourier_map, STEP, REFITS)["central"]
     w = np.zeros(20)
-    for n, there in enumerate(readings.has_data):
+    for n in range(readings.ticks):
         before = w
-        for k in np.flatnonzero(there):
-            z, y = fourier_map(readings.x[n, k]), float(readings.y[n, k])
-            assert found[n, k] == pytest.approx((y - before @ z) ** 2)
+        for i in np.flatnonzero(readings.tick == n):
+            z, y = fourier_map(readings.x[i]), float(readings.y[i])
+            assert found[i] == pytest.approx((y - before @ z) ** 2)
             w = lms_step(w, z, y, STEP)
 
 
@@ -96,9 +109,8 @@ def test_batch(
         for i in range(0, len(readings.y_past), tenth)
     ]
     for begin, end in [(0, 7), (7, 20), (20, 30)]:
-        there = readings.has_data[begin:end]
-        x, y, found = readings.x[begin:end], readings.y[begin:end], errors[name][begin:end]
-        blocks.append((x[there], y[there], found[there]))
+        there = (begin <= readings.tick) & (readings.tick < end)
+        blocks.append((readings.x[there], readings.y[there], errors[name][there]))
     z, y = np.zeros((0, basis(readings.x_past).shape[1])), np.zeros(0)
     misses, tried = dict.fromkeys(RIDGES, 0.0), 0
     for x_new, y_new, judged in blocks:
@@ -119,7 +131,7 @@ def test_a_batch_fit_to_few_readings_is_held_down() -> None:
     z, y = rng.normal(size=(120, 40)), rng.normal(size=120)
     batch = Batch(np.asarray, z[:40], y[:40])
     plain = y[40:] - z[40:] @ fit(z[:40], y[:40], 1e-6)
-    held = batch.follow(z[40:, None], y[40:, None], np.ones((80, 1), dtype=bool))
+    held = batch.follow(Part(z[40:], y[40:], np.arange(80), np.zeros(80, dtype=np.int64)))
     assert np.mean(plain**2) > 3.0
     assert np.mean(held**2) < 1.2 * np.mean(y[40:] ** 2)
 
@@ -139,20 +151,19 @@ def test_parts_too_large_to_hold_are_cut(
     monkeypatch.setattr(module, "_MOST", 1)  # a tick at a time, so that fits are renewed at each
     found = baselines(readings, fourier_map, STEP, REFITS)
     for name in ("last value", "alone", "central"):
-        assert found[name] == pytest.approx(errors[name], nan_ok=True)
+        assert found[name] == pytest.approx(errors[name])
 
 
 @pytest.mark.parametrize("tick", [1, 12, 29])
 def test_what_is_still_to_come_changes_no_prediction(
     readings: Readings, fourier_map: FourierMap, errors: dict[str, FloatArray], tick: int
 ) -> None:
-    rng = np.random.default_rng(tick)
-    order = rng.permutation(np.arange(tick, 30))
-    mixed = {
-        name: np.concatenate([getattr(readings, name)[:tick], getattr(readings, name)[order]])
-        for name in ("x", "y", "has_data")
-    }
-    kept = {name: getattr(readings, name) for name in readings.__dataclass_fields__}
-    found = baselines(Readings(**{**kept, **mixed}), fourier_map, STEP, REFITS)
+    rng, later = np.random.default_rng(tick), readings.tick >= tick
+    x, y = (
+        np.where(later.reshape(-1, *(1,) * (a.ndim - 1)), rng.normal(size=a.shape), a)
+        for a in (readings.x, readings.y)
+    )
+    found = baselines(replace(readings, x=x, y=y), fourier_map, STEP, REFITS)
     for name, squared in found.items():
-        np.testing.assert_array_equal(squared[:tick], errors[name][:tick], name)
+        np.testing.assert_array_equal(squared[~later], errors[name][~later], name)
+        assert (squared[later] != errors[name][later]).all()

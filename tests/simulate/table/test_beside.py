@@ -15,8 +15,9 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from tests.methods import OWN
-from tests.world.table.tables import fleet, hourly, table, with_gaps, write
+from tests.world.table.tables import fleet, hourly, on_grid, table, with_gaps, write
 
 U1 = algorithm("pao-fed-u1")
 # 4 does not divide 9 features, and 5 is more than half of them.
@@ -64,7 +65,7 @@ def assert_same_run(got: Result, expected: Result) -> None:
 # The first tick that counts is 17: a point of the curve ends before it, or not; or it is the last.
 @pytest.mark.parametrize("every", [1, 10, 17, 18, 200])
 def test_engines_agree(scenario: Scenario, every: int) -> None:
-    assert scenario.table.read().scored == 17
+    assert read(scenario.table).scored == 17
     slow = run(scenario, LINEUP, runs=2, every=every, engine="reference")
     assert set(slow.provenance["engines"]) == {"reference"}
     assert_same_run(run(scenario, LINEUP, runs=2, every=every, precision="float64"), slow)
@@ -113,18 +114,17 @@ def test_errors_are_those_of_the_models_before_the_tick(
     server, local = np.zeros(9), np.zeros((5, 9))
     scale = np.sqrt(2 / 9)
     for state, info in reference.ticks(trace, method, step_size=0.4, max_age=3):
-        for k in range(5):
+        assert info.client.tolist() == np.flatnonzero(trace.has_data[info.tick]).tolist()
+        for k, squared in zip(info.client.tolist(), info.squared.T, strict=True):
             x, y = trace.x[info.tick, k], trace.y[info.tick, k]
             z = scale * np.cos(x @ trace.frequencies + trace.phases)
             expected = [(y - local[k] @ z) ** 2, (y - server @ z) ** 2]
-            if not trace.has_data[info.tick, k]:
-                expected = [np.nan, np.nan]
-            np.testing.assert_allclose(info.squared[:, k], expected, rtol=1e-9, atol=1e-15)
+            np.testing.assert_allclose(squared, expected, rtol=1e-9, atol=1e-15)
         server, local = state.server.copy(), state.local.copy()
 
 
 def test_samples_are_counted_as_they_are(scenario: Scenario, result: Result) -> None:
-    has_data, found = scenario.table.read().has_data, judged(result)
+    has_data, found = on_grid(read(scenario.table)).has_data, judged(result)
     assert found.devices.tolist() == ["d0", "d1", "d2", "d3", "d4"]
     expected = [has_data[n - 9 : n + 1].sum() for n in result.ticks]
     np.testing.assert_array_equal(found.samples, expected)
@@ -181,8 +181,7 @@ def test_alone_is_an_algorithm_of_devices_that_are_never_there(path: Path) -> No
     alone = found.learners.tolist().index(["alone", "baseline"])
     np.testing.assert_allclose(found.errors[:, 0], found.errors[:, alone], rtol=1e-9)
     # Nobody ever told the server anything, so it predicts the mean of the past.
-    y = fleet(table(path)).table.read()
-    assert found.errors[0, 1].sum() == pytest.approx(np.sum(y.y[y.has_data] ** 2))
+    assert found.errors[0, 1].sum() == pytest.approx(np.sum(read(table(path)).y ** 2))
 
 
 def silent_for_a_day(path: Path) -> Scenario:
@@ -236,7 +235,7 @@ def test_provenance_says_which_table_it_was(path: Path, result: Result) -> None:
     assert about["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert (about["inputs"], about["scored"]) == (["a", "b"], 17)
     assert (about["calendar"], about["tick"]) == (True, 3600.0)
-    assert about["facts"] == table(path, score_from="2024-05-02 03:00").read().facts()
+    assert about["facts"] == read(table(path, score_from="2024-05-02 03:00")).facts()
     assert len(about["recipes"]) == 3
 
 

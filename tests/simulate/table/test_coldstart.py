@@ -19,6 +19,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.table.coldstart import starts_of
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
 from tests.methods import OWN
@@ -65,32 +66,32 @@ def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int)
     late = replace(trace, has_data=trace.has_data & there, available=trace.available & there)
     errors = np.zeros(trace.ticks)
     for state, info in reference.ticks(late, method, step_size=0.4, max_age=3):
-        errors[info.tick] = info.squared[0, device]
+        errors[info.tick] = info.squared[0, info.client == device].sum()
         if info.tick == start - 1 and way == "whole":
             state.devices[device] = Weights(state.server)
-    assert way == "old" or np.isnan(errors[:start]).all()
-    return np.nan_to_num(errors[start:])
+    assert way == "old" or not errors[:start].any()
+    return errors[start:]
 
 
 def assert_literal(result: Result, scenario: Scenario, device: int) -> None:
     """Both ways, alone and last value, for one device."""
-    found, trace, readings = joined(result), realize(scenario), scenario.table.read()
+    found, trace, readings = joined(result), realize(scenario), read(scenario.table)
+    mine = readings.device == device
+    previous = dict(zip(readings.tick[mine].tolist(), readings.previous[mine], strict=True))
     fourier_map = trace.fourier_map
     for s, start in enumerate(found.starts.tolist()):
         alone, last = np.zeros(trace.ticks), np.zeros(trace.ticks)
-        w, known = np.zeros(trace.features), float(readings.y_before[device])
-        for n in range(trace.ticks):
-            x, y = readings.x[n, device], readings.y[n, device]
-            if readings.has_data[n, device] and n >= start:
-                z = fourier_map(x)
-                alone[n], last[n] = (y - w @ z) ** 2, (y - known) ** 2
+        w = np.zeros(trace.features)
+        for n in range(start, trace.ticks):
+            if trace.has_data[n, device]:
+                z, y = fourier_map(trace.x[n, device]), trace.y[n, device]
+                alone[n], last[n] = (y - w @ z) ** 2, (y - np.nan_to_num(previous[n])) ** 2
                 w = w + 0.4 * (y - w @ z) * z
-            known = known if np.isnan(y) else y
         for h, horizon in enumerate(found.horizons.tolist()):
             span = slice(start, start + horizon)
             assert found.alone[0, s, device, h] == pytest.approx(alone[span].sum())
             assert found.last_value[s, device, h] == pytest.approx(last[span].sum())
-            assert found.samples[s, device, h] == readings.has_data[span, device].sum()
+            assert found.samples[s, device, h] == trace.has_data[span, device].sum()
         for a, name in enumerate(found.algorithms.tolist()):
             method = next(m for m in LINEUP if m.name == name)
             for v, way in enumerate(WAYS):
@@ -201,7 +202,7 @@ def readings_of(path: Path, ticks: int, unit: str, **changes: Any) -> Table:
 def test_horizons_are_a_day_a_week_and_thirty_days(
     tmp_path: Path, ticks: int, unit: str, changes: dict[str, Any], horizons: list[int]
 ) -> None:
-    readings = readings_of(tmp_path, ticks, unit, **changes).read()
+    readings = read(readings_of(tmp_path, ticks, unit, **changes))
     assert starts_of(readings, 12).horizons.tolist() == horizons
 
 
@@ -226,11 +227,11 @@ def test_a_table_that_is_too_short_is_refused_before_any_work(
 def test_starts_are_within_the_time_that_counts_with_all_horizons_after_them(
     tmp_path: Path, starts: int
 ) -> None:
-    readings = readings_of(tmp_path, 200, "days", score_from="52d").read()
+    readings = read(readings_of(tmp_path, 200, "days", score_from="52d"))
     found = starts_of(readings, starts).begins
     assert readings.scored == 50
     assert found[0] > 50
-    assert found[-1] == len(readings.has_data) - 30
+    assert found[-1] == readings.ticks - 30
     assert len(found) == min(starts, 199 - 30 - 50)
     steps = np.diff(found)
     assert (steps > 0).all()
@@ -238,12 +239,12 @@ def test_starts_are_within_the_time_that_counts_with_all_horizons_after_them(
 
 
 def test_the_last_start_may_be_the_only_one(tmp_path: Path) -> None:
-    readings = readings_of(tmp_path, 3, "days").read()
+    readings = read(readings_of(tmp_path, 3, "days"))
     assert starts_of(readings, 7).begins.tolist() == [1]
 
 
 def test_of_many_devices_some_join(tmp_path: Path) -> None:
-    readings = table(write(tmp_path / "many.csv", hourly(50, 60))).read()
+    readings = read(table(write(tmp_path / "many.csv", hourly(50, 60))))
     found = starts_of(readings, 2).devices
     assert found.size == 24
     for groups in (2, 3, 4, 5):  # of availability: k mod G
@@ -262,7 +263,7 @@ def test_precision_holds_for_newcomers_too(tmp_path: Path) -> None:
 
 def test_a_silent_device_does_not_join(tmp_path: Path) -> None:
     lines = [line if line[1] != "1" else line[: line.rindex(",") + 1] for line in hourly(3, 60)]
-    readings = table(write(tmp_path / "silent.csv", lines)).read()
+    readings = read(table(write(tmp_path / "silent.csv", lines)))
     assert starts_of(readings, 2).devices.tolist() == [0, 2]
 
 

@@ -17,7 +17,7 @@ from paofed.algorithms import ALGORITHMS, algorithm, options_of
 from paofed.core.arrays import FloatArray
 from paofed.simulate.montecarlo import run
 from paofed.simulate.table.baselines import BASELINES
-from paofed.world.table import readings as module
+from paofed.world.table import reader as module
 from paofed.world.table.columns import expand
 from tests.world.table.tables import fleet, hourly, table, write
 

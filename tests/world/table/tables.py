@@ -1,11 +1,13 @@
 """Small tables of readings, as files."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from paofed.core.arrays import BoolArray, FloatArray
 from paofed.world.scenario import Scenario
+from paofed.world.table.readings import Readings
 from paofed.world.table.spec import Table
 
 HEADER = "device,time,y,a,b"
@@ -66,3 +68,18 @@ def table(path: Path, **changes: Any) -> Table:
         "calibration": "10h",
     }
     return Table.model_validate({**values, **changes})
+
+
+class Grid(NamedTuple):
+    """Values of readings with a place for every tick and device."""
+
+    x: FloatArray  # (N, K, d); 0 without a complete reading
+    y: FloatArray  # (N, K); likewise NaN
+    has_data: BoolArray  # (N, K)
+
+
+def on_grid(readings: Readings) -> Grid:
+    shape, there = (readings.ticks, len(readings.devices)), (readings.tick, readings.device)
+    grid = Grid(np.zeros((*shape, readings.inputs)), np.full(shape, np.nan), np.zeros(shape, bool))
+    grid.x[there], grid.y[there], grid.has_data[there] = readings.x, readings.y, True
+    return grid

@@ -9,22 +9,24 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from paofed.errors import FileError, InputError
-from paofed.world.table import readings as module
-from tests.world.table.tables import hourly, table, write
+from paofed.world.table import door
+from paofed.world.table.door import read
+from paofed.world.table.readings import Readings
+from tests.world.table.tables import hourly, on_grid, table, with_gaps, write
 
 
 def test_every_reading_is_in_its_cell(tmp_path: Path) -> None:
-    found = table(write(tmp_path / "t.csv", hourly(2, 40))).read()
+    found = read(table(write(tmp_path / "t.csv", hourly(2, 40))))
     assert found.devices == ("d0", "d1")
     assert found.labels == ("a", "b")
-    assert found.x.shape == (30, 2, 2)
-    assert found.y_past.shape == (20,)
-    assert found.has_data.all()
+    assert (found.ticks, found.inputs, found.y_past.size) == (30, 2, 20)
+    grid = on_grid(found)
+    assert grid.has_data.all()
     # The line of tick 4 of the second device: 10 hours of calibration, 2 devices an hour.
     y, a, b = (float(v) for v in hourly(2, 40)[2 * 14 + 1].split(",")[2:])
     past = np.array([[float(v) for v in line.split(",")[2:]] for line in hourly(2, 10)])
     expected = (np.array([y, a, b]) - past.mean(axis=0)) / past.std(axis=0)
-    assert [found.y[4, 1], *found.x[4, 1]] == pytest.approx(expected)
+    assert [grid.y[4, 1], *grid.x[4, 1]] == pytest.approx(expected)
     assert found.y_past[:2] == pytest.approx((past[:2, 0] - past[:, 0].mean()) / past[:, 0].std())
 
 
@@ -32,10 +34,10 @@ def test_every_reading_is_in_its_cell(tmp_path: Path) -> None:
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(tmp_path: Path, random: Any) -> None:
     lines = hourly(3, 30)
-    in_order = table(write(tmp_path / "a.csv", lines)).read()
+    in_order = read(table(write(tmp_path / "a.csv", lines)))
     random.shuffle(lines)
-    shuffled = table(write(tmp_path / f"{abs(hash(tuple(lines)))}.csv", lines)).read()
-    for name in ("x", "y", "has_data", "x_past", "y_past"):
+    shuffled = read(table(write(tmp_path / f"{abs(hash(tuple(lines)))}.csv", lines)))
+    for name in ("tick", "device", "x", "y", "previous", "x_past", "y_past"):
         np.testing.assert_array_equal(getattr(in_order, name), getattr(shuffled, name), name)
 
 
@@ -48,21 +50,41 @@ def test_values_after_a_time_change_nothing_before_it(tmp_path: Path, hour: int,
         ",".join(lines[i].split(",")[:2] + lines[j].split(",")[2:])
         for i, j in zip(range(2 * hour, 80), order.tolist(), strict=True)
     ]
-    one = table(write(tmp_path / "one.csv", lines)).read()
-    two = table(write(tmp_path / f"{hour}-{seed}.csv", lines[: 2 * hour] + later)).read()
-    for name in ("x", "y", "has_data"):
-        before = slice(0, hour - 10)
+    one = read(table(write(tmp_path / "one.csv", lines)))
+    two = read(table(write(tmp_path / f"{hour}-{seed}.csv", lines[: 2 * hour] + later)))
+    before = slice(0, 2 * (hour - 10))
+    for name in ("tick", "device", "x", "y", "previous"):
         np.testing.assert_array_equal(getattr(one, name)[before], getattr(two, name)[before], name)
 
 
-def test_the_last_target_before_tick_0_is_not_that_of_tick_0(tmp_path: Path) -> None:
-    lines = hourly(2, 40)
-    cells = lines[2 * 9].split(",")
-    lines[2 * 9] = ",".join([*cells[:2], "", *cells[3:]])  # d0 has no target in its last hour
-    found = table(write(tmp_path / "t.csv", lines), target="y:raw").read()
-    at = {place: float(lines[place].split(",")[2]) for place in (2 * 8, 2 * 9 + 1)}
-    assert found.y_before.tolist() == list(at.values())
-    assert not set(found.y_before.tolist()) & set(found.y[0].tolist())
+def test_readings_are_in_order_of_ticks_and_devices(tmp_path: Path) -> None:
+    found = read(table(write(tmp_path / "t.csv", with_gaps(hourly(5, 60), share=0.6))))
+    assert (np.diff(found.tick * 5 + found.device) > 0).all()
+    assert found.tick[0] >= 0
+    assert found.ticks == 50
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_previous_target_may_be_from_before_tick_0_or_without_inputs(
+    tmp_path: Path, seed: int
+) -> None:
+    lines = with_gaps(hourly(3, 60, seed), share=0.6, seed=seed)
+    found = read(table(write(tmp_path / "t.csv", lines), target="y:raw"))
+    latest, expected = dict.fromkeys(found.devices, np.nan), []
+    for line in lines:
+        device, time, *values = line.split(",")
+        if all(values) and time >= "2024-05-01 10:00":
+            expected.append(latest[device])
+        if values[0]:
+            latest[device] = float(values[0])
+    np.testing.assert_array_equal(found.previous, expected)
+
+
+def test_nothing_is_known_before_a_device_s_first_target(tmp_path: Path) -> None:
+    lines = [line for line in hourly(2, 40) if line[:2] == "d0" or line >= "d1,2024-05-01 20:00"]
+    found = read(table(write(tmp_path / "t.csv", lines)))
+    (first,) = np.flatnonzero(np.isnan(found.previous))
+    assert (int(found.tick[first]), int(found.device[first])) == (10, 1)
 
 
 def test_gaps_are_gaps(tmp_path: Path) -> None:
@@ -72,30 +94,30 @@ def test_gaps_are_gaps(tmp_path: Path) -> None:
     lines[2 * 15] = ",".join([*cells[:3], "", cells[4]])  # an input that is missing
     cells = lines[2 * 16].split(",")
     lines[2 * 16] = ",".join([*cells[:2], "", *cells[3:]])  # a target that is missing
-    found = table(write(tmp_path / "t.csv", lines)).read()
-    assert sorted(map(tuple, np.argwhere(~found.has_data).tolist())) == [(5, 0), (6, 0), (10, 1)]
-    assert np.isfinite(found.y[5, 0])
-    assert np.isnan(found.y[[6, 10], [0, 1]]).all()
-    assert (found.x[~found.has_data] == 0).all()
+    found = read(table(write(tmp_path / "t.csv", lines)))
+    gaps = np.argwhere(~on_grid(found).has_data).tolist()
+    assert sorted(map(tuple, gaps)) == [(5, 0), (6, 0), (10, 1)]
+    assert np.isfinite(found.x).all()
+    assert np.isfinite(found.y).all()
 
 
 def test_a_device_without_a_complete_reading_is_told(tmp_path: Path) -> None:
     lines = [line if line.startswith("d0") else line[: line.rindex(",") + 1] for line in hourly()]
-    found = table(write(tmp_path / "t.csv", lines)).read()
-    assert not found.has_data[:, 1].any()
+    found = read(table(write(tmp_path / "t.csv", lines)))
+    assert set(found.device.tolist()) == {0}
     assert "no complete reading after calibration from d1" in found.facts()
 
 
 def test_of_hundreds_without_a_complete_reading_some_are_named(tmp_path: Path) -> None:
     lines = [line if line.startswith("d0,") else line[: line.rindex(",") + 1]
              for line in hourly(301, 12)]  # fmt: skip
-    (told,) = (fact for fact in table(write(tmp_path / "t.csv", lines)).read().facts()
+    (told,) = (fact for fact in read(table(write(tmp_path / "t.csv", lines))).facts()
                if fact.startswith("no complete reading"))  # fmt: skip
     assert told == "no complete reading after calibration from d1, d2, d3, d4, d5 and 295 more"
 
 
 def test_what_was_found_is_told(tmp_path: Path) -> None:
-    found = table(write(tmp_path / "t.csv", hourly(2, 40)), score_from="2024-05-02").read()
+    found = read(table(write(tmp_path / "t.csv", hourly(2, 40)), score_from="2024-05-02"))
     assert found.scored == 14
     span = "from 2024-05-01 10:00 to 2024-05-02 15:00"
     assert found.facts() == [
@@ -111,12 +133,12 @@ def test_what_looks_wrong_is_told(tmp_path: Path) -> None:
     for i in (50, 60):
         lines[i] = ",".join([*lines[i].split(",")[:3], "-999", "1"])
     path = write(tmp_path / "t.csv", [*lines, lines[70]])
-    facts = table(path, tick="30min", duplicates="last").read().facts()
+    facts = read(table(path, tick="30min", duplicates="last")).facts()
     assert "a is -999 2 times: if that means nothing, say so (`missing`)" in facts
     assert "1 of 81 readings dropped: not the only one in their tick" in facts
     assert any(fact.startswith("readings usually come every 2 ticks") for fact in facts)
     assert "take ticks of 1h (`tick`)" in " ".join(facts)
-    plain = table(path, duplicates="last", missing=["-999"]).read().facts()
+    plain = read(table(path, duplicates="last", missing=["-999"])).facts()
     assert not any("-999" in fact or "usually" in fact for fact in plain)
 
 
@@ -144,15 +166,15 @@ def test_ticks_that_are_advised_work(tmp_path: Path) -> None:
     """Ticks of the usual 36 minutes were advised, and refused when they were taken."""
     path = sparse(tmp_path, SPARSE)
     for tick in ("1min", "2min"):
-        found = table(path, tick=tick, calibration="25%").read()
-        assert found.has_data.sum() + len(found.y_past) == len(SPARSE)
+        found = read(table(path, tick=tick, calibration="25%"))
+        assert len(found.y) + len(found.y_past) == len(SPARSE)
         assert advised(found.facts()) == f"{USUAL}, or ticks of 4min, which keep all apart"
-        better = table(path, tick="4min", calibration="25%").read()
-        assert better.has_data.sum() + len(better.y_past) == len(SPARSE)
-        assert len(better.y) < len(found.y)
+        better = read(table(path, tick="4min", calibration="25%"))
+        assert len(better.y) + len(better.y_past) == len(SPARSE)
+        assert better.ticks < found.ticks
         assert advised(better.facts()) == USUAL
-    usual = table(path, tick="36min", calibration="25%", duplicates="last").read()
-    assert len(usual.y) == 30
+    usual = read(table(path, tick="36min", calibration="25%", duplicates="last"))
+    assert usual.ticks == 30
     assert "usually" not in " ".join(usual.facts())
 
 
@@ -160,14 +182,14 @@ def test_one_reading_just_after_another_is_no_reason_for_ticks_of_a_second(tmp_p
     lines = hourly(1, 40)
     lines.append(lines[20].replace("20:00", "20:00:01"))
     path = write(tmp_path / "t.csv", lines)
-    found = table(path).read()
+    found = read(table(path))
     assert found.timeline.length_text() == "1s"
     assert advised(found.facts()) == (
         "take ticks of 1h (`tick`) and the first or last of the readings in one (`duplicates`), "
         "or ticks of 2s, which keep all apart"
     )
-    usual = table(path, tick="1h", duplicates="first").read()
-    assert usual.has_data.all()
+    usual = read(table(path, tick="1h", duplicates="first"))
+    assert on_grid(usual).has_data.all()
     assert usual.facts()[3:] == ["1 of 41 readings dropped: not the only one in their tick"]
 
 
@@ -177,33 +199,33 @@ def test_no_other_ticks_are_denied(tmp_path: Path) -> None:
     times = 360 * np.arange(300) + np.where(np.arange(300) == 0, 0, off)
     lines = [f"d0,{time},{i % 7},{i % 5},{i % 3}" for i, time in enumerate(times)]
     path = write(tmp_path / "t.csv", lines)
-    said = advised(table(path, calibration="10%").read().facts())
+    said = advised(read(table(path, calibration="10%")).facts())
     assert re.fullmatch(r"take ticks of \S+ \(`tick`\) and the first or last of .*", said)
-    assert table(path, calibration="10%", tick="360").read().has_data.all()
-    fine = table(path, calibration="10%", tick="30").read().facts()
+    assert on_grid(read(table(path, calibration="10%", tick="360"))).has_data.all()
+    fine = read(table(path, calibration="10%", tick="30")).facts()
     assert advised(fine) == "take ticks of 360 (`tick`)"
 
 
 def test_ticks_that_a_refusal_names_work(tmp_path: Path) -> None:
     path = sparse(tmp_path, SPARSE)
     with pytest.raises(FileError, match=r"\(`duplicates`\), or ticks of 4min \(`tick`\)$"):
-        table(path, tick="36min", calibration="25%").read()
-    taken = table(path, tick="4min", calibration="25%").read()
-    usual = table(path, calibration="25%").read()
+        read(table(path, tick="36min", calibration="25%"))
+    taken = read(table(path, tick="4min", calibration="25%"))
+    usual = read(table(path, calibration="25%"))
     assert taken.timeline.tick == usual.timeline.tick
     repeated = sparse(tmp_path, [*SPARSE, 72], "again.csv")
     with pytest.raises(FileError, match=r"; no ticks keep apart what has the same time$"):
-        table(repeated, calibration="25%").read()
+        read(table(repeated, calibration="25%"))
 
 
 def test_one_reading_of_each_device_has_no_usual_step(tmp_path: Path) -> None:
     lines = [f"d{k},2024-05-01 {k:02d}:00,{k % 7},{k % 5},{k % 3}" for k in range(20)]
-    facts = table(write(tmp_path / "t.csv", lines), tick="1h").read().facts()
+    facts = read(table(write(tmp_path / "t.csv", lines), tick="1h")).facts()
     assert not any("usually" in fact for fact in facts)
     with pytest.raises(
         FileError, match="no device has readings at two times: say how long a `tick`"
     ):
-        table(tmp_path / "t.csv").read()
+        read(table(tmp_path / "t.csv"))
 
 
 def test_compact_dates_are_days(tmp_path: Path) -> None:
@@ -211,18 +233,18 @@ def test_compact_dates_are_days(tmp_path: Path) -> None:
     days = [str(np.datetime64("2023-04-22") + n).replace("-", "") for n in range(400)]
     lines = [f"d0,{day},{i % 7},{i % 5},{i % 3}" for i, day in enumerate(days)]
     path = write(tmp_path / "t.csv", lines)
-    found = table(path, calibration="40d", inputs=["a", "time:cyclic=7d"]).read()
-    assert len(found.y) == 360
+    found = read(table(path, calibration="40d", inputs=["a", "time:cyclic=7d"]))
+    assert found.ticks == 360
     assert found.timeline.length_text() == "1d"
     assert "time is read as dates, 20230422 as 2023-04-22 00:00" in " ".join(found.facts())
-    plain = table(path, calibration="10%", time_format="number").read()
-    assert len(plain.y) > 8000
+    plain = read(table(path, calibration="10%", time_format="number"))
+    assert plain.ticks > 8000
     assert "as dates" not in " ".join(plain.facts())
 
 
 def test_devices_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     lines = [line.replace("d", name, 1) for name in ("n1", "m") for line in hourly(1, 40)]
-    found = table(write(tmp_path / "t.csv", [*lines, *hourly(11, 40)])).read()
+    found = read(table(write(tmp_path / "t.csv", [*lines, *hourly(11, 40)])))
     assert found.devices == (*(f"d{k}" for k in range(11)), "m0", "n10")
 
 
@@ -231,9 +253,9 @@ def test_two_readings_in_one_tick(tmp_path: Path) -> None:
     lines.insert(60, lines[40].replace("20:00", "20:10"))
     path = write(tmp_path / "t.csv", lines)
     with pytest.raises(FileError, match=r"line 62: a second reading of d0 in one tick, at .*20:10"):
-        table(path, tick="1h").read()
-    plain = table(write(tmp_path / "plain.csv", hourly(2, 40))).read()
-    first, last = (table(path, tick="1h", duplicates=c).read() for c in ("first", "last"))
+        read(table(path, tick="1h"))
+    plain = read(table(write(tmp_path / "plain.csv", hourly(2, 40))))
+    first, last = (read(table(path, tick="1h", duplicates=c)) for c in ("first", "last"))
     np.testing.assert_array_equal(first.y, plain.y)
     np.testing.assert_array_equal(last.y, plain.y)
 
@@ -243,37 +265,38 @@ def test_the_first_or_the_last_of_duplicates(tmp_path: Path) -> None:
     same_time = lines[40].rsplit(",", 3)[0] + ",9,9,9"
     path = write(tmp_path / "t.csv", [*lines, same_time])
     with pytest.raises(FileError, match="line 82: a second reading of d0"):
-        table(path).read()
-    first, last = (table(path, duplicates=choice).read() for choice in ("first", "last"))
-    assert first.y[10, 0] != last.y[10, 0]
-    assert first.y[10, 0] == table(write(tmp_path / "plain.csv", lines)).read().y[10, 0]
+        read(table(path))
+    first, last = (read(table(path, duplicates=choice)) for choice in ("first", "last"))
+    plain = read(table(write(tmp_path / "plain.csv", lines)))
+    one, two, three = (on_grid(found).y[10, 0] for found in (first, last, plain))
+    assert one == three != two
 
 
 def test_the_time_itself_can_be_an_input(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
-    found = table(path, inputs=["a", "time:cyclic=1d"]).read()
+    found = read(table(path, inputs=["a", "time:cyclic=1d"]))
     assert found.labels == ("a", "sin time", "cos time")
-    assert found.x[2, 0, 1:] == pytest.approx([0, -1], abs=1e-9)  # noon
+    assert on_grid(found).x[2, 0, 1:] == pytest.approx([0, -1], abs=1e-9)  # noon
 
 
 def test_a_time_of_plain_numbers_goes_round_in_its_own_unit(tmp_path: Path) -> None:
     lines = [line.replace(line.split(",")[1], str(5 * i)) for i, line in enumerate(hourly(1, 40))]
     path = write(tmp_path / "t.csv", lines)
-    found = table(path, inputs=["time:cyclic=20"], calibration="50").read()
-    assert found.x[:4, 0] == pytest.approx(np.array([[0, -1], [-1, 0], [0, 1], [1, 0]]), abs=1e-9)
+    found = read(table(path, inputs=["time:cyclic=20"], calibration="50"))
+    assert found.x[:4] == pytest.approx(np.array([[0, -1], [-1, 0], [0, 1], [1, 0]]), abs=1e-9)
 
 
 def test_a_number_can_go_round(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
-    found = table(path, inputs=["a:cyclic=2"]).read()
+    found = read(table(path, inputs=["a:cyclic=2"]))
     assert (found.x**2).sum(axis=-1) == pytest.approx(1)
 
 
 def test_words_can_be_inputs(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
-    found = table(path, inputs=["a", "device:one-hot"]).read()
+    found = read(table(path, inputs=["a", "device:one-hot"]))
     assert found.labels == ("a", "device=d0", "device=d1")
-    np.testing.assert_array_equal(found.x[:, :, 1:], np.broadcast_to(np.eye(2), (30, 2, 2)))
+    np.testing.assert_array_equal(on_grid(found).x[..., 1:], np.broadcast_to(np.eye(2), (30, 2, 2)))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +305,7 @@ def test_words_can_be_inputs(tmp_path: Path) -> None:
 def test_a_period_has_the_unit_of_its_column(tmp_path: Path, spec: str, expected: str) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
     with pytest.raises(InputError, match=f"expected {expected} as its period"):
-        table(path, inputs=[spec]).read()
+        read(table(path, inputs=[spec]))
 
 
 @pytest.mark.parametrize(
@@ -302,7 +325,7 @@ def test_a_period_has_the_unit_of_its_column(tmp_path: Path, spec: str, expected
 def test_what_cannot_be(tmp_path: Path, changes: dict[str, str], problem: str) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
     with pytest.raises(FileError, match=problem):
-        table(path, **changes).read()
+        read(table(path, **changes))
 
 
 @pytest.mark.parametrize(("when", "kept"), [("in", slice(20, None)), ("after", slice(0, 20))])
@@ -311,41 +334,56 @@ def test_no_complete_reading(tmp_path: Path, when: str, kept: slice) -> None:
     lines[kept] = hourly(2, 40)[kept]
     path = write(tmp_path / "t.csv", lines)
     with pytest.raises(FileError, match=f"no reading {when} the calibration period is complete"):
-        table(path, inputs=["a:raw", "b:raw"], target="y:raw").read()
+        read(table(path, inputs=["a:raw", "b:raw"], target="y:raw"))
 
 
 def test_a_row_without_a_device(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", [*hourly(2, 40), ",2024-05-01 00:00,1,1,1"])
     with pytest.raises(FileError, match="line 82: there is no device"):
-        table(path).read()
+        read(table(path))
 
 
 def test_a_name_that_no_file_can_have() -> None:
     with pytest.raises(FileError, match=r"'a\\x00.csv' cannot be read: embedded null byte"):
-        table(Path("a\0.csv")).read()
+        read(table(Path("a\0.csv")))
 
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"gone\.csv cannot be read: No such file"):
-        table(tmp_path / "gone.csv").read()
+        read(table(tmp_path / "gone.csv"))
 
 
-def test_a_grid_larger_than_memory(tmp_path: Path) -> None:
+def test_more_ticks_than_can_be_counted(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", [*hourly(2, 40), "d0,9999-05-01 00:00,1,1,1"])
-    with pytest.raises(InputError, match=r"ticks of 1s up to 9999-05-01.*take longer ticks"):
-        table(path, tick="1s", calibration="10h").read()
+    with pytest.raises(
+        InputError, match=r"ticks of 1s up to 9999-05-01.*fewer than 2\^31: take longer"
+    ):
+        read(table(path, tick="1s", calibration="10h"))
+
+
+def test_what_is_kept_goes_with_readings_not_with_ticks(tmp_path: Path) -> None:
+    """Two thousand years in ticks of a minute have a thousand million of them."""
+    lines = [*hourly(2, 40), "d0,3999-05-01 00:00,1,1,1"]
+    near = read(table(write(tmp_path / "near.csv", hourly(2, 40))))
+    far = read(table(write(tmp_path / "far.csv", lines), tick="1min"))
+    assert far.ticks > 1_000_000_000
+
+    def held(found: Readings) -> int:
+        return sum(a.nbytes for a in vars(found).values() if isinstance(a, np.ndarray))
+
+    assert held(far) - held(near) == 8 * 6  # the one more: tick, device, y, previous, two inputs
 
 
 def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", hourly(2, 40))
-    before = table(path).read()
-    assert table(path).read() is before
+    before = read(table(path))
+    assert read(table(path)) is before
     write(path, hourly(3, 40))
-    assert len(table(path).read().devices) == 3
-    assert module._read.cache_info().maxsize == 2  # it must not grow
-    kept = table(path).read()
-    module.forget()
-    assert table(path).read() is not kept
+    assert len(read(table(path)).devices) == 3
+    assert door._read.cache_info().maxsize == 2  # it must not grow
+    kept = read(table(path))
+    door.forget()
+    assert read(table(path)) is not kept
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.results.progressive import per_sample
+from paofed.simulate.results.progressive import Places
 from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
 from paofed.world.trace import Targets, Trace
@@ -85,14 +85,14 @@ def record(
 
 def follow(
     simulation: Compiled,
-    trace: Trace,
+    ticks: int,
     every: int,
-    scored: int,
+    places: Places,
     report: Report = ignored,
     pool: Any = None,
 ) -> RunRecord:
     """Run all ticks, judging all models on every sample before it is learned from."""
-    points = curve_ticks(trace.ticks, every)
+    points, scored = curve_ticks(ticks, every), places.scored
     # Errors by device count from a tick on that may be no point of the curve.
     stops = np.union1d(points, scored - 1) if scored else points
     before = np.zeros_like(simulation.judged)
@@ -109,7 +109,7 @@ def follow(
         device_errors = simulation.judged - before
     return _recorded(
         simulation,
-        mse=per_sample(errors[:, 1], trace.has_data, points),
+        mse=places.per_sample(errors[:, 1], points),
         traffic=np.stack(traffic, axis=-1)[..., at_points],
         errors=errors,
         device_errors=device_errors,

@@ -4,7 +4,7 @@ Twin of paofed.simulate.engines.reference. The rules are in `kernels`, beside th
 of the family (windows, any weight by age, LMS steps, eq. 9) become rows of numbers for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -24,10 +24,13 @@ from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
 from paofed.simulate.engines.fast.records import Model, Moment, Nature
 from paofed.simulate.engines.task import Precision
+from paofed.simulate.results.progressive import Places
 from paofed.simulate.results.result import Outcome, RunRecord
-from paofed.world.realize import make_world, realize
+from paofed.world.realize import make_world
+from paofed.world.realize_samples import realize_samples
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
-from paofed.world.trace import Trace
+from paofed.world.trace import SparseTrace, Trace
 from paofed.world.worlds import Setting, SizedWorlds
 
 __all__ = [
@@ -68,13 +71,13 @@ def run(
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
     if isinstance(scenario, SizedWorlds):
         trace = scenario.trace(world, run)
-        simulation = Simulation.over(trace, settled, precision)
+        simulation = Simulation.over(trace.sparse(), settled, precision)
         return record(simulation, trace.ticks, every, judge_of(trace), report, pool, watch)
     if isinstance(scenario.stream, Table):
-        trace = realize(scenario, world, run, seed=seed)
-        simulation = Simulation.over(trace, settled, precision, judged=True)
-        scored = scenario.stream.read().scored
-        return follow(simulation, trace, every, scored, report, pool)
+        listed = realize_samples(scenario, world, run, seed=seed)
+        simulation = Simulation.over(listed, settled, precision, judged=True)
+        places = Places.of(read(scenario.stream))
+        return follow(simulation, scenario.ticks, every, places, report, pool)
     made = make_world(scenario, seed, world)
     nature, ages = layout.drawn(scenario, made, run), layout.ages_of(scenario)
     simulation = Simulation(settled, nature, ages, made.fourier_map, scenario.clients, precision)
@@ -97,7 +100,7 @@ def replay(
             f"{settled.name} is outside the family that the fast engine knows: "
             f"use the reference engine"
         )
-    simulation = Simulation.over(trace, [settled], "float64")
+    simulation = Simulation.over(trace.sparse(), [settled], "float64")
     return outcome(simulation, trace)
 
 
@@ -136,7 +139,7 @@ class Simulation:
     @classmethod
     def over(
         cls,
-        trace: Trace,
+        trace: SparseTrace,
         methods: Sequence[Algorithm],
         precision: Precision,
         *,
@@ -166,11 +169,19 @@ class Simulation:
         if pool is None:
             self._run(begin, end, _ALL_PHASES, 0, self.blocks)
             return
-        for n in range(begin, end):
+        for n in self._turns(begin, end):
             pool.each(partial(self._run, n, n + 1, kernels.EVENTS), self.blocks)
             self._run(n, n + 1, kernels.PICK, 0, self.blocks)
             pool.each(partial(self._run, n, n + 1, kernels.LEARN), self.blocks)
             self._run(n, n + 1, kernels.SERVE, 0, self.blocks)
+
+    def _turns(self, begin: int, end: int) -> Iterable[int]:
+        """The ticks at which anything can happen: over a trace, its busy ones."""
+        if not self.nature.traced:
+            return range(begin, end)
+        first, beyond = np.searchsorted(self.nature.busy, [begin, end])
+        busy: list[int] = self.nature.busy[first:beyond].tolist()
+        return busy
 
     def _run(self, n0: int, n1: int, phases: int, b0: int, b1: int) -> None:
         kernels.advance(self.nature, self.moment, self.family, self.model, n0, n1, phases, b0, b1)

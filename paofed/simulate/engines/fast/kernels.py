@@ -101,19 +101,41 @@ def _arrived(nature: Any, k: Any, n: Any) -> Any:
 
 
 @_inner
-def _read_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
+def _place(values: Any, begin: Any, end: Any, wanted: Any) -> Any:
+    """The first place from `begin` up to `end` whose value, of rising ones, is not below."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if values[middle] < wanted:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@_inner
+def _visits(nature: Any, turn: Any, k0: Any, k1: Any) -> Any:
+    """Where those of the clients k0 to k1 stand in nature.client that are looked at now."""
+    if not nature.traced:
+        return k0, k1
+    begin, end = nature.begin[turn], nature.begin[turn + 1]
+    begin = _place(nature.client, begin, end, k0)
+    return begin, _place(nature.client, begin, end, k1)
+
+
+@_inner
+def _read_events(nature: Any, moment: Any, visits: Any) -> None:
     """Take from a trace who has a sample, who is there, how late, and what is lost."""
-    for k in range(k0, k1):
-        moment.has_data[k] = nature.has_data[n, k]
-        moment.available[k] = nature.available[n, k]
-        moment.delay[k] = nature.delay[n, k]
-        moment.lottery[k] = nature.lottery[n, k]
-    if nature.lost_up.size:
-        for k in range(k0, k1):
-            moment.lost_up[k] = nature.lost_up[n, k]
-    if nature.lost_down.size:
-        for k in range(k0, k1):
-            moment.lost_down[k] = nature.lost_down[n, k]
+    for i in range(visits[0], visits[1]):
+        k, sample = nature.client[i], nature.sample[i]
+        moment.has_data[k] = sample >= 0
+        moment.available[k] = 0
+        if sample >= 0:
+            moment.newest[k] = sample
+            moment.available[k] = nature.available[sample]
+            moment.delay[k] = nature.delay[sample]
+            moment.lottery[k] = nature.lottery[sample]
+            moment.lost_up[k] = nature.lost_up[sample]
+            moment.lost_down[k] = nature.lost_down[sample]
 
 
 @_inner
@@ -174,43 +196,40 @@ def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) ->
 
 @_inner
 def _events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
-    """Step 1 of a tick for some clients."""
-    if nature.traced:
-        _read_events(nature, moment, n, k0, k1)
-        return
+    """Step 1 of a tick for some clients of a world that is drawn."""
     _draw_events(nature, moment, n, k0, k1)
     if nature.hazards.any:
         _take_away(nature.key, nature.hazards, moment, n, k0, k1)
 
 
 @_inner
-def _pick(family: Any, moment: Any) -> None:
+def _pick(nature: Any, family: Any, moment: Any, visits: Any) -> None:
     """Let the server choose among the available clients (paofed.core.selection.pick)."""
-    clients = moment.available.size
+    who = nature.client[visits[0] : visits[1]]
     for a in range(family.mu.size):
         subset = family.subset[a]
         if not family.picks[a]:
             continue
         if subset < 1.0:
-            for k in range(clients):
+            for k in who:
                 moment.picked[a, k] = moment.available[k] and moment.lottery[k] < subset
         else:
-            _pick_count(moment, a, int(subset))
+            _pick_count(moment, who, a, int(subset))
 
 
 @_pasted
-def _pick_count(moment: Any, a: Any, count: Any) -> None:
+def _pick_count(moment: Any, who: Any, a: Any, count: Any) -> None:
     available, lottery, picked = moment.available, moment.lottery, moment.picked
     there = 0
-    for k in range(available.size):
+    for k in who:
         if available[k]:
             moment.scratch[there] = lottery[k]
             there += 1
     limit = _smallest(moment.scratch, there, count) if there > count else 1.0
     ties = count  # left for the clients exactly at the limit, lower indices first
-    for k in range(available.size):
+    for k in who:
         ties -= available[k] and lottery[k] < limit
-    for k in range(available.size):
+    for k in who:
         tied = lottery[k] == limit and ties > 0
         picked[a, k] = available[k] and (lottery[k] < limit or tied)
         ties -= available[k] and tied
@@ -410,7 +429,7 @@ def _merge(here: Any, there: Any, windows: Any, k: Any, a: Any, n: Any) -> None:
 
 @_inner
 def _learn(
-    nature: Any, moment: Any, family: Any, model: Any, n: Any, block: Any, k0: Any, k1: Any
+    nature: Any, moment: Any, family: Any, model: Any, n: Any, block: Any, visits: Any
 ) -> None:
     """Steps 2 to 4 of a tick for one block of clients: share, learn, send.
 
@@ -422,7 +441,7 @@ def _learn(
     has_data, available, pending = moment.has_data, moment.available, moment.pending
     answers, slot = model.answers, n % model.answers.shape[0]
     last = n % STRETCH == STRETCH - 1
-    for k in range(k0, k1):
+    for k in nature.client[visits[0] : visits[1]]:
         pending[k] |= np.uint64(has_data[k]) << np.uint64(n % STRETCH)
         everyone = available[k] or last or (has_data[k] and model.judged.size > 0)
         answered = False
@@ -488,10 +507,11 @@ def _observe(nature: Any, moment: Any, n: Any, block: Any, k: Any, everyone: Any
         todo[count] = tick  # kept only if its bit is set: no branch to mispredict
         count += int((moment.pending[k] >> np.uint64(tick - begin)) & np.uint64(1))
     if nature.traced:
+        oldest = moment.newest[k] + 1 - count
         for i in range(count):
-            for d in range(nature.x.shape[2]):
-                x[i, d] = nature.x[todo[i], k, d]
-            y[i] = nature.y[todo[i], k]
+            for d in range(nature.x.shape[1]):
+                x[i, d] = nature.x[oldest + i, d]
+            y[i] = nature.y[oldest + i]
     else:
         _samples(nature, moment, block, k, count, everyone)
     return count
@@ -603,12 +623,19 @@ def evaluate(shared: Any, z_test: Any, y_test: Any, mse: Any, point: Any) -> Non
 
 
 @_entry
+def mapped(x: Any, frequencies: Any, phases: Any, cosine: Any, z: Any) -> None:
+    """Map inputs, padded to whole groups, to their features."""
+    for i in range(z.shape[0]):
+        _fourier(x[i], frequencies, phases, cosine, z[i])
+
+
+@_entry
 def observe(
     nature: Any, moment: Any, frequencies: Any, phases: Any, cosine: Any, n0: Any, n1: Any, out: Any
 ) -> Any:
-    """Write out the samples of the ticks n0 to n1, mapped, tick after tick; return how many.
+    """Draw the samples of the ticks n0 to n1, mapped, tick after tick; return how many.
 
-    The ticks must not lie in two stretches. `out` has the fields of general.Observed.
+    The ticks must not lie in two stretches. `out` has the fields of records.Observed.
     """
     clients, count = moment.has_data.size, 0
     for n in range(n0, n1):
@@ -649,16 +676,24 @@ def advance(
 ) -> None:
     """Run phases of the ticks n0 to n1 for the blocks b0 to b1 of clients.
 
-    One thread runs all phases of many ticks; several threads meet after each phase of one tick.
+    One thread runs all phases of many ticks; several threads meet after each phase of one tick. A
+    trace takes its turns at its busy ticks alone: at the others nothing can happen.
     """
-    blocks = model.blocks
-    for n in range(n0, n1):
-        if phases & EVENTS:
+    blocks, busy = model.blocks, nature.busy
+    t0, t1 = n0, n1
+    if nature.traced:
+        t0, t1 = _place(busy, 0, busy.size, n0), _place(busy, 0, busy.size, n1)
+    for turn in range(t0, t1):
+        n = busy[turn] if nature.traced else turn
+        if phases & EVENTS and nature.traced:
+            _read_events(nature, moment, _visits(nature, turn, blocks[b0], blocks[b1]))
+        elif phases & EVENTS:
             _events(nature, moment, n, blocks[b0], blocks[b1])
         if phases & PICK:
-            _pick(family, moment)
+            _pick(nature, family, moment, _visits(nature, turn, 0, moment.available.size))
         if phases & LEARN:
             for block in range(b0, b1):
-                _learn(nature, moment, family, model, n, block, blocks[block], blocks[block + 1])
+                visits = _visits(nature, turn, blocks[block], blocks[block + 1])
+                _learn(nature, moment, family, model, n, block, visits)
         if phases & SERVE:
             _serve(family, model, n)

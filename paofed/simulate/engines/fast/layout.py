@@ -24,7 +24,7 @@ from paofed.world.realize import PHASE_BITS, Purpose, World, phases, run_key
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
-from paofed.world.trace import Trace
+from paofed.world.trace import SparseTrace
 
 _EXCHANGES = {"paper": kernels.PAPER, "single": kernels.SINGLE, "live": kernels.LIVE}
 # Terms of the odd series of sin(2 pi s), |s| <= 1/4, that leave less than a rounding error.
@@ -35,15 +35,15 @@ _LINE = 64  # bytes of a cache line
 _PAD = 16  # numbers of a whole line in float32
 _MOST_IN_FLIGHT = 4 << 30  # bytes for what is on its way; more is a mistake in a scenario
 
-_NO_TRACE: dict[str, NDArray[Any]] = {
-    "x": np.zeros((0, 0, 0)),
-    "y": np.zeros((0, 0)),
-    "has_data": np.zeros((0, 0), dtype=np.bool_),
-    "available": np.zeros((0, 0), dtype=np.bool_),
-    "delay": np.zeros((0, 0), dtype=np.int64),
-    "lottery": np.zeros((0, 0)),
-    "lost_up": np.zeros((0, 0), dtype=np.bool_),
-    "lost_down": np.zeros((0, 0), dtype=np.bool_),
+_NO_VISITS = {name: np.zeros(0, dtype=np.int64) for name in ("busy", "begin", "sample")}
+_NO_SAMPLES: dict[str, NDArray[Any]] = {
+    "x": np.zeros((0, 0)),
+    "y": np.zeros(0),
+    "available": np.zeros(0, dtype=np.uint8),
+    "delay": np.zeros(0, dtype=np.int64),
+    "lottery": np.zeros(0),
+    "lost_up": np.zeros(0, dtype=np.uint8),
+    "lost_down": np.zeros(0, dtype=np.uint8),
 }
 _NO_WORDS, _NO_NUMBERS = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
 _NO_HAZARDS = Hazards(
@@ -97,8 +97,10 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         fresh=np.sqrt(1 - made.laws.memory**2),
         drifts=made.test_targets.drifts,
         takes=made.test_targets.takes if stream.drift_ticks else _NO_NUMBERS,
+        client=np.arange(clients),
         traced=False,
-        **_NO_TRACE,
+        **_NO_VISITS,
+        **_NO_SAMPLES,
     )
 
 
@@ -116,9 +118,13 @@ def _hazards(scenario: Scenario, key: Key) -> Hazards:
     return found
 
 
-def traced(trace: Trace) -> Nature:
-    """Nature as the arrays of a trace; the laws are there for the types alone."""
+def traced(trace: SparseTrace) -> Nature:
+    """Nature as the samples of a trace; the laws are there for the types alone."""
     words, whole, real = (np.zeros(2, dtype=kind) for kind in (np.uint64, np.int64, np.float64))
+    by_client = np.argsort(trace.client, kind="stable")
+    visits, cells = _visits(trace), trace.tick * trace.clients + trace.client
+    sample = np.full(visits.size, -1)
+    sample[np.searchsorted(visits, cells)[by_client]] = np.arange(cells.size)
     return Nature(
         key=words,
         even=False,
@@ -143,8 +149,43 @@ def traced(trace: Trace) -> Nature:
         drifts=whole,
         takes=whole,
         traced=True,
-        **{name: laid_out(getattr(trace, name), none.dtype) for name, none in _NO_TRACE.items()},
+        **_calendar(visits // trace.clients, visits % trace.clients, sample),
+        **{name: values[by_client] for name, values in samples_of(trace).items()},
     )
+
+
+def samples_of(trace: SparseTrace) -> dict[str, NDArray[Any]]:
+    """What a trace says of its samples, as the kernels take it."""
+    return {name: laid_out(getattr(trace, name), a.dtype) for name, a in _NO_SAMPLES.items()}
+
+
+def without(nature: Nature, client: int) -> Nature:
+    """The same trace with a client that is never there; the places of samples are the same."""
+    tick = np.repeat(nature.busy, np.diff(nature.begin))
+    others = nature.client != client
+    return nature._replace(**_calendar(tick[others], nature.client[others], nature.sample[others]))
+
+
+def _visits(trace: SparseTrace) -> IntArray:
+    """Who is to be looked at when, as tick times K plus client, rising.
+
+    That is who has a sample, whose message arrives (for the answer), and who may have samples left
+    to learn at the end of a stretch.
+    """
+    tick, client = trace.tick, trace.client
+    arrives = trace.available & (trace.delay < trace.ticks - tick)
+    arrival = tick[arrives] + trace.delay[arrives]
+    end = tick - tick % kernels.STRETCH + kernels.STRETCH - 1
+    ended = end < trace.ticks
+    ticks = np.concatenate([tick, arrival, end[ended]])
+    clients = np.concatenate([client, client[arrives], client[ended]])
+    return np.unique(ticks * trace.clients + clients)
+
+
+def _calendar(tick: IntArray, client: IntArray, sample: IntArray) -> dict[str, NDArray[Any]]:
+    """Those to be looked at in order of ticks, and where each busy tick begins."""
+    busy, begin = np.unique(tick, return_index=True)
+    return {"busy": busy, "begin": np.append(begin, tick.size), "client": client, "sample": sample}
 
 
 def ages_of(scenario: Scenario) -> IntArray:
@@ -232,6 +273,7 @@ def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
         y=np.zeros((blocks, stretch)),
         roles=np.zeros((blocks, stretch, INPUTS)),
         past=np.zeros((blocks, stretch)),
+        newest=np.zeros(clients, dtype=np.int64),
         pending=np.zeros(clients, dtype=np.uint64),
         ahead=flags(clients),
     )

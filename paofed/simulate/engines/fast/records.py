@@ -17,7 +17,11 @@ class Hazards(NamedTuple):
 
 
 class Nature(NamedTuple):
-    """What happens: either thresholds and laws to draw from, or a trace (`traced`) to read."""
+    """What happens: either thresholds and laws to draw from, or a trace (`traced`) to read.
+
+    A trace is read at its B busy ticks alone, and there only at the clients to be looked at: who
+    has a sample, gets an answer, or has samples left to learn at the end of a stretch.
+    """
 
     key: Any  # (2,) uint64: the run's
     even: Any  # bool: arrivals are even rather than independent
@@ -41,14 +45,17 @@ class Nature(NamedTuple):
     noise: Any
     drifts: Any  # (E,) int64: ticks from whose samples on the target is another
     takes: Any  # (E,) int64: ticks that each takes, or (0,) where all change at once
+    client: Any  # (K,) int64: all of them; or (V,), those to be looked at, tick by tick
     traced: Any  # bool: read the arrays below instead
-    x: Any  # (N, K, d)
-    y: Any  # (N, K)
-    has_data: Any  # (N, K) bool
-    available: Any
-    delay: Any  # (N, K) int64
-    lottery: Any  # (N, K) float64
-    lost_up: Any  # (N, K) bool, or (0, 0)
+    busy: Any  # (B,) int64: ticks, rising
+    begin: Any  # (B + 1,) int64: where the clients of each busy tick begin
+    sample: Any  # (V,) int64: which of the M samples a client has at this tick, or -1
+    x: Any  # (M, d): client by client, so that those which wait are neighbours
+    y: Any  # (M,)
+    available: Any  # (M,) uint8
+    delay: Any  # (M,) int64
+    lottery: Any  # (M,) float64
+    lost_up: Any  # (M,) uint8
     lost_down: Any
 
 
@@ -76,6 +83,7 @@ class Moment(NamedTuple):
     y: Any  # (B, STRETCH) float64
     roles: Any  # (B, STRETCH, 4) float64: inputs as the target takes them, where it changes
     past: Any  # (B, STRETCH) float64: y as the target before would have it
+    newest: Any  # (K,) int64: the last of a client's samples, by its place in a trace
     pending: Any  # (K,) uint64: ticks of this stretch whose sample is not learned yet, as bits
     ahead: Any  # (K,) uint8: how many of them the live algorithms have learned
 

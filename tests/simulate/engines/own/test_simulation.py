@@ -15,6 +15,7 @@ from paofed.core.parts import keys_of
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.curves import outcome
+from paofed.simulate.engines.fast.own import samples
 from paofed.simulate.engines.fast.own.simulation import General
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Outcome
@@ -35,7 +36,7 @@ def equal(got: Outcome, expected: Outcome) -> None:
 
 def in_general_form(trace: Trace, method: Algorithm) -> Outcome:
     settled = family.settle(method, 0.4, 10)
-    return outcome(General.over(trace, [settled], keys_of(0)), trace)
+    return outcome(General.over(trace.sparse(), [settled], keys_of(0)), trace)
 
 
 @settings(max_examples=effort(everyday=60, thorough=250))
@@ -73,6 +74,20 @@ def test_an_uplink_of_its_own_is_answered_later() -> None:
     trace = small_trace(3, ticks=70, features=9, lost=0.3)
     live = replace(OWN, downlink=algorithm("pao-fed-u1", shared=3).downlink, exchange="live")
     equal(FAST.replay(trace, live, seed=1), reference.replay(trace, live, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("_IN_CACHE", 1), ("_IN_CACHE", 45), ("_MOST_TICKS", 3)]
+)
+def test_how_much_of_a_trace_is_taken_at_a_time_changes_no_bit(
+    name: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = small_trace(2, ticks=70, features=9, data=0.4)
+    whole = FAST.replay(trace, OWN)
+    monkeypatch.setattr(samples, name, value)
+    parts = FAST.replay(trace, OWN)
+    np.testing.assert_array_equal(parts.mse, whole.mse)
+    np.testing.assert_array_equal(parts.traffic, whole.traffic)
 
 
 @pytest.mark.parametrize("same_world", [False, True])

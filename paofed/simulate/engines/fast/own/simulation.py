@@ -3,32 +3,30 @@
 Twin of paofed.simulate.engines.reference, and of the family for the paper's rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.features import FourierMap
 from paofed.core.parts import Keys, keys_of
-from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.engines.fast.compiling import entry_of
+from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
 from paofed.simulate.engines.fast.family import settle
 from paofed.simulate.engines.fast.own.compiler import kernel_of
-from paofed.simulate.engines.fast.own.kernels import Samples
 from paofed.simulate.engines.fast.own.method_run import MethodRun
-from paofed.simulate.engines.fast.records import Nature, Observed
+from paofed.simulate.engines.fast.own.samples import Drawn, Listed, Source
 from paofed.simulate.engines.task import Precision
+from paofed.simulate.results.progressive import Places
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
-from paofed.world.realize import make_world, realize
+from paofed.world.realize import make_world
+from paofed.world.realize_samples import realize_samples
+from paofed.world.table.door import read
 from paofed.world.table.spec import Table
-from paofed.world.trace import Trace
+from paofed.world.trace import SparseTrace, Trace
 from paofed.world.worlds import Setting, SizedWorlds
-
-_IN_CACHE = 1 << 19  # mapped numbers of samples that wait to be learned by all methods
 
 
 def run(
@@ -50,22 +48,24 @@ def run(
     keys = keys_of(seed, world, run)
     if isinstance(scenario, SizedWorlds):
         trace = scenario.trace(world, run)
-        general = General.over(trace, settled, keys, precision)
+        general = General.over(trace.sparse(), settled, keys, precision)
         return record(general, trace.ticks, every, judge_of(trace), report)
     if isinstance(scenario.stream, Table):
-        trace = realize(scenario, world, run, seed=seed)
-        general = General.over(trace, settled, keys, precision, judged=True)
-        return follow(general, trace, every, scenario.stream.read().scored, report)
+        listed = realize_samples(scenario, world, run, seed=seed)
+        general = General.over(listed, settled, keys, precision, judged=True)
+        places = Places.of(read(scenario.stream))
+        return follow(general, scenario.ticks, every, places, report)
     made = make_world(scenario, seed, world)
     nature = layout.drawn(scenario, made, run)
-    general = General(settled, nature, made.fourier_map, scenario.clients, keys, precision)
+    source = Drawn(nature, made.fourier_map, scenario.clients, precision)
+    general = General(settled, source, scenario.clients, scenario.features, keys)
     test = Judge(made.fourier_map, made.x_test, made.test_targets)
     return record(general, scenario.ticks, every, test, report)
 
 
 def replay(trace: Trace, method: Algorithm, seed: int) -> Outcome:
     """Run a settled method over a trace."""
-    return outcome(General.over(trace, [method], keys_of(seed)), trace)
+    return outcome(General.over(trace.sparse(), [method], keys_of(seed)), trace)
 
 
 class General:
@@ -74,19 +74,14 @@ class General:
     def __init__(
         self,
         methods: Sequence[Algorithm],
-        nature: Nature,
-        fourier_map: FourierMap,
+        source: Source,
         clients: int,
+        features: int,
         keys: Keys,
-        precision: Precision = "float64",
         *,
         judged: bool = False,
     ) -> None:
-        inputs, features = fourier_map.frequencies.shape
-        self._nature, self._moment = nature, layout.moment(1, clients, inputs, 1)
-        self._map = layout.mapping(fourier_map, precision)
-        self._observed = _observed(clients, features, precision)
-        self._entry: Callable[..., int] | None = None
+        self._source = source
         self._runs = [
             MethodRun(
                 kernel_of(method), method, clients, features, keys,
@@ -94,12 +89,11 @@ class General:
             )
             for method in methods
         ]  # fmt: skip
-        self._ticks = len(self._observed.begin) - 1
 
     @classmethod
     def over(
         cls,
-        trace: Trace,
+        trace: SparseTrace,
         methods: Sequence[Algorithm],
         keys: Keys,
         precision: Precision = "float64",
@@ -107,10 +101,8 @@ class General:
         judged: bool = False,
     ) -> Self:
         """Make one over a trace."""
-        nature = layout.traced(trace)
-        return cls(
-            methods, nature, trace.fourier_map, trace.clients, keys, precision, judged=judged
-        )
+        source = Listed(trace, precision)
+        return cls(methods, source, trace.clients, trace.features, keys, judged=judged)
 
     @property
     def server(self) -> FloatArray:
@@ -134,46 +126,8 @@ class General:
     def advance(self, begin: int, end: int, pool: object = None) -> None:  # noqa: ARG002
         """Run the ticks from `begin` up to `end`, on this thread."""
         while begin < end:
-            stop = min(end, begin + self._ticks - begin % self._ticks)
-            samples, lottery = self._observe(begin, stop)
+            stop = self._source.reach(begin, end)
+            samples, lottery = self._source.samples(begin, stop)
             for run in self._runs:
                 run.advance(samples, lottery)
             begin = stop
-
-    def _observe(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
-        out = self._observed
-        arguments = self._nature, self._moment, *self._map, begin, end, out
-        if self._entry is None:
-            self._entry = entry_of(kernels.observe, *arguments)
-        count = self._entry(*arguments)
-        samples = Samples(
-            first=begin,
-            begin=out.begin[: end - begin + 1],
-            client=out.client[:count],
-            z=out.z[:count],
-            y=out.y[:count],
-            joins=out.available[:count],
-            age=out.delay[:count],
-            lost_up=out.lost_up[:count],
-            lost_down=out.lost_down[:count],
-        )
-        return samples, out.lottery[:count]
-
-
-def _observed(clients: int, features: int, precision: Precision) -> Observed:
-    """Room for the samples of a few ticks in a row: as many as stay in the cache."""
-    ticks = next(t for t in (8, 4, 2, 1) if t == 1 or t * clients * features <= _IN_CACHE)
-    most = ticks * clients
-    return Observed(
-        begin=np.zeros(ticks + 1, dtype=np.int64),
-        place=np.zeros((ticks, clients), dtype=np.int64),
-        client=np.zeros(most, dtype=np.int64),
-        row=np.zeros(features, dtype=precision),
-        z=np.zeros((most, features)),
-        y=np.zeros(most),
-        available=np.zeros(most, dtype=np.uint8),
-        delay=np.zeros(most, dtype=np.int64),
-        lottery=np.zeros(most),
-        lost_up=np.zeros(most, dtype=np.uint8),
-        lost_down=np.zeros(most, dtype=np.uint8),
-    )

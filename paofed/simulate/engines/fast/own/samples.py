@@ -1,0 +1,123 @@
+"""Where methods of one's own take their samples: drawn a few ticks at a time, or from a list."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.features import FourierMap
+from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.fast.compiling import entry_of
+from paofed.simulate.engines.fast.own.kernels import Samples
+from paofed.simulate.engines.fast.records import Nature, Observed
+from paofed.simulate.engines.task import Precision
+from paofed.world.trace import SparseTrace
+
+_IN_CACHE = 1 << 19  # mapped numbers of samples that wait to be learned by all methods
+_MOST_TICKS = 512  # of a list at a time: messages on their way are sought at each of them
+
+
+class Source(Protocol):
+    """Samples of a run, in order of ticks."""
+
+    def reach(self, begin: int, end: int) -> int:
+        """Say up to which tick, at most `end`, samples can be taken at once."""
+        ...
+
+    def samples(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
+        """Return those of the ticks from `begin` up to `end`, and their lottery numbers."""
+        ...
+
+
+class Drawn:
+    """Samples of a world, drawn inside the kernels."""
+
+    def __init__(
+        self, nature: Nature, fourier_map: FourierMap, clients: int, precision: Precision
+    ) -> None:
+        inputs, features = fourier_map.frequencies.shape
+        self._nature, self._moment = nature, layout.moment(1, clients, inputs, 1)
+        self._map = layout.mapping(fourier_map, precision)
+        self._out = _observed(clients, features, precision)
+        self._entry: Callable[..., int] | None = None
+
+    def reach(self, begin: int, end: int) -> int:
+        """As many ticks as there is room for, in one stretch of the kernels."""
+        ticks = len(self._out.begin) - 1
+        return min(end, begin + ticks - begin % ticks)
+
+    def samples(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
+        """Draw and map them."""
+        out = self._out
+        arguments = self._nature, self._moment, *self._map, begin, end, out
+        if self._entry is None:
+            self._entry = entry_of(kernels.observe, *arguments)
+        count = self._entry(*arguments)
+        samples = Samples(
+            first=begin,
+            begin=out.begin[: end - begin + 1],
+            client=out.client[:count],
+            z=out.z[:count],
+            y=out.y[:count],
+            joins=out.available[:count],
+            age=out.delay[:count],
+            lost_up=out.lost_up[:count],
+            lost_down=out.lost_down[:count],
+        )
+        return samples, out.lottery[:count]
+
+
+class Listed:
+    """Samples of a trace."""
+
+    def __init__(self, trace: SparseTrace, precision: Precision) -> None:
+        self._trace, self._map = trace, layout.mapping(trace.fourier_map, precision)
+        padding = (0, 0), (0, -trace.x.shape[1] % kernels.GROUP)
+        self._x, self._rows = np.pad(trace.x, padding), layout.samples_of(trace)
+        self._client = layout.laid_out(trace.client, np.int64)
+
+    def reach(self, begin: int, end: int) -> int:
+        """As many ticks as have samples that stay in the cache; one at least."""
+        tick, most = self._trace.tick, max(1, _IN_CACHE // self._trace.features)
+        beyond = int(np.searchsorted(tick, begin)) + most
+        full = int(tick[beyond]) if beyond < tick.size else end
+        return min(end, begin + _MOST_TICKS, max(full, begin + 1))
+
+    def samples(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
+        """Read and map them."""
+        now, ticks = self._trace.between(begin, end), np.arange(begin, end + 1)
+        z = np.empty((now.stop - now.start, self._trace.features), dtype=self._map[0].dtype)
+        kernels.mapped(self._x[now], *self._map, z)
+        rows = {name: values[now] for name, values in self._rows.items()}
+        samples = Samples(
+            first=begin,
+            begin=np.searchsorted(self._trace.tick[now], ticks),
+            client=self._client[now],
+            z=z.astype(np.float64, copy=False),
+            y=rows["y"],
+            joins=rows["available"],
+            age=rows["delay"],
+            lost_up=rows["lost_up"],
+            lost_down=rows["lost_down"],
+        )
+        return samples, rows["lottery"]
+
+
+def _observed(clients: int, features: int, precision: Precision) -> Observed:
+    """Room for the samples of a few ticks in a row: as many as stay in the cache."""
+    ticks = next(t for t in (8, 4, 2, 1) if t == 1 or t * clients * features <= _IN_CACHE)
+    most = ticks * clients
+    return Observed(
+        begin=np.zeros(ticks + 1, dtype=np.int64),
+        place=np.zeros((ticks, clients), dtype=np.int64),
+        client=np.zeros(most, dtype=np.int64),
+        row=np.zeros(features, dtype=precision),
+        z=np.zeros((most, features)),
+        y=np.zeros(most),
+        available=np.zeros(most, dtype=np.uint8),
+        delay=np.zeros(most, dtype=np.int64),
+        lottery=np.zeros(most),
+        lost_up=np.zeros(most, dtype=np.uint8),
+        lost_down=np.zeros(most, dtype=np.uint8),
+    )

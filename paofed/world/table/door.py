@@ -1,0 +1,34 @@
+"""The one door to tables: what a table holds, read from its file once."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paofed.errors import FileError, needs_extra
+from paofed.world.table.spec import Table
+
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
+
+
+def read(table: Table) -> "Readings":
+    """Read a table; it is read again only after its file has changed."""
+    try:
+        stat = Path(table.file).stat()
+    except OSError as error:
+        raise FileError(f"{table.file} cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a name that no file can have
+        raise FileError(f"{table.file!r} cannot be read: {error}") from None
+    return _read(table, stat.st_mtime_ns)
+
+
+def forget() -> None:
+    """Keep no table: the next one is read from its file."""
+    _read.cache_clear()
+
+
+@lru_cache(maxsize=2)
+def _read(table: Table, _changed: int) -> "Readings":
+    with needs_extra("a table"):
+        from paofed.world.table.reader import readings_of
+    return readings_of(table)

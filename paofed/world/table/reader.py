@@ -1,0 +1,220 @@
+"""From the rows of a file to a fleet's readings.
+
+The readings are put in order, so the order of the rows does not matter. The transforms are fitted
+on the calibration period, which ends before tick 0: what comes later changes nothing before.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.errors import FileError, InputError
+from paofed.world.table.columns import Column, Inputs, column, expand, seconds
+from paofed.world.table.readings import Readings
+from paofed.world.table.source import Source
+from paofed.world.table.spec import Table
+from paofed.world.table.timeline import (
+    Steps,
+    Timeline,
+    longer,
+    positive,
+    separating,
+    steps_of,
+    timeline,
+)
+from paofed.world.table.times import times_of
+
+_MOST_TICKS = 2**31 - 1  # as many as a scenario may have
+
+
+class _Rows(NamedTuple):
+    """Where the M rows of a table belong."""
+
+    device: IntArray
+    tick: IntArray  # negative in the calibration period
+    time: FloatArray
+
+    def some(self, which: IntArray) -> "_Rows":
+        """Those of some rows, in their order."""
+        return _Rows(self.device[which], self.tick[which], self.time[which])
+
+
+def readings_of(table: Table) -> Readings:
+    """Read a table from its file."""
+    columns = [column(text) for text in (*table.inputs, table.target)]
+    source = Source(
+        Path(table.file),
+        [table.device, *table.time, *(col.name for col in columns)],
+        separator=table.separator,
+        missing=table.missing,
+    )
+    times = times_of(source, table.time, table.time_format)
+    devices, device = _devices(source, table.device)
+    steps = steps_of(times.values, device)
+    line = _after_calibration(source, timeline(times, steps, table.tick), table.calibration)
+    rows = _Rows(device, line.ticks_of(times.values), times.values)
+    kept = _one_per_cell(source, rows, devices, line, steps, table.duplicates)
+    rows = rows.some(kept)
+    calendar = times.calendar
+    parts = [_expanded(source, col, table, rows, kept, calendar=calendar) for col in columns]
+    values = np.concatenate([part.values for part in parts], axis=1)
+    complete = np.isfinite(values).all(axis=1)
+    past, now = complete & (rows.tick < 0), complete & (rows.tick >= 0)
+    for when, some in (("in", past), ("after", now)):
+        if not some.any():
+            raise FileError(f"{source.path}: no reading {when} the calibration period is complete")
+    return Readings(
+        devices=devices,
+        labels=tuple(label for part in parts[:-1] for label in part.labels),
+        recipes=tuple(part.recipe for part in parts),
+        timeline=line,
+        ticks=_ticks(source, rows, line),
+        tick=rows.tick[now],
+        device=rows.device[now],
+        x=values[now, :-1],
+        y=values[now, -1],
+        previous=_previous(rows.device, values[:, -1])[now],
+        x_past=values[past, :-1],
+        y_past=values[past, -1],
+        scored=_scored(source, line, table.score_from, rows.tick[now]),
+        scale=f"{parts[-1].scale:.3g} of {parts[-1].labels[0]}",
+        doubts=(*source.doubts, *_doubts(line, rows, len(device))),
+    )
+
+
+def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
+    """The names of the devices, numbers in them in their order, and whose each row is."""
+    texts = source.texts(name)
+    source.refuse_where(texts == "", f"there is no {name}: expected the name of a device")
+    found, device = np.unique(texts, return_inverse=True)
+
+    def natural(index: int) -> list[tuple[int, str]]:
+        parts: list[str] = re.findall(r"\d+|\D+", str(found[index]))
+        return [(int(part) if part.isdecimal() else -1, part) for part in parts]
+
+    order = sorted(range(found.size), key=natural)
+    return tuple(str(found[i]) for i in order), np.argsort(order)[device]
+
+
+def _doubts(line: Timeline, kept: _Rows, readings: int) -> Iterator[str]:
+    """What the rows as a whole make one wonder about."""
+    if dropped := readings - kept.time.size:
+        yield f"{dropped:,} of {readings:,} readings dropped: not the only one in their tick"
+    steps = steps_of(kept.time, kept.device)
+    often = round(steps.usual / line.tick) if steps.later.any() else 1
+    if often > 1:
+        yield (
+            f"readings usually come every {often} ticks: windows go by ticks, and such devices may "
+            f"never share some parameters; {_better_ticks(line.length_text(often), line, steps)}"
+        )
+
+
+def _better_ticks(usual: str, line: Timeline, steps: Steps) -> str:
+    """Advise ticks of the usual step, and what else can be done where readings meet in these."""
+    advice, apart = f"take ticks of {usual} (`tick`)", longer(line, steps)
+    if apart == usual:
+        return advice
+    other = f", or ticks of {apart}, which keep all apart" if apart else ""
+    return f"{advice} and the first or last of the readings in one (`duplicates`){other}"
+
+
+def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:
+    """The same ticks, counted from the first one after the calibration period."""
+    end = line.moment(until, "calibration")
+    if not line.first < end <= line.last:
+        raise FileError(
+            f"{source.path}: calibration until {line.text(end)} leaves no reading before it or "
+            f"none after: the table goes from {line.text(line.first)} to {line.text(line.last)}"
+        )
+    return line._replace(origin=line.origin + line.from_on(end) * line.tick)
+
+
+def _one_per_cell(
+    source: Source,
+    rows: _Rows,
+    devices: Sequence[str],
+    line: Timeline,
+    steps: Steps,
+    choice: str,
+) -> IntArray:
+    """The rows that stay, in order of time: one per device and tick."""
+    cell = rows.tick * len(devices) + rows.device
+    order = np.lexsort((rows.time, cell))
+    again = np.diff(cell[order]) == 0
+    if choice == "refuse" and again.any():
+        at = int(np.argmax(again))
+        one, two = sorted(order[[at, at + 1]].tolist())
+        source.refuse(
+            two,
+            f"a second reading of {devices[rows.device[two]]} in one tick, at "
+            f"{line.text(rows.time[two])} after {line.text(rows.time[one])}, with ticks of "
+            f"{line.length_text()}: take the first or last of them (`duplicates`)"
+            f"{_other_ticks(line, steps)}",
+        )
+    ends = np.append(~again, True) if choice == "last" else np.append(True, ~again)
+    kept: IntArray = order[ends]
+    return kept
+
+
+def _other_ticks(line: Timeline, steps: Steps) -> str:
+    """Which ticks would keep all readings apart, as far as any can."""
+    if steps.repeated:
+        return "; no ticks keep apart what has the same time"
+    return f", or ticks of {separating(line, steps).length_text()} (`tick`)"
+
+
+def _expanded(
+    source: Source, col: Column, table: Table, rows: _Rows, kept: IntArray, *, calendar: bool
+) -> Inputs:
+    """One column as inputs; its values, where it is the time of a calendar, are seconds."""
+    past = rows.tick < 0
+    if col.is_text:
+        return expand(col, source.texts(col.name)[kept], past)
+    if col.transform == "cyclic" and calendar and table.time == (col.name,):
+        period, expected = seconds(col.period), "a length such as 1d"
+        values = rows.time
+    else:
+        period, expected = positive(col.period), "a number"
+        is_input = any(column(text) == col for text in table.inputs)
+        words = f" (missing? words? see `missing`, {col.name}:one-hot, {col.name}:compass)"
+        values = source.numbers(col.name, words if is_input else "")[kept]
+    if col.transform == "cyclic" and not period:
+        raise InputError(f"{col.name}:cyclic={col.period}: expected {expected} as its period")
+    return expand(col, values, past, period or math.nan)
+
+
+def _ticks(source: Source, rows: _Rows, line: Timeline) -> int:
+    ticks = int(rows.tick.max()) + 1
+    if ticks > _MOST_TICKS:
+        raise FileError(
+            f"{source.path}: {ticks:,} ticks of {line.length_text()} up to {line.text(line.last)}: "
+            f"expected fewer than 2^31: take longer ticks (`tick`, perhaps with `duplicates`)"
+        )
+    return ticks
+
+
+def _previous(device: IntArray, y: FloatArray) -> FloatArray:
+    """The target known last before each reading, of the same device; readings in order of time."""
+    order = np.argsort(device, kind="stable")
+    ordered, place = y[order], np.arange(order.size)
+    known = np.maximum.accumulate(np.where(np.isfinite(ordered), place, -1))
+    before = np.append(-1, known[:-1])
+    same = (before >= 0) & (device[order[before]] == device[order])
+    previous = np.empty_like(y)
+    previous[order] = np.where(same, ordered[before], math.nan)
+    return previous
+
+
+def _scored(source: Source, line: Timeline, since: str | None, ticks: IntArray) -> int:
+    if since is None:
+        return 0
+    moment = line.moment(since, "score_from")
+    first = max(0, line.from_on(moment))
+    if not (ticks >= first).any():
+        raise FileError(f"{source.path}: no complete reading from {line.text(moment)} on")
+    return first
