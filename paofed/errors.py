@@ -65,7 +65,7 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
 
 def in_one_line(error: BaseException) -> str:
     """Say an error of somebody else's code, whose text may have several lines."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
 
 
 def whole(what: str, value: object, least: int | None = None) -> int:

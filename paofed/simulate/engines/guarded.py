@@ -78,7 +78,7 @@ def _channel(name: str, direction: str, channel: Channel, features: int) -> Chan
     if channel.encode is not None:
         coded["encode"] = _watched(f"{where} encode", channel.encode, _wrong_bytes)
         coded["decode"] = _watched(
-            f"{where} decode", channel.decode, lambda part: _wrong_part(part, features)
+            f"{where} decode", channel.decode, lambda part: _wrong_arrival(part, features)
         )
     return replace(channel, init=init, send=_watched(f"{where} send", channel.send, sent), **coded)
 
@@ -153,6 +153,14 @@ def _wrong_part(part: Any, features: int) -> str | None:
     if (counts > 1).any():
         return f"returned coordinate {found[counts > 1][0]} twice: expected distinct ones"
     return None
+
+
+def _wrong_arrival(part: Any, features: int) -> str | None:
+    """Silence is never encoded, so nothing that is decoded is silent."""
+    wrong = _wrong_part(part, features)
+    if wrong is None and not part.coordinates.size:
+        return "returned a silent part: expected what was sent"
+    return wrong
 
 
 def _wrong_bytes(payload: Any) -> str | None:

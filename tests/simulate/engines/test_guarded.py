@@ -20,6 +20,7 @@ from paofed.core.parts import (
     Stamp,
     Weights,
     float_bytes,
+    silence,
 )
 from paofed.core.rules import LMS, Newest, lms_step
 from paofed.core.selection import Windows
@@ -123,6 +124,7 @@ CHANNELS: list[tuple[Channel, str]] = [
         "encode returned an array of uint8 of shape (1, 2): expected a one-dimensional array",
     ),
     (coded(decode=returning(None)), "decode returned NoneType: expected a Part"),
+    (coded(decode=returning(silence())), "decode returned a silent part: expected what was sent"),
     (
         coded(decode=returning(Part(np.array([6, 6]), np.zeros(2)))),
         "decode returned coordinate 6 twice: expected distinct ones",

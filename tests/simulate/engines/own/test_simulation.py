@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange
-from paofed.core.parts import keys_of
+from paofed.core.parts import Channel, Weights, keys_of, silence
+from paofed.core.rules import LMS
+from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.curves import outcome
@@ -88,6 +90,34 @@ def test_how_much_of_a_trace_is_taken_at_a_time_changes_no_bit(
     parts = FAST.replay(trace, OWN)
     np.testing.assert_array_equal(parts.mse, whole.mse)
     np.testing.assert_array_equal(parts.traffic, whole.traffic)
+
+
+def half_way(state: Any, part: Any) -> Any:
+    """Twice is not the same as once."""
+    w = state.w.copy()
+    w[part.coordinates] = (w[part.coordinates] + part.values) / 2
+    return Weights(w)
+
+
+def test_a_client_is_answered_once_in_a_tick() -> None:
+    """However many of its messages arrive then, and whatever its learner does with an answer."""
+    live = algorithm("pao-fed-u1", shared=3, exchange="live")
+    mine = replace(live, name="half", learner=replace(LMS, merge=half_way))
+    for seed in range(3):
+        trace = small_trace(seed, ticks=70, features=9, lost=0.3)
+        equal(FAST.replay(trace, mine), reference.replay(trace, mine))
+
+
+def deaf(payload: Any, stamp: Any) -> Any:  # noqa: ARG001 (the interface of a decode)
+    return silence()
+
+
+def test_what_cannot_be_decoded_is_told_by_the_reference() -> None:
+    assert isinstance(OWN.uplink, Channel)
+    mine = replace(OWN, uplink=replace(OWN.uplink, decode=deaf))
+    words = "own: its uplink's decode returned a silent part: expected what was sent"
+    with pytest.raises(AlgorithmError, match=words):
+        FAST.replay(small_trace(3, ticks=70, features=9), mine)
 
 
 @pytest.mark.parametrize("same_world", [False, True])

@@ -145,6 +145,15 @@ def arrived(flight: Any, n: Any) -> Any:
 
 
 @_inner
+def asks(flight: Any, order: Any, place: Any) -> Any:
+    """Whether a message that arrives now is the first of its client's whose answer is heard."""
+    for earlier in order[:place]:
+        if flight.client[earlier] == flight.client[order[place]] and not flight.unheard[earlier]:
+            return False
+    return not flight.unheard[order[place]]
+
+
+@_inner
 def messages_of(flight: Any, order: Any) -> Any:
     """Return messages as a list of records."""
     messages = [Message(0, 0, flight.coordinates[:0], flight.values[:0])]

@@ -11,7 +11,7 @@ _KERNEL = """
 from numba import njit
 from paofed.core.parts import Stamp
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, depart, keep, messages_of, newest, valid, windowed
+    arrived, asks, depart, keep, messages_of, newest, valid, windowed
 )
 
 _inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -58,9 +58,10 @@ def tell(numbers, learner, memory, flight, tally, k, n, age, lost, unheard):
 @_inner
 def answer(numbers, learner, server, memory, flight, tally, order, n):
     counts = tally.traffic[1], tally.traffic[3], tally.traffic[5]
-    for i in order:
-        if not flight.unheard[i]:
-            if share(numbers, learner, server, memory, tally, flight.client[i], n, 0, 1):
+    for place in range(order.size):
+        if asks(flight, order, place):
+            k = flight.client[order[place]]
+            if share(numbers, learner, server, memory, tally, k, n, 0, 1):
                 return 1
     tally.traffic[1], tally.traffic[3], tally.traffic[5] = counts
     return 0
@@ -181,7 +182,7 @@ def _travel(direction: str, *, coded: bool) -> str:
         return "arriving, bytes_ = part, 4 * part.coordinates.size"
     return f"""payload = {direction}_encode(part, stamp)
     arriving, bytes_ = {direction}_decode(payload, stamp), payload.size
-    if not valid(arriving, tally):
+    if arriving.coordinates.size == 0 or not valid(arriving, tally):
         return 1"""
 
 
