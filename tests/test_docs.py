@@ -428,7 +428,7 @@ def test_the_defaults_of_run() -> None:
 def test_every_check_of_the_contract() -> None:
     table = section(DOCUMENTS["docs/add-an-algorithm.md"], "## The contract")
     listed = re.findall(r"^\| (.*?) \|", table, re.MULTILINE)
-    assert listed == ["check", *CHECKS]
+    assert listed == ["promise", *CHECKS]
 
 
 @pytest.mark.parametrize("kind", [Result, Progressive, ColdStart, Outcome, Trace])
