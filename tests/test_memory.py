@@ -3,7 +3,7 @@ import pytest
 from paofed import Scenario, realize, run
 from paofed.errors import InputError
 from paofed.memory import require_memory
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from tests.natures import small_scenario
 
 
@@ -25,7 +25,7 @@ def test_what_does_not_fit_is_refused_before_it_is_begun() -> None:
     for work in (
         lambda: run(tested, "pao-fed-u1"),
         lambda: realize(tested),
-        lambda: Fleet.of(tested),
+        lambda: FleetInTheory.of(tested),
     ):
         with pytest.raises(InputError, match="a test set of 2,147,483,647 samples needs"):
             work()

@@ -29,7 +29,7 @@ _AT_ONCE = 200  # connections that are being made
 _PATIENCE = 5.0  # seconds after which a contact counts as lost
 
 
-class Contacts(NamedTuple):
+class LoadOutcome(NamedTuple):
     """What came of a load."""
 
     answered: int
@@ -47,7 +47,7 @@ class Contacts(NamedTuple):
         return float(np.percentile(self.latencies, share)) * 1e3 if self.answered else np.nan
 
 
-class Member:
+class CrowdDevice:
     """One device: its connection, and what it waits for."""
 
     __slots__ = ("failures", "index", "sent", "socket", "up")
@@ -66,9 +66,9 @@ class Crowd:
     def __init__(self, fleet: str, port: int, manifest: Manifest, devices: int) -> None:
         self._port = port
         self._manifest = manifest
-        self._members = [Member(k) for k in range(devices)]
+        self._members = [CrowdDevice(k) for k in range(devices)]
         self._poll = select.epoll()
-        self._by_number: dict[int, Member] = {}
+        self._by_number: dict[int, CrowdDevice] = {}
         self._due: list[tuple[float, int]] = []  # when to try to connect, and who
         self._up = self._connecting = 0
         values = np.full(manifest.shared, 0.1, dtype="<f4")
@@ -106,7 +106,7 @@ class Crowd:
         contacts: int = 2**62,
         window: int = 200,
         rate: float = float("inf"),
-    ) -> Contacts:
+    ) -> LoadOutcome:
         """Contact for some time or number, at most `window` at once and `rate` in a second."""
         for member in self._members:
             member.sent = 0.0  # what was not answered before is waited for no longer
@@ -140,7 +140,7 @@ class Crowd:
             self._turn(0.002)
         spent = time.monotonic() - begin
         time.sleep(0.2)
-        return Contacts(len(latencies), spent, lost, np.array(latencies))
+        return LoadOutcome(len(latencies), spent, lost, np.array(latencies))
 
     def close(self) -> None:
         """Leave, all of them."""
@@ -151,7 +151,7 @@ class Crowd:
 
     # How
 
-    def _contact(self, member: Member) -> None:
+    def _contact(self, member: CrowdDevice) -> None:
         tick = int((time.time() - self._manifest.start) // self._manifest.tick_seconds)
         message = self._update[:2] + struct.pack("<I", tick) + self._update[6:]
         body = self._heads[member.index] + message
@@ -171,7 +171,7 @@ class Crowd:
             if member is not None and member.socket is not None:
                 self._event(member, member.socket, events)
 
-    def _begin(self, member: Member) -> None:
+    def _begin(self, member: CrowdDevice) -> None:
         sock = socket.socket()
         sock.settimeout(0.0)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -183,7 +183,7 @@ class Crowd:
         if code not in (0, errno.EINPROGRESS):
             self._lost(member)
 
-    def _event(self, member: Member, sock: socket.socket, events: int) -> None:
+    def _event(self, member: CrowdDevice, sock: socket.socket, events: int) -> None:
         try:
             if events & select.EPOLLOUT:
                 sock.send(self._hellos[member.index])
@@ -203,7 +203,7 @@ class Crowd:
             self._up += 1
             self._connecting -= 1
 
-    def _lost(self, member: Member) -> None:
+    def _lost(self, member: CrowdDevice) -> None:
         """Try again later, everybody at a time of their own."""
         if member.socket is not None:
             self._by_number.pop(member.socket.fileno(), None)

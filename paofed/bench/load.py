@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paofed.bench.agreed import trial_manifest
-from paofed.bench.crowd import Contacts, Crowd
+from paofed.bench.crowd import Crowd, LoadOutcome
 from paofed.bench.trial import served, trial_fleet
 from paofed.errors import InputError, PaofedError
 from paofed.live.coordinator import MOST_PER_TICK
@@ -36,11 +36,11 @@ class Load(NamedTuple):
     """What was measured."""
 
     devices: int
-    bare: Contacts  # against a broker and an echo
-    flat_out: Contacts  # against a broker and the server
-    steady: Contacts  # the same at a fixed rate
+    bare: LoadOutcome  # against a broker and an echo
+    flat_out: LoadOutcome  # against a broker and the server
+    steady: LoadOutcome  # the same at a fixed rate
     reconnected: float  # seconds until all are connected and served after the broker's return
-    after: Contacts  # and how it goes on
+    after: LoadOutcome  # and how it goes on
     memory: list[Memory]
 
     @property

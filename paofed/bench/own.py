@@ -59,7 +59,7 @@ OWN = {
 }
 
 
-class Beside(NamedTuple):
+class SideBySide(NamedTuple):
     """One method with a rule of its own, beside pao-fed-u1 in the same rounds."""
 
     what: str
@@ -70,7 +70,7 @@ class Beside(NamedTuple):
     later_start: float  # in another process, from disk
 
 
-def beside(say: Callable[[str], None]) -> list[Beside]:
+def beside(say: Callable[[str], None]) -> list[SideBySide]:
     """Measure runs of Setting I on one thread, in turns, and starts in fresh processes."""
     setting = Scenario.load("setting-1")
     updates = int(setting.synthetic.samples_of(setting.clients).sum())
@@ -90,7 +90,7 @@ def beside(say: Callable[[str], None]) -> list[Beside]:
     usual = {what: statistics.median(seconds) for what, seconds in found.items()}
     starts = {what: _starts(what, say) for what in OWN}
     return [
-        Beside(
+        SideBySide(
             what,
             1e9 * usual[what] / updates,
             usual[what] / usual["float32"],

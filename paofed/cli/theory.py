@@ -25,7 +25,7 @@ from paofed.simulate.average import Average, average
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.result import curve_ticks, versions
 from paofed.theory.bounds import NEVER_EXPANDS
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.outlook import Outlook, outlook
 from paofed.words import counted
 from paofed.world.scenario import PRESETS, Scenario
@@ -66,9 +66,9 @@ def run(args: Namespace) -> int:
         raise InputError(f"{args.scenario} is a trace, one run that was: --runs needs a scenario")
     scenario = None if trace is not None else Scenario.load(args.scenario)
     if trace is not None:
-        fleet, settings, ticks = Fleet.seen(trace), _FOR_TRACES, trace.ticks
+        fleet, settings, ticks = FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks
     if scenario is not None:
-        fleet = Fleet.of(scenario, seed=args.seed, world=args.world)
+        fleet = FleetInTheory.of(scenario, seed=args.seed, world=args.world)
         settings, ticks = Settled(scenario.step_size, scenario.max_age), scenario.ticks
     with Progress(f"{args.scenario}, mean recursion") as progress:
         found = outlook(fleet, methods, settings, curve_ticks(ticks, args.every), progress)
@@ -86,7 +86,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: Fleet) -> None:
+def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: FleetInTheory) -> None:
     beside = Beside(found.prediction, simulated)
     if args.csv is not None:
         curves = beside.curves(beside.names[0])
@@ -126,7 +126,7 @@ def _lines(found: Outlook, beside: Beside, tariff: Tariff) -> list[dict[str, Any
 
 
 def _as_json(
-    args: Namespace, found: Outlook, lines: list[dict[str, Any]], fleet: Fleet
+    args: Namespace, found: Outlook, lines: list[dict[str, Any]], fleet: FleetInTheory
 ) -> dict[str, Any]:
     return {
         "scenario": args.scenario,
@@ -146,7 +146,7 @@ def _as_json(
 
 
 def _as_text(
-    scenario: str, where: str, found: Outlook, lines: list[dict[str, Any]], fleet: Fleet
+    scenario: str, where: str, found: Outlook, lines: list[dict[str, Any]], fleet: FleetInTheory
 ) -> str:
     steps, moments = found.steps, fleet.moments
     clients, features = moments.r.shape

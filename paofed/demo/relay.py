@@ -8,7 +8,7 @@ from typing import Self
 from paofed.live.broker import LOCAL
 
 
-class Link:
+class RelayPort:
     """A port that leads to the broker, while it is not cut."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Relay:
     """Several links, in a thread of their own."""
 
     def __init__(self, broker: int, count: int) -> None:
-        self.links = [Link() for _ in range(count)]
+        self.links = [RelayPort() for _ in range(count)]
         self._broker = broker
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -55,7 +55,7 @@ class Relay:
         self._loop.run_until_complete(_finish())
         self._loop.close()
 
-    async def _listen(self, link: Link) -> asyncio.Server:
+    async def _listen(self, link: RelayPort) -> asyncio.Server:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self._pass(link, reader, writer)
 
@@ -64,7 +64,7 @@ class Relay:
         return server
 
     async def _pass(
-        self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, link: RelayPort, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Carry bytes both ways until one end has had enough."""
         link.writers.add(writer)
@@ -83,7 +83,7 @@ class Relay:
             link.writers.discard(writer)
             writer.close()
 
-    def _cut(self, link: Link) -> None:
+    def _cut(self, link: RelayPort) -> None:
         link.cut = True
         for writer in list(link.writers):
             writer.transport.abort()

@@ -55,7 +55,7 @@ class Contacts(NamedTuple):
         return cls(data, available, ages, late)
 
 
-class Fleet(NamedTuple):
+class FleetInTheory(NamedTuple):
     """One world as theory sees it."""
 
     moments: Moments

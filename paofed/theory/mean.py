@@ -25,8 +25,8 @@ from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.memory import require_memory
 from paofed.theory.cost import picked_share
-from paofed.theory.fleet import Fleet
-from paofed.theory.weights import Weights
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.weights import ExpectedWeights
 
 _STRETCH = 20  # ticks between two normalisations: no overflow in between
 _THREADS = 2  # products with R_k are bound by memory: more would gain nothing
@@ -52,7 +52,7 @@ class Prediction:
 
 
 def predict(
-    fleet: Fleet,
+    fleet: FleetInTheory,
     methods: Sequence[Algorithm],
     settings: Settled,
     points: IntArray,
@@ -73,7 +73,7 @@ def predict(
 
 
 def growth(
-    fleet: Fleet,
+    fleet: FleetInTheory,
     methods: Sequence[Algorithm],
     settings: Settled,
     ticks: int = 1000,
@@ -104,7 +104,7 @@ class MeanRecursion:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: FleetInTheory,
         methods: Sequence[Algorithm],
         settings: Settled,
         ticks: int,
@@ -158,7 +158,7 @@ class _Extent(NamedTuple):
     live: bool
 
     @classmethod
-    def of(cls, fleet: Fleet, method: Algorithm, settings: Settled, ticks: int) -> Self:
+    def of(cls, fleet: FleetInTheory, method: Algorithm, settings: Settled, ticks: int) -> Self:
         """Of an algorithm that theory knows, over so many ticks."""
         parts = method.require_paper_parts("theory")
         D = fleet.moments.r.shape[1]
@@ -191,7 +191,9 @@ class _Extent(NamedTuple):
 class _Row:
     """One algorithm: its mean models, and what is on its way as sums by sending tick and age."""
 
-    def __init__(self, fleet: Fleet, method: Algorithm, extent: _Extent, *, driven: bool) -> None:
+    def __init__(
+        self, fleet: FleetInTheory, method: Algorithm, extent: _Extent, *, driven: bool
+    ) -> None:
         R, r = fleet.moments.R, fleet.moments.r
         K, D = r.shape
         down, up, server = method.require_paper_parts("theory")
@@ -204,7 +206,7 @@ class _Row:
         contacts = fleet.contacts
         self._contact = (contacts.available * picked_share(method))[:, None]
         self._alone = contacts.data[:, None] - self._contact  # a sample, but no contact
-        self._weights = Weights(
+        self._weights = ExpectedWeights(
             ages,
             np.array([weight_of(server.staleness, age) for age in ages.tolist()]),
             self._contact.T * contacts.late[:, counts].T,

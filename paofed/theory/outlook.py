@@ -8,7 +8,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.traffic import Traffic
 from paofed.theory.bounds import StepSizes, step_sizes
 from paofed.theory.cost import expected
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict
 
 
@@ -34,7 +34,7 @@ class Outlook:
 
 
 def outlook(
-    fleet: Fleet,
+    fleet: FleetInTheory,
     methods: Sequence[Algorithm],
     settings: Settled,
     points: IntArray,

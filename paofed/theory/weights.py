@@ -13,7 +13,7 @@ from paofed.core.arrays import BoolArray, FloatArray, IntArray
 _NODES = 128  # exact for up to 256 messages in a class, and good far beyond
 
 
-class Weights:
+class ExpectedWeights:
     """The expected weights of one algorithm; phases are sending ticks modulo the period P."""
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.bench import load as module
-from paofed.bench.crowd import Contacts
+from paofed.bench.crowd import LoadOutcome
 from paofed.bench.load import Load, Memory, measure
 from paofed.cli import main
 from paofed.errors import PaofedError
@@ -39,8 +39,8 @@ class Unanswered:
     def __init__(self, *answered: int) -> None:
         self.answered = list(answered)
 
-    def load(self, **_: object) -> Contacts:
-        return Contacts(self.answered.pop(0), 0.1, 0, np.zeros(0))
+    def load(self, **_: object) -> LoadOutcome:
+        return LoadOutcome(self.answered.pop(0), 0.1, 0, np.zeros(0))
 
 
 def test_a_server_that_is_back_after_a_while_is_waited_for() -> None:
@@ -61,8 +61,8 @@ def test_a_server_that_died_is_not_waited_for_for_ever(monkeypatch: pytest.Monke
 
 
 def test_the_tables(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    quick = Contacts(1000, 0.1, 0, np.full(1000, 0.002))
-    slow = Contacts(2500, 1.0, 3, np.linspace(0.01, 0.11, 2500))
+    quick = LoadOutcome(1000, 0.1, 0, np.full(1000, 0.002))
+    slow = LoadOutcome(2500, 1.0, 3, np.linspace(0.01, 0.11, 2500))
     found = Load(5000, quick, slow, slow, 1.5, slow, [Memory(0, 50.0, 9.0), Memory(10, 51.5, 9.0)])
     asked: list[dict[str, object]] = []
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paofed.theory.fleet import Contacts, Fleet
+from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
 
 
@@ -17,7 +17,7 @@ def fleet_of(
     available: ArrayLike = 1.0,
     ages: Sequence[int] = (0,),
     late: ArrayLike = (1.0,),
-) -> Fleet:
+) -> FleetInTheory:
     """R_k of shape (K, D, D); the rates, and P(delay) as (L,) or (K, L), are spread over clients.
 
     The test set is the target of the model (1, 0, 0, ...).
@@ -32,4 +32,4 @@ def fleet_of(
         late=np.broadcast_to(np.asarray(late, dtype=np.float64), (clients, len(ages))),
     )
     z_test = np.eye(features)
-    return Fleet(Moments(R, r, 0.0, 0.0), contacts, z_test, z_test[:, 0])
+    return FleetInTheory(Moments(R, r, 0.0, 0.0), contacts, z_test, z_test[:, 0])

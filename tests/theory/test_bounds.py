@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes, step_sizes
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
 from tests.theory.fleets import fleet_of
@@ -49,7 +49,7 @@ def test_what_is_wrong_with_a_step_size(mu: float, warning: str | None) -> None:
 def test_the_paper_s_fleets(name: str) -> None:
     """|z|^2 is close to 1, and one direction has half of it; smooth features are not dominant."""
     scenario = Scenario.load(name).model_copy(update={"clients": 32})
-    steps = step_sizes(Fleet.of(scenario).moments)
+    steps = step_sizes(FleetInTheory.of(scenario).moments)
     assert 2.5 < steps.bound < 6
     assert 1.8 < steps.typical < 2.0
     assert steps.guaranteed is None
@@ -58,7 +58,7 @@ def test_the_paper_s_fleets(name: str) -> None:
 
 def test_no_single_step_up_to_one_expands() -> None:
     """|z|^2 <= 2, so |1 - mu |z|^2| <= 1: for any map and any input."""
-    trace_map = Fleet.of(small_scenario()).z_test
+    trace_map = FleetInTheory.of(small_scenario()).z_test
     squares = (trace_map**2).sum(axis=1)
     assert squares.max() <= 2.0
     assert (np.abs(1 - NEVER_EXPANDS * squares) <= 1).all()
@@ -66,7 +66,7 @@ def test_no_single_step_up_to_one_expands() -> None:
 
 def test_drifts_change_no_bound() -> None:
     bounds = [
-        step_sizes(Fleet.of(small_scenario(stream={"drifts": drifts})).moments)
+        step_sizes(FleetInTheory.of(small_scenario(stream={"drifts": drifts})).moments)
         for drifts in ((), (50,))
     ]
     np.testing.assert_array_equal(bounds[0].by_client, bounds[1].by_client)

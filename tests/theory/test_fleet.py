@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.errors import InputError
-from paofed.theory.fleet import Contacts, Fleet
+from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario, small_trace
@@ -161,19 +161,19 @@ def test_rates_of_a_law_and_of_its_trace_agree() -> None:
 
 def test_a_scenario_s_fleet_is_that_of_its_world() -> None:
     scenario = small_scenario()
-    fleet, made = Fleet.of(scenario, seed=3, world=2), make_world(scenario, 3, 2)
+    fleet, made = FleetInTheory.of(scenario, seed=3, world=2), make_world(scenario, 3, 2)
     np.testing.assert_array_equal(fleet.z_test, made.fourier_map(made.x_test))
     np.testing.assert_array_equal(fleet.y_test, made.test_targets.y[0])
     assert fleet.moments.R.shape == (12, 24, 24)
-    for other in (Fleet.of(scenario, seed=4, world=2), Fleet.of(scenario, seed=3)):
+    for other in (FleetInTheory.of(scenario, seed=4, world=2), FleetInTheory.of(scenario, seed=3)):
         assert not np.array_equal(other.moments.r, fleet.moments.r)
 
 
 def test_a_trace_s_fleet_is_estimated_from_it() -> None:
     scenario = small_scenario()
     trace = realize(scenario, world=1, seed=3)
-    seen = Fleet.seen(trace)
-    exact = Fleet.of(scenario, seed=3, world=1)
+    seen = FleetInTheory.seen(trace)
+    exact = FleetInTheory.of(scenario, seed=3, world=1)
     np.testing.assert_array_equal(seen.z_test, exact.z_test)
     np.testing.assert_array_equal(seen.y_test, exact.y_test)
     assert seen.moments.R_error > 0
@@ -191,17 +191,17 @@ HAZARDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("law", HAZARDS)
 def test_laws_that_theory_does_not_know_are_refused(law: str) -> None:
     with pytest.raises(InputError, match=rf"^theory knows no {law}: every message .* leave it out"):
-        Fleet.of(small_scenario(**{law: HAZARDS[law]}))
+        FleetInTheory.of(small_scenario(**{law: HAZARDS[law]}))
 
 
 def test_all_of_them_are_named() -> None:
     with pytest.raises(InputError, match=r"no loss and no outages and no battery: .* leave them"):
-        Fleet.of(small_scenario(**HAZARDS))
+        FleetInTheory.of(small_scenario(**HAZARDS))
 
 
 def test_a_trace_with_losses_is_refused_but_one_that_batteries_thinned_out_is_not() -> None:
     with pytest.raises(InputError, match=r"^theory knows no loss: "):
-        Fleet.seen(realize(small_scenario(loss=HAZARDS["loss"])))
+        FleetInTheory.seen(realize(small_scenario(loss=HAZARDS["loss"])))
     trace = realize(small_scenario(battery=HAZARDS["battery"]))
     np.testing.assert_array_equal(Contacts.seen(trace).available, trace.available.mean(axis=0))
 
@@ -209,10 +209,10 @@ def test_a_trace_with_losses_is_refused_but_one_that_batteries_thinned_out_is_no
 def test_a_fleet_too_large_to_hold_is_refused_with_its_size() -> None:
     huge = small_scenario(features=4000)
     with pytest.raises(InputError, match=r"^12 clients with 4000 features need 1\.5 GB"):
-        Fleet.of(huge)
+        FleetInTheory.of(huge)
 
 
 def test_so_is_a_trace_of_one() -> None:
     huge = small_trace(5, clients=1, features=14_000)
     with pytest.raises(InputError, match=r"^1 clients with 14000 features need 1\.6 GB"):
-        Fleet.seen(huge)
+        FleetInTheory.seen(huge)

@@ -26,7 +26,7 @@ from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import reference
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict
 from paofed.world.realize import realize
 from paofed.world.trace import Trace
@@ -93,7 +93,7 @@ class Nature(NamedTuple):
             )
             yield prod(s.probability for s in states), trace
 
-    def fleet(self, delay: int) -> Fleet:
+    def fleet(self, delay: int) -> FleetInTheory:
         """What theory is told of it."""
         z = MAP(POINTS)
         return fleet_of(
@@ -250,7 +250,7 @@ def test_an_error_beyond_all_numbers_reaches_nothing(db: float) -> None:
 
 def test_a_mean_beyond_all_numbers_is_no_warning() -> None:
     method = from_text("pao-fed-u1:step_size=1e50")
-    found = predict(Fleet.of(small_scenario()), [method], SETTINGS, np.array([9]))
+    found = predict(FleetInTheory.of(small_scenario()), [method], SETTINGS, np.array([9]))
     assert not np.isfinite(found.mse).any()
 
 
@@ -316,10 +316,10 @@ def test_a_target_that_changes_has_no_mean_to_follow() -> None:
     """What depends on the inputs alone is as without the drifts."""
     steady, changing = small_scenario(), small_scenario(stream={"drifts": (50, 100)})
     methods = [from_text("pao-fed-u1")]
-    for fleet in (Fleet.of(changing), Fleet.seen(realize(changing))):
+    for fleet in (FleetInTheory.of(changing), FleetInTheory.seen(realize(changing))):
         with pytest.raises(InputError, match=r"target changes \(drifts: 2\).*leave the drifts out"):
             predict(fleet, methods, SETTINGS, np.arange(3))
-    one, other = Fleet.of(steady), Fleet.of(changing)
+    one, other = FleetInTheory.of(steady), FleetInTheory.of(changing)
     np.testing.assert_array_equal(other.moments.R, one.moments.R)
     first, second = (growth(fleet, methods, SETTINGS, 40) for fleet in (one, other))
     np.testing.assert_array_equal(first, second)
@@ -328,7 +328,7 @@ def test_a_target_that_changes_has_no_mean_to_follow() -> None:
 @pytest.mark.parametrize("exchange", ["paper", "live"])
 def test_what_would_arrive_after_the_run_takes_no_memory(exchange: str) -> None:
     """Ages of up to 22,862 ticks; a ring for all of them would take 78 GB."""
-    fleet = Fleet.of(small_scenario(delay={"kind": "geometric", "base": 0.999}))
+    fleet = FleetInTheory.of(small_scenario(delay={"kind": "geometric", "base": 0.999}))
     methods = [from_text(f"pao-fed-u1:exchange={exchange}")]
     tracemalloc.start()
     found = predict(fleet, methods, Settled(0.4, 1_000_000), np.array([29]))
@@ -353,7 +353,7 @@ def test_memory_for_what_is_on_its_way_is_asked_for_first(
         raise InputError(f"{what}: {advice}")
 
     monkeypatch.setattr("paofed.theory.mean.require_memory", none)
-    fleet = Fleet.of(small_scenario(delay={"kind": "geometric", "base": 0.999}))
+    fleet = FleetInTheory.of(small_scenario(delay={"kind": "geometric", "base": 0.999}))
     methods = [from_text(f"pao-fed-u1:exchange={exchange}")] * 2
     with pytest.raises(InputError, match=r"2 algorithms and messages of up to 9999 ticks .* lower"):
         predict(fleet, methods, Settled(0.4, 1_000_000), np.array([9999]))

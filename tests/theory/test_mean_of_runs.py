@@ -16,7 +16,7 @@ from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.simulate.average import average
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import predict
 from paofed.world.scenario import Scenario
 from tests.effort import effort, in_ci
@@ -49,7 +49,7 @@ def compared(
     """z-scores by algorithm, tick and coordinate; predicted less averaged, in dB."""
     methods = [from_text(text) for text in texts]
     averaged = average(scenario, methods, runs=runs, seed=seed, world=world, every=every)
-    fleet = Fleet.of(scenario, seed=seed, world=world)
+    fleet = FleetInTheory.of(scenario, seed=seed, world=world)
     settings = Settled(scenario.step_size, scenario.max_age)
     predicted = predict(fleet, methods, settings, averaged.ticks)
     z = (averaged.models - predicted.models) / averaged.errors

@@ -10,7 +10,7 @@ import pytest
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 from paofed.errors import InputError, TraceError
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.moments import closed_form, estimated
 from paofed.world.realize import World, make_world, realize
 from paofed.world.scenario import Scenario
@@ -138,7 +138,7 @@ def test_estimates_from_a_trace_are_as_good_as_they_say() -> None:
     """
     for ticks in (1000, 4000):
         scenario = without_memory(ticks)
-        exact = Fleet.of(scenario, seed=5).moments
+        exact = FleetInTheory.of(scenario, seed=5).moments
         found = estimated(realize(scenario, seed=5))
         assert rms(found.R - exact.R) / found.R_error == pytest.approx(1.0, abs=0.25)
         assert rms(found.r - exact.r) / found.r_error == pytest.approx(1.0, abs=0.25)
@@ -225,7 +225,7 @@ def test_fast_waves_of_a_narrow_kernel_cancel(turns: tuple[float, float], spread
 )
 def test_integrals_that_would_never_end_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"too much for the integrals of theory .* kernel_width"):
-        Fleet.of(small_scenario(**changes))
+        FleetInTheory.of(small_scenario(**changes))
 
 
 def test_memory_for_the_integrals_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,5 +237,5 @@ def test_memory_for_the_integrals_is_asked_for_first(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("paofed.theory.moments.require_memory", none)
     with pytest.raises(InputError, match=r"theory with inputs up to .* spreads from .* and waves"):
-        Fleet.of(small_scenario(stream={"centre": (1e3, 1e3)}))
+        FleetInTheory.of(small_scenario(stream={"centre": (1e3, 1e3)}))
     assert asked[0] > 1e9

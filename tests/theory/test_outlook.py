@@ -6,7 +6,7 @@ from paofed.algorithms.spec import from_text
 from paofed.errors import AlgorithmError
 from paofed.theory.bounds import step_sizes
 from paofed.theory.cost import expected
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import growth, predict
 from paofed.theory.outlook import outlook
 from tests.natures import small_scenario
@@ -16,7 +16,7 @@ SETTINGS = Settled(step_size=0.4, max_age=10)
 
 
 def test_an_outlook_is_all_the_calculators_say() -> None:
-    fleet, points = Fleet.of(small_scenario()), np.array([49, 99, 149])
+    fleet, points = FleetInTheory.of(small_scenario()), np.array([49, 99, 149])
     methods = [from_text("pao-fed-u1"), from_text("online-fedsgd:step_size=0.2")]
     heard: list[float] = []
     found = outlook(fleet, methods, SETTINGS, points, heard.append)

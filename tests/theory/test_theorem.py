@@ -11,7 +11,7 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
 from paofed.theory.bounds import step_sizes
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import growth
 from tests.effort import effort
 from tests.theory.fleets import fleet_of
@@ -20,7 +20,7 @@ TWO_FEATURES = np.array([[[0.641, 0.48], [0.48, 0.361]], [[0.851, -0.357], [-0.3
 ALIKE = np.array([[[0.6, 0.2], [0.2, 0.4]]] * 2)
 
 
-def growth_of(text: str, fleet: Fleet, mu: float, ticks: int = 1000) -> float:
+def growth_of(text: str, fleet: FleetInTheory, mu: float, ticks: int = 1000) -> float:
     return float(growth(fleet, [from_text(text)], Settled(mu, 10), ticks)[0])
 
 
@@ -117,7 +117,7 @@ def contacts(draw: st.DrawFn, clients: int) -> dict[str, Any]:
 
 
 @st.composite
-def positive_fleets(draw: st.DrawFn) -> Fleet:
+def positive_fleets(draw: st.DrawFn) -> FleetInTheory:
     clients, features = draw(st.integers(1, 3)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     root = rng.normal(size=(clients, features, features))
@@ -135,14 +135,14 @@ def positive_fleets(draw: st.DrawFn) -> Fleet:
     st.sampled_from([0.0, 0.2, 1.0]),
 )
 def test_full_sharing_converges_below_the_bound(
-    fleet: Fleet, share: float, exchange: str, divisor: str, base: float
+    fleet: FleetInTheory, share: float, exchange: str, divisor: str, base: float
 ) -> None:
     text = f"online-fedsgd:exchange={exchange},divisor={divisor},staleness={base}"
     assert growth_of(text, fleet, share * step_sizes(fleet.moments).bound, ticks=200) < 1
 
 
 @st.composite
-def dominant_fleets(draw: st.DrawFn) -> Fleet:
+def dominant_fleets(draw: st.DrawFn) -> FleetInTheory:
     """Every diagonal entry is above the sum of the others of its row."""
     clients, features = draw(st.integers(1, 3)), draw(st.integers(2, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
@@ -164,7 +164,7 @@ def dominant_fleets(draw: st.DrawFn) -> Fleet:
     st.integers(1, 2),
 )
 def test_a_guaranteed_step_size_converges_whatever_is_shared(
-    fleet: Fleet, share: float, version: str, exchange: str, divisor: str, shared: int
+    fleet: FleetInTheory, share: float, version: str, exchange: str, divisor: str, shared: int
 ) -> None:
     guaranteed = step_sizes(fleet.moments).guaranteed
     assert guaranteed is not None
@@ -177,7 +177,7 @@ def test_a_guaranteed_step_size_converges_whatever_is_shared(
 @settings(max_examples=10)
 @given(dominant_fleets(), st.sampled_from(["online-fed", "pso-fed"]), st.floats(0.3, 0.9))
 def test_a_guaranteed_step_size_converges_whoever_is_picked(
-    fleet: Fleet, name: str, subset: float
+    fleet: FleetInTheory, name: str, subset: float
 ) -> None:
     guaranteed = step_sizes(fleet.moments).guaranteed
     assert guaranteed is not None

@@ -11,7 +11,7 @@ from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message
 from paofed.core.rules import Divisor, aggregate
 from paofed.core.selection import Windows
-from paofed.theory.weights import Weights
+from paofed.theory.weights import ExpectedWeights
 
 CHANCES = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0), st.floats(0.9, 1.0))
 
@@ -70,9 +70,9 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-def made(case: Case, *, by_coverage: bool) -> Weights:
+def made(case: Case, *, by_coverage: bool) -> ExpectedWeights:
     ages, alpha, q = np.array(case.ages), np.array(case.alpha), np.array(case.q)
-    return Weights(ages, alpha, q, case.held(), by_coverage=by_coverage)
+    return ExpectedWeights(ages, alpha, q, case.held(), by_coverage=by_coverage)
 
 
 def expected_move(case: Case, divisor: Divisor) -> tuple[FloatArray, FloatArray]:
@@ -100,7 +100,7 @@ def expected_move(case: Case, divisor: Divisor) -> tuple[FloatArray, FloatArray]
     return mean, answered
 
 
-def found_move(case: Case, weights: Weights) -> FloatArray:
+def found_move(case: Case, weights: ExpectedWeights) -> FloatArray:
     w, sent = case.values()
     held = case.held()
     pulls = np.zeros((len(case.ages), case.features))
@@ -145,7 +145,7 @@ def test_shares_add_up_for_more_messages_than_there_are_nodes() -> None:
     q = rng.uniform(0, 0.02, size=(1, 1000))
     for by_coverage in (False, True):
         held = np.ones((1, 1000, 1), dtype=bool)
-        weights = Weights(np.array([0]), np.array([1.0]), q, held, by_coverage=by_coverage)
+        weights = ExpectedWeights(np.array([0]), np.array([1.0]), q, held, by_coverage=by_coverage)
         some = 1 - np.prod(1 - q)
         np.testing.assert_allclose(weights.pulls(0, held[0]), [[some]], rtol=1e-12)
         np.testing.assert_allclose(weights.move(np.ones(1), 0, np.zeros((1, 1))), [1 - some])

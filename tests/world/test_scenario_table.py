@@ -8,7 +8,7 @@ import pytest
 
 from paofed.core.features import median_distance
 from paofed.errors import ScenarioError
-from paofed.theory.fleet import Contacts, Fleet
+from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -221,14 +221,14 @@ def test_what_needs_laws_refuses_a_table_and_what_needs_a_table_refuses_laws(fol
 
 def test_theory_refuses_a_table(folder: Path) -> None:
     scenario = Scenario.parse(TEXT, "fleet.toml", folder)
-    for refusing in (Fleet.of, Contacts.of, lambda s: make_world(s, 0, 0)):
+    for refusing in (FleetInTheory.of, Contacts.of, lambda s: make_world(s, 0, 0)):
         with pytest.raises(ScenarioError, match="this works with the paper's stream only"):
             refusing(scenario)
 
 
 def test_theory_takes_a_trace_of_a_table(folder: Path) -> None:
     trace = realize(Scenario.parse(TEXT, "fleet.toml", folder))
-    np.testing.assert_allclose(Fleet.seen(trace).contacts.data, trace.has_data.mean(axis=0))
+    np.testing.assert_allclose(FleetInTheory.seen(trace).contacts.data, trace.has_data.mean(axis=0))
 
 
 def test_groups_of_presence_go_round_the_devices_of_a_table(folder: Path) -> None:

@@ -9,7 +9,7 @@ are taken inside one run.
 import json
 from argparse import ArgumentParser, Namespace
 
-from paofed.bench.own import Beside, beside
+from paofed.bench.own import SideBySide, beside
 from paofed.bench.speed import Timing, scaling, side_by_side
 from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _own(own: list[Beside]) -> str:
+def _own(own: list[SideBySide]) -> str:
     header = ["rule of one's own", "ns", "times float32's", "times float64's", "first s", "later s"]
     rows = [[o.what, f"{o.nanoseconds:,.0f}", *(f"{value:.2g}" for value in o[2:])] for o in own]
     return table(header, rows)

@@ -9,7 +9,7 @@ import json
 import math
 from argparse import ArgumentParser, Namespace
 
-from paofed.bench.crowd import Contacts
+from paofed.bench.crowd import LoadOutcome
 from paofed.bench.load import Load, measure
 from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _rows(found: Load) -> dict[str, Contacts]:
+def _rows(found: Load) -> dict[str, LoadOutcome]:
     return {
         "bare broker, flat out": found.bare,
         "server, flat out": found.flat_out,

@@ -14,7 +14,7 @@ from paofed.simulate.average import average
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.theory.bounds import step_sizes
-from paofed.theory.fleet import Fleet
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import predict
 from paofed.words import counted
 from paofed.world.scenario import Scenario
@@ -73,7 +73,7 @@ def run_study(effort: Effort, seed: int, folder: Path, open_stage: OpenStage) ->
     theory = {}
     for label, memory in effort.inputs.items():
         scenario = _with_inputs(effort.theory_ticks, memory)
-        fleet = Fleet.of(scenario, seed=seed)
+        fleet = FleetInTheory.of(scenario, seed=seed)
         theory[label] = stages.hold_theory(fleet, scenario, effort.theory_runs)
     return Study(results, grid, theory, step_sizes(fleet.moments))
 
@@ -105,7 +105,7 @@ class _Stages:
                 scenario, methods, runs=runs, seed=self._seed, every=every, report=report
             )
 
-    def hold_theory(self, fleet: Fleet, scenario: Scenario, runs: int) -> Beside:
+    def hold_theory(self, fleet: FleetInTheory, scenario: Scenario, runs: int) -> Beside:
         """Average the models over runs in one world, and predict their mean there."""
         methods = [from_text(name) for name in BESIDE_THEORY]
         every = scenario.ticks // 40 or 1

@@ -59,7 +59,7 @@ class Flight(NamedTuple):
     values: Any  # (F,) float64
 
 
-class Tally(NamedTuple):
+class Counters(NamedTuple):
     """What is counted on the way."""
 
     traffic: Any  # (7,) int64

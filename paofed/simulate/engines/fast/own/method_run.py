@@ -16,7 +16,7 @@ from paofed.core.staleness import weight_of
 from paofed.core.traffic import Traffic
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
-from paofed.simulate.engines.fast.own.kernels import Flight, Numbers, Samples, Tally
+from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Samples
 
 
 class BrokenRuleError(Exception):
@@ -59,7 +59,7 @@ class MethodRun:
         self._down = _stack(method.downlink.init(features), clients)
         self._flight = _room(0, 0)
         self._entry: Callable[..., int] | None = None
-        self.tally = Tally(
+        self.tally = Counters(
             traffic=np.zeros(len(Traffic._fields), dtype=np.int64),
             judged=np.zeros((2, clients if judged else 0)),
             seen=np.zeros(features, dtype=np.int64),
