@@ -1,8 +1,10 @@
-"""The public surface, and what it costs to import."""
+"""The public surface, what it costs to import, and names that mean one thing."""
 
+import ast
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,17 @@ def test_it_tells_type_checkers_that_it_is_typed() -> None:
     pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel == {"packages": ["paofed"]}  # nothing is left out
+
+
+def test_one_name_is_one_thing() -> None:
+    """Somebody who looks for a class by its name finds one; those with _ are their file's own."""
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(Path(paofed.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(path.name)
+    assert len(homes) > 100
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
 
 
 def test_an_unknown_name() -> None:

@@ -22,7 +22,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
-from paofed.simulate.engines.fast.records import Model, Moment, Nature
+from paofed.simulate.engines.fast.records import FamilyModels, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.progressive import Places
 from paofed.simulate.results.result import Outcome, RunRecord
@@ -42,7 +42,7 @@ __all__ = [
     "run",
 ]
 
-_Record = TypeVar("_Record", Model, Moment)
+_Record = TypeVar("_Record", FamilyModels, Moment)
 _ALL_PHASES = kernels.EVENTS | kernels.PICK | kernels.LEARN | kernels.SERVE
 
 

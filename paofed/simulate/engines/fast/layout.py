@@ -15,7 +15,7 @@ from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.simulate.engines.fast import kernels
-from paofed.simulate.engines.fast.records import Family, Hazards, Model, Moment, Nature
+from paofed.simulate.engines.fast.records import Family, FamilyModels, Hazards, Moment, Nature
 from paofed.simulate.engines.task import Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
@@ -287,7 +287,7 @@ def model(
     ages: IntArray,
     *,
     judged: bool,
-) -> Model:
+) -> FamilyModels:
     """All models at zero and nothing on its way; judged on the samples to come, or not."""
     real = np.dtype(precision).type
     blocks, features, algorithms = blocks_of(clients), fourier_map.phases.size, len(methods)
@@ -303,7 +303,7 @@ def model(
         )
     live = any(method.exchange == "live" for method in methods)
     frequencies, phases, cosine = mapping(fourier_map, precision)
-    return Model(
+    return FamilyModels(
         blocks=blocks,
         frequencies=frequencies,
         phases=phases,

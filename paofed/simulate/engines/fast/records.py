@@ -103,7 +103,7 @@ class Family(NamedTuple):
     weight: Any  # (A, ages): alpha by position in the list of ages
 
 
-class Model(NamedTuple):
+class FamilyModels(NamedTuple):
     """Models and what is on its way to the server."""
 
     blocks: Any  # (B + 1,) int64: where the blocks of clients begin and end
