@@ -1,4 +1,4 @@
-"""Compiles the kernels for both precisions, so that not every process of the tests does.
+"""Compiles kernels that many tests need, so that not every process of the tests does.
 
 `make test` runs this file (`python -m tests.compiled`) while the checks run; numba keeps on disk
 what it has compiled.
@@ -6,10 +6,16 @@ what it has compiled.
 
 from typing import get_args
 
-from paofed.simulate.engines.fast.family import Precision
+from paofed.algorithms import algorithm
+from paofed.simulate.engines import engine_of
+from paofed.simulate.engines.fast.own.compiler import kernel_of
+from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run
-from tests.natures import small_scenario
+from tests.natures import small_scenario, small_trace
+from tests.simulate.engines.own.rules import OWN
 
 if __name__ == "__main__":
     for precision in get_args(Precision):
-        run(small_scenario(), "pao-fed-u1", precision=precision)
+        run(small_scenario(), ["pao-fed-u1", OWN], precision=precision)
+    engine_of("fast").replay(small_trace(0), OWN)
+    kernel_of(algorithm("pao-fed-u1"))  # the general form of the paper's rows
