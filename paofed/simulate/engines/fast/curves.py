@@ -9,10 +9,16 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.task import Place
 from paofed.simulate.results.progressive import Places
 from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
-from paofed.world.trace import Targets, Trace
+from paofed.world.realize import World, make_world
+from paofed.world.realize_samples import realize_samples
+from paofed.world.table.door import read
+from paofed.world.table.spec import Table
+from paofed.world.trace import SparseTrace, Targets, Trace
+from paofed.world.worlds import Setting, SizedWorlds
 
 
 class Compiled(Protocol):
@@ -53,6 +59,42 @@ class Judge(NamedTuple):
 def judge_of(trace: Trace) -> Judge:
     """Return the test set of a trace."""
     return Judge(trace.fourier_map, trace.x_test, trace.test_targets)
+
+
+class OverList(Protocol):
+    """Makes the simulation of a list of samples, judged on them or not."""
+
+    def __call__(self, samples: SparseTrace, *, judged: bool) -> Compiled:
+        """Return the simulation."""
+        ...
+
+
+def over_setting(
+    setting: Setting,
+    place: Place,
+    listed: OverList,
+    drawn: Callable[[World], Compiled],
+    report: Report,
+    pool: Any = None,
+    watch: Callable[[FloatArray], None] | None = None,
+) -> RunRecord:
+    """Run what is compiled over one run, and keep its record.
+
+    Worlds of one's own and tables are `listed`; a scenario with laws is `drawn`.
+    """
+    seed, world, run, every = (place[key] for key in ("seed", "world", "run", "every"))
+    if isinstance(setting, SizedWorlds):
+        trace = setting.trace(world, run)
+        simulation, test = listed(trace.sparse(), judged=False), judge_of(trace)
+    elif isinstance(setting.stream, Table):
+        samples = realize_samples(setting, world, run, seed=seed)
+        places = Places.of(read(setting.stream))
+        return follow(listed(samples, judged=True), setting.ticks, every, places, report, pool)
+    else:
+        made = make_world(setting, seed, world)
+        simulation = drawn(made)
+        test = Judge(made.fourier_map, made.x_test, made.test_targets)
+    return record(simulation, setting.ticks, every, test, report, pool, watch)
 
 
 def record(

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,14 @@ from paofed.core.features import FourierMap
 from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
+from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.records import FamilyModels, Moment, Nature
-from paofed.simulate.engines.task import Precision
-from paofed.simulate.results.progressive import Places
+from paofed.simulate.engines.task import Place, Precision
 from paofed.simulate.results.result import Outcome, RunRecord
-from paofed.world.realize import make_world
-from paofed.world.realize_samples import realize_samples
-from paofed.world.table.door import read
-from paofed.world.table.spec import Table
+from paofed.world.realize import World
+from paofed.world.scenario import Scenario
 from paofed.world.trace import SparseTrace, Trace
-from paofed.world.worlds import Setting, SizedWorlds
+from paofed.world.worlds import Setting
 
 __all__ = [
     "Precision",
@@ -69,20 +66,17 @@ def run(
     `watch` sees the server's models, (A, D), at every point of the curve; they change afterwards.
     """
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
-    if isinstance(scenario, SizedWorlds):
-        trace = scenario.trace(world, run)
-        simulation = Simulation.over(trace.sparse(), settled, precision)
-        return record(simulation, trace.ticks, every, judge_of(trace), report, pool, watch)
-    if isinstance(scenario.stream, Table):
-        listed = realize_samples(scenario, world, run, seed=seed)
-        simulation = Simulation.over(listed, settled, precision, judged=True)
-        places = Places.of(read(scenario.stream))
-        return follow(simulation, scenario.ticks, every, places, report, pool)
-    made = make_world(scenario, seed, world)
-    nature, ages = layout.drawn(scenario, made, run), layout.ages_of(scenario)
-    simulation = Simulation(settled, nature, ages, made.fourier_map, scenario.clients, precision)
-    test = Judge(made.fourier_map, made.x_test, made.test_targets)
-    return record(simulation, scenario.ticks, every, test, report, pool, watch)
+
+    def listed(samples: SparseTrace, *, judged: bool) -> Simulation:
+        return Simulation.over(samples, settled, precision, judged=judged)
+
+    def drawn(made: World) -> Simulation:
+        law = cast(Scenario, scenario)  # worlds of one's own are listed
+        nature, ages = layout.drawn(law, made, run), layout.ages_of(law)
+        return Simulation(settled, nature, ages, made.fourier_map, law.clients, precision)
+
+    place = Place(seed=seed, world=world, run=run, every=every)
+    return over_setting(scenario, place, listed, drawn, report, pool, watch)
 
 
 def replay(

@@ -4,7 +4,7 @@ Twin of paofed.simulate.engines.reference, and of the family for the paper's row
 """
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -12,21 +12,18 @@ from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Keys, keys_of
 from paofed.simulate.engines.fast import layout
-from paofed.simulate.engines.fast.curves import Judge, follow, judge_of, outcome, record
+from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.family import settle
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.method_run import MethodRun
 from paofed.simulate.engines.fast.own.samples import Drawn, Listed, Source
-from paofed.simulate.engines.task import Precision
-from paofed.simulate.results.progressive import Places
+from paofed.simulate.engines.task import Place, Precision
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
-from paofed.world.realize import make_world
-from paofed.world.realize_samples import realize_samples
-from paofed.world.table.door import read
-from paofed.world.table.spec import Table
+from paofed.world.realize import World
+from paofed.world.scenario import Scenario
 from paofed.world.trace import SparseTrace, Trace
-from paofed.world.worlds import Setting, SizedWorlds
+from paofed.world.worlds import Setting
 
 
 def run(
@@ -46,21 +43,17 @@ def run(
     """
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
     keys = keys_of(seed, world, run)
-    if isinstance(scenario, SizedWorlds):
-        trace = scenario.trace(world, run)
-        general = General.over(trace.sparse(), settled, keys, precision)
-        return record(general, trace.ticks, every, judge_of(trace), report)
-    if isinstance(scenario.stream, Table):
-        listed = realize_samples(scenario, world, run, seed=seed)
-        general = General.over(listed, settled, keys, precision, judged=True)
-        places = Places.of(read(scenario.stream))
-        return follow(general, scenario.ticks, every, places, report)
-    made = make_world(scenario, seed, world)
-    nature = layout.drawn(scenario, made, run)
-    source = Drawn(nature, made.fourier_map, scenario.clients, precision)
-    general = General(settled, source, scenario.clients, scenario.features, keys)
-    test = Judge(made.fourier_map, made.x_test, made.test_targets)
-    return record(general, scenario.ticks, every, test, report)
+
+    def listed(samples: SparseTrace, *, judged: bool) -> General:
+        return General.over(samples, settled, keys, precision, judged=judged)
+
+    def drawn(made: World) -> General:
+        law = cast(Scenario, scenario)  # worlds of one's own are listed
+        source = Drawn(layout.drawn(law, made, run), made.fourier_map, law.clients, precision)
+        return General(settled, source, law.clients, law.features, keys)
+
+    place = Place(seed=seed, world=world, run=run, every=every)
+    return over_setting(scenario, place, listed, drawn, report)
 
 
 def replay(trace: Trace, method: Algorithm, seed: int) -> Outcome:
