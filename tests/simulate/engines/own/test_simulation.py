@@ -174,7 +174,7 @@ def test_over_a_table_it_is_judged_before_it_learns(tmp_path: Path) -> None:
         base = 0.4
         """
     )
-    got = run(tmp_path / "t.toml", OWN, seed=3, every=7)
+    got = run(tmp_path / "t.toml", OWN, seed=3, every=7, precision="float64")
     expected = run(tmp_path / "t.toml", OWN, seed=3, every=7, engine="reference")
     assert got.progressive is not None
     assert expected.progressive is not None
