@@ -35,7 +35,7 @@ _MOST = 1 << 22  # features held at a time
 Basis = FourierMap | Callable[[FloatArray], FloatArray]
 
 
-class Part(NamedTuple):
+class SampleBatch(NamedTuple):
     """All samples of some ticks, in their order: m of them."""
 
     z: FloatArray  # (m, D): features
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 class Predictor(Protocol):
     """Predicts and learns, some ticks at a time."""
 
-    def follow(self, part: Part) -> FloatArray:
+    def follow(self, part: SampleBatch) -> FloatArray:
         """Return the error of each prediction, (m,)."""
         ...
 
@@ -75,7 +75,7 @@ def baselines(
         x, seen = readings.x[now], (readings.y[now], readings.tick[now], readings.device[now])
         for predictors, z in ((mapped, fourier_map(x)), (plain, with_constant(x))):
             for name, predictor in predictors.items():
-                errors[name][now] = predictor.follow(Part(z, *seen))
+                errors[name][now] = predictor.follow(SampleBatch(z, *seen))
         report((end - begin) / len(readings.y))
     errors["last value"] = repeated(readings)
     return {name: errors[name] ** 2 for name in BASELINES}
@@ -94,7 +94,7 @@ class Alone:
         self.models = np.zeros((devices, features))
         self._step_size = step_size
 
-    def follow(self, part: Part) -> FloatArray:
+    def follow(self, part: SampleBatch) -> FloatArray:
         """One LMS step for every sample: of all devices their first, then their second, ..."""
         rank = _ranks(part.device)
         order = np.argsort(rank, kind="stable")
@@ -115,7 +115,7 @@ class Central:
         self.model = np.zeros(features)
         self._step_size = step_size
 
-    def follow(self, part: Part) -> FloatArray:
+    def follow(self, part: SampleBatch) -> FloatArray:
         """One LMS step for every sample."""
         errors = np.empty(part.y.shape)
         for now in _runs(part.tick):
@@ -159,7 +159,7 @@ class Batch:
         """The ridge that has predicted the past best."""
         return float(_RIDGES[np.argmin(self._misses)])
 
-    def follow(self, part: Part) -> FloatArray:
+    def follow(self, part: SampleBatch) -> FloatArray:
         """Fit anew, predict all of these ticks, then add them to the past."""
         errors: FloatArray = part.y - part.z @ self._fit(self.ridge)
         self._add(part.z, part.y)

@@ -25,7 +25,7 @@ from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.progressive import WAYS, ColdStart
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
-from paofed.simulate.table.baselines import Alone, Part, repeated
+from paofed.simulate.table.baselines import Alone, SampleBatch, repeated
 from paofed.simulate.table.beside import one_thread_algebra
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -160,7 +160,7 @@ def _alone(trace: SparseTrace, starts: Starts, step_size: float) -> FloatArray:
     squared = []
     for begin, seen in zip(starts.begins, _after(starts, trace.tick, trace.client), strict=True):
         z = trace.fourier_map(trace.x[seen])
-        part = Part(z, trace.y[seen], trace.tick[seen], trace.client[seen])
+        part = SampleBatch(z, trace.y[seen], trace.tick[seen], trace.client[seen])
         errors = Alone(trace.clients, trace.features, step_size).follow(part)
         squared.append(_by_horizon(errors**2, part.tick - begin, part.device, starts))
     return np.stack(squared)

@@ -16,7 +16,7 @@ from paofed.simulate.table import baselines as module
 from paofed.simulate.table.baselines import (
     BASELINES,
     Batch,
-    Part,
+    SampleBatch,
     baselines,
     repeated,
     with_constant,
@@ -131,7 +131,7 @@ def test_a_batch_fit_to_few_readings_is_held_down() -> None:
     z, y = rng.normal(size=(120, 40)), rng.normal(size=120)
     batch = Batch(np.asarray, z[:40], y[:40])
     plain = y[40:] - z[40:] @ fit(z[:40], y[:40], 1e-6)
-    held = batch.follow(Part(z[40:], y[40:], np.arange(80), np.zeros(80, dtype=np.int64)))
+    held = batch.follow(SampleBatch(z[40:], y[40:], np.arange(80), np.zeros(80, dtype=np.int64)))
     assert np.mean(plain**2) > 3.0
     assert np.mean(held**2) < 1.2 * np.mean(y[40:] ** 2)
 

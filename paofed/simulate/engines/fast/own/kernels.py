@@ -15,7 +15,7 @@ _NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": 
 _inner = njit(**_OPTIONS, **_NO_WRAPPERS)  # never called from Python
 
 
-class Samples(NamedTuple):
+class Stretch(NamedTuple):
     """The samples of some ticks in a row, those of a tick in the order of the clients."""
 
     first: Any  # the first tick

@@ -16,19 +16,19 @@ from paofed.core.staleness import weight_of
 from paofed.core.traffic import Traffic
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
-from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Samples
+from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Stretch
 
 
 class BrokenRuleError(Exception):
     """A rule returned what it must not: the reference engine says which and what."""
 
 
-def nothing(features: int) -> Samples:
+def nothing(features: int) -> Stretch:
     """No samples of no ticks, for the types."""
     none = np.zeros(0, dtype=np.int64)
     flags = np.zeros(0, dtype=np.uint8)
     begin = np.zeros(1, dtype=np.int64)
-    return Samples(0, begin, none, np.zeros((0, features)), np.zeros(0), flags, none, flags, flags)
+    return Stretch(0, begin, none, np.zeros((0, features)), np.zeros(0), flags, none, flags, flags)
 
 
 _EXCHANGES = {"paper": 0, "single": 1, "live": 2}
@@ -71,7 +71,7 @@ class MethodRun:
         """The server's."""
         return self._rule.model(self._server_type(*self._server))
 
-    def advance(self, samples: Samples, lottery: FloatArray | None = None) -> None:
+    def advance(self, samples: Stretch, lottery: FloatArray | None = None) -> None:
         """Live through some ticks; where the server picks, the lottery numbers say whom."""
         self._flight = _with_room(self._flight, samples, self._features)
         if self._subset is not None and lottery is not None:
@@ -86,7 +86,7 @@ class MethodRun:
             raise BrokenRuleError
 
 
-def _picked(samples: Samples, lottery: FloatArray, subset: float) -> NDArray[np.uint8]:
+def _picked(samples: Stretch, lottery: FloatArray, subset: float) -> NDArray[np.uint8]:
     """Let the server choose among those who are there, tick by tick."""
     joins = np.zeros_like(samples.joins)
     for begin, end in pairwise(samples.begin.tolist()):
@@ -143,7 +143,7 @@ def _room(messages: int, coordinates: int) -> Flight:
     )
 
 
-def _with_room(flight: Flight, samples: Samples, features: int) -> Flight:
+def _with_room(flight: Flight, samples: Stretch, features: int) -> Flight:
     """What has not arrived before these samples, with room for the messages that they may send."""
     now = np.arange(len(flight.due)) < flight.count[0]
     still = np.flatnonzero(now & (flight.due >= samples.first))

@@ -9,7 +9,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.compiling import entry_of
-from paofed.simulate.engines.fast.own.kernels import Samples
+from paofed.simulate.engines.fast.own.kernels import Stretch
 from paofed.simulate.engines.fast.records import Nature, Observed
 from paofed.simulate.engines.task import Precision
 from paofed.world.trace import SparseTrace
@@ -18,14 +18,14 @@ _IN_CACHE = 1 << 19  # mapped numbers of samples that wait to be learned by all 
 _MOST_TICKS = 512  # of a list at a time: messages on their way are sought at each of them
 
 
-class Source(Protocol):
+class SampleSource(Protocol):
     """Samples of a run, in order of ticks."""
 
     def reach(self, begin: int, end: int) -> int:
         """Say up to which tick, at most `end`, samples can be taken at once."""
         ...
 
-    def samples(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
+    def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
         """Return those of the ticks from `begin` up to `end`, and their lottery numbers."""
         ...
 
@@ -47,14 +47,14 @@ class Drawn:
         ticks = len(self._out.begin) - 1
         return min(end, begin + ticks - begin % ticks)
 
-    def samples(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
+    def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
         """Draw and map them."""
         out = self._out
         arguments = self._nature, self._moment, *self._map, begin, end, out
         if self._entry is None:
             self._entry = entry_of(kernels.observe, *arguments)
         count = self._entry(*arguments)
-        samples = Samples(
+        samples = Stretch(
             first=begin,
             begin=out.begin[: end - begin + 1],
             client=out.client[:count],
@@ -84,13 +84,13 @@ class Listed:
         full = int(tick[beyond]) if beyond < tick.size else end
         return min(end, begin + _MOST_TICKS, max(full, begin + 1))
 
-    def samples(self, begin: int, end: int) -> tuple[Samples, FloatArray]:
+    def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
         """Read and map them."""
         now, ticks = self._trace.between(begin, end), np.arange(begin, end + 1)
         z = np.empty((now.stop - now.start, self._trace.features), dtype=self._map[0].dtype)
         kernels.mapped(self._x[now], *self._map, z)
         rows = {name: values[now] for name, values in self._rows.items()}
-        samples = Samples(
+        samples = Stretch(
             first=begin,
             begin=np.searchsorted(self._trace.tick[now], ticks),
             client=self._client[now],

@@ -16,7 +16,7 @@ from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.family import settle
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.method_run import MethodRun
-from paofed.simulate.engines.fast.own.samples import Drawn, Listed, Source
+from paofed.simulate.engines.fast.own.samples import Drawn, Listed, SampleSource
 from paofed.simulate.engines.task import Place, Precision
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
@@ -67,7 +67,7 @@ class General:
     def __init__(
         self,
         methods: Sequence[Algorithm],
-        source: Source,
+        source: SampleSource,
         clients: int,
         features: int,
         keys: Keys,
