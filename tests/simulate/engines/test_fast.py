@@ -280,3 +280,9 @@ def test_only_windows_are_numbers() -> None:
     own = replace(LINEUP[0], name="mine", uplink=Channel(send=Windows(None).send))
     with pytest.raises(AlgorithmError, match="mine has rules of its own: the family knows"):
         layout.family([own], np.array([0]), 5)
+
+
+def test_a_weight_of_one_s_own_that_fails_is_told_with_its_method() -> None:
+    mine = replace(algorithm("pao-fed-u1"), name="mine", server=Newest(lambda age: 1 / (age - 2)))
+    with pytest.raises(AlgorithmError, match=r"^mine: its server's staleness of age 0 returned"):
+        fast.replay(small_trace(0), mine, max_age=4)

@@ -16,6 +16,7 @@ from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.simulate.engines.fast import kernels
 from paofed.simulate.engines.fast.records import Family, FamilyModels, Hazards, Moment, Nature
+from paofed.simulate.engines.guarded import guarded
 from paofed.simulate.engines.task import Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
@@ -215,6 +216,7 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
     def column(values: Iterable[float], dtype: DTypeLike) -> NDArray[Any]:
         return np.array(list(values), dtype=dtype)
 
+    methods = [guarded(method, features, clients=1) for method in methods]
     parts = [method.require_paper_parts("the family") for method in methods]
     return Family(
         down=np.array([windows(part.downlink, features) for part in parts]),

@@ -17,6 +17,7 @@ from paofed.core.traffic import Traffic
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
 from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Stretch
+from paofed.simulate.engines.guarded import guarded
 
 
 class BrokenRuleError(Exception):
@@ -100,7 +101,7 @@ def _numbers(
     method: Algorithm, features: int, keys: Keys, step_size: float, max_age: int
 ) -> Numbers:
     mu, limit = method.settled(step_size=step_size, max_age=max_age)
-    rule, by_age = method.server, np.zeros(1)
+    rule, by_age = guarded(method, features, clients=1).server, np.zeros(1)
     if isinstance(rule, Newest):
         by_age = np.array([weight_of(rule.staleness, age) for age in range(limit + 1)])
     return Numbers(
