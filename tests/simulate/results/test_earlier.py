@@ -15,12 +15,23 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from tests.natures import small_scenario
 
-NAMES = ["online-fedsgd", "pao-fed-u1:shared=3", "pso-fed:subset=0.5"]
+WIDTHS = {"online-fedsgd": None, "pao-fed-u1:shared=3": 3, "pso-fed:subset=0.5": 4}
+NAMES = list(WIDTHS)
 
 
 @pytest.fixture(scope="module")
 def result() -> Result:
     return run(small_scenario(), NAMES, runs=2, seed=4)
+
+
+def described(name: str, own: str | None) -> dict[str, object]:
+    """An algorithm as provenance told of it."""
+    windows = {"kind": "Windows", "width": WIDTHS.get(name, 4), "coordinated": True, "ahead": 0}
+    return {
+        "name": name,
+        "downlink": windows,
+        "uplink": "__main__.mask" if name == own else windows,
+    }
 
 
 def written(result: Result, path: Path, *, own: str | None = None) -> dict[str, Any]:
@@ -30,9 +41,7 @@ def written(result: Result, path: Path, *, own: str | None = None) -> dict[str, 
         arrays: dict[str, Any] = dict(file)
     up, down, *_ = np.moveaxis(arrays.pop("traffic"), 2, 0)
     about = json.loads(str(arrays["provenance"]))
-    for described in about["algorithms"]:
-        if described["name"] == own:
-            described["uplink"] = "__main__.mask"
+    about["algorithms"] = [described(name, own) for name in result.algorithms]
     arrays |= {"sent": up + down, "sent_up": up[..., -1], "sent_down": down[..., -1]}
     arrays["provenance"] = np.array(json.dumps(about))
     save_arrays(path, arrays)
