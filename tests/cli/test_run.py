@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.bench import speed
+from paofed.bench import own, speed
 from paofed.cli import main
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
@@ -255,14 +255,18 @@ def test_bench_prints_ratios(
         speed.Timing("inner loop in C, 1 thread", 40.0, ""),
     ]
     monkeypatch.setattr("paofed.cli.bench.engines.side_by_side", lambda _: timings)
+    beside = [own.Beside("learner", 200.0, 2.5, 1.5, 6.0, 0.5)]
+    monkeypatch.setattr("paofed.cli.bench.engines.beside", lambda _: beside)
     sizes = [speed.Size(256, 200, 1, 80.0, 245.0)]
     monkeypatch.setattr("paofed.cli.bench.engines.scaling", lambda _: iter(sizes))
     assert main(["bench", "engines", "--scaling"]) == 0
-    fast_line = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("fast"))
-    assert fast_line.split()[-3:] == ["80", "25", "2"]
+    lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["fast,"][-3:] == ["80", "25", "2"]
+    assert lines["learner"] == ["learner", "200", "2.5", "1.5", "6", "0.5"]
     assert main(["bench", "engines", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["engines"][0]["nanoseconds"] == 2000.0
+    assert printed["own"][0]["first_start"] == 6.0
     assert printed["scaling"] == []  # unless it is asked for
     assert main(["bench", "engines", "--scaling", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["scaling"][0]["clients"] == 256

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from numba.core.errors import NumbaError
-
 from paofed.algorithms import Algorithm
 from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
 from paofed.core.selection import Windows
@@ -54,7 +52,7 @@ def kernel_of(method: Algorithm) -> Kernel:
         if name not in _KERNELS:
             try:
                 _KERNELS[name] = _compile(method, rules, text, name)
-            except (NumbaError, NotCompiledError, TypeError, NotImplementedError) as error:
+            except Exception as error:  # whatever a compiler says of code that it does not know
                 _REFUSED[name] = _reason(error)
                 raise NotCompiledError(_REFUSED[name]) from error
         return _KERNELS[name]
