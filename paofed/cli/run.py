@@ -100,7 +100,7 @@ def run(args: Namespace) -> int:
                 raise
             result = interrupt.result
     for name, reason in result.provenance["refused"].items():
-        outputs.say(f"{name} runs on the {LAST} engine: {reason}")
+        outputs.say(f"the {LAST} engine takes {name}: {reason}")
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args)

@@ -41,7 +41,7 @@ def test_run_takes_methods_of_a_file_and_says_where_they_run(
     assert names == [*own, "pao-fed-u1"]
     result = Result.load(Path("out.npz"))
     refused = result.provenance["refused"]
-    notes = [f"{name} runs on the reference engine: {refused[name]}" for name in refused]
+    notes = [f"the reference engine takes {name}: {refused[name]}" for name in refused]
     assert [line for line in err.splitlines() if " runs on the " in line] == notes
     assert set(refused) == {
         name
