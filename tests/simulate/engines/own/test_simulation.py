@@ -13,7 +13,7 @@ from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange
 from paofed.core.parts import Channel, Weights, keys_of, silence
 from paofed.core.rules import LMS
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.curves import outcome
@@ -184,3 +184,10 @@ def test_over_a_table_it_is_judged_before_it_learns(tmp_path: Path) -> None:
         got.progressive.device_errors, expected.progressive.device_errors, rtol=1e-9
     )
     np.testing.assert_array_equal(got.traffic, expected.traffic)
+
+
+def test_states_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FAST.refuses(OWN) is None
+    monkeypatch.setattr("os.sysconf", lambda _: 10)  # a machine of a hundred bytes
+    with pytest.raises(InputError, match="a state of Pair for each of 4 clients"):
+        FAST.replay(small_trace(0, features=9), OWN)

@@ -14,6 +14,7 @@ from paofed.core.rules import Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
 from paofed.core.traffic import Traffic
+from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
 from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Stretch
@@ -125,6 +126,8 @@ def _windows(channel: Windows | Channel, features: int) -> tuple[int, int, int]:
 
 def _stack(state: Any, clients: int) -> tuple[NDArray[Any], ...]:
     """The arrays of a state for every client."""
+    size = clients * sum(np.array(a).nbytes for a in state)
+    require_memory(size, f"a state of {type(state).__name__} for each of {clients:,} clients")
     return tuple(np.repeat(np.array(a)[None], clients, axis=0) for a in state)
 
 
