@@ -91,7 +91,7 @@ class Algorithm:
         """The channels and the server rule, if they and the learner are the paper's; else None."""
         down, up, server = self.downlink, self.uplink, self.server
         if isinstance(down, Windows) and isinstance(up, Windows) and isinstance(server, Newest):
-            return PaperParts(down, up, server) if self.learner is LMS else None
+            return PaperParts(down, up, server) if self.learner == LMS else None
         return None
 
     def require_paper_parts(self, who: str) -> PaperParts:

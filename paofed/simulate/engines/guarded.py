@@ -26,7 +26,7 @@ def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
         changes["server"] = _server(method.name, method.server, features, clients)
     elif not isinstance(method.server.staleness, Geometric):
         changes["server"] = _newest(method.name, method.server)
-    if method.learner is not LMS:
+    if method.learner != LMS:
         changes["learner"] = _learner(method.name, method.learner, features)
     return replace(method, **changes)
 

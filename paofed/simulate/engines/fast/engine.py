@@ -9,12 +9,13 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
-from paofed.errors import AlgorithmError, PaofedError
+from paofed.errors import AlgorithmError
 from paofed.simulate.engines import Engine, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.compiling import note_compilation
 from paofed.simulate.engines.fast.own import simulation as own
 from paofed.simulate.engines.fast.own.compiler import refusal
+from paofed.simulate.engines.fast.own.method_run import BrokenRuleError
 from paofed.simulate.engines.reference_run import run_reference
 from paofed.simulate.engines.task import Task, each
 from paofed.simulate.results.result import Outcome, RunRecord
@@ -55,7 +56,8 @@ def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     def job(heard: Report, index: int, pool: family.ThreadPool | None) -> tuple[int, RunRecord]:
         return index, _run(task, index, heard, pool)
 
-    if task.scenario.clients >= _SPREAD_FROM:
+    numbers = all(map(family.in_family, task.methods))  # others do not share one run
+    if numbers and task.scenario.clients >= _SPREAD_FROM:
         with family.ThreadPool(task.workers) as shared:
             yield from (job(report, index, shared) for index in range(task.runs))
         return
@@ -108,16 +110,12 @@ def _told_by_the_reference(
     """
     try:
         yield
-    except PaofedError:
-        raise
-    except Exception as error:  # whatever one's own code does
-        for method in methods:
-            again([method])
-        names = ", ".join(method.name for method in methods)
+    except BrokenRuleError as broken:
+        again([method for method in methods if method.name == broken.method])
         raise AlgorithmError(
-            f"{names}: a compiled rule raised {type(error).__name__} ({error}), which the "
-            f"reference engine does not: run with engine='reference'"
-        ) from error
+            f"{broken.method}: a compiled rule failed ({broken}), and the reference engine finds "
+            f"nothing wrong: run with engine='reference'"
+        ) from broken
 
 
 ENGINE = Engine(

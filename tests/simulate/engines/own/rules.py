@@ -12,10 +12,11 @@ from paofed.core.selection import Windows
 class Pair(NamedTuple):
     fast: Any  # (D,)
     slow: Any  # (D, 2): half of it drags behind
+    before: Any  # (D,): `fast` before the last step: an old field in another place
 
 
 def begin_pair(features: int) -> Pair:
-    return Pair(np.zeros(features), np.zeros((features, 2)))
+    return Pair(np.zeros(features), np.zeros((features, 2)), np.zeros(features))
 
 
 def model_of_pair(state: Any) -> Any:
@@ -27,12 +28,13 @@ def learn_pair(state: Any, z: Any, y: Any, mu: Any, tick: Any) -> Any:
     slow = state.slow.copy()
     slow[:, 0] += 0.25 * step
     slow[:, 1] += 1
-    return Pair(state.fast + 0.5 * step, slow)
+    inertia = 0.1 * (state.fast - state.before)
+    return Pair(state.fast + 0.5 * step + inertia, slow, state.fast)
 
 
 def merge_pair(state: Any, part: Any) -> Any:
     heard = Part(part.coordinates, part.values - state.slow[:, 0][part.coordinates])
-    return Pair(placed(state.fast, heard), state.slow)
+    return Pair(placed(state.fast, heard), state.slow, state.before)
 
 
 class Told(NamedTuple):
@@ -70,22 +72,30 @@ def decode_told(payload: Any, stamp: Any) -> Any:  # noqa: ARG001 (the interface
 WINDOWS = Windows(2, coordinated=False)
 
 
+class Chosen(NamedTuple):
+    coordinates: Any  # (2,) int64: to be sent the next time
+
+
+def begin_chosen(features: int) -> Chosen:
+    return Chosen(np.arange(2) % features)
+
+
 def send_drawn(w: Any, memory: Any, stamp: Any) -> Any:
-    """A window, and two coordinates that both sides draw."""
-    window = WINDOWS.at(stamp)
+    """What was chosen the last time: the part is what the memory held, and the memory moves on."""
     drawn = np.argsort(draws(stamp, w.size))[:2]
-    fresh = drawn[(drawn != window[0]) & (drawn != window[1])]
-    chosen = np.concatenate((window, fresh))
-    return Part(chosen, w[chosen]), memory
+    if stamp.tick % 2:
+        drawn = WINDOWS.at(stamp)
+    return Part(memory.coordinates, w[memory.coordinates]), Chosen(drawn)
 
 
 class Momentum(NamedTuple):
     w: Any  # (D,)
     push: Any  # (D,)
+    before: Any  # (D,): `w` before the last tick
 
 
 def begin_momentum(features: int, clients: int) -> Momentum:
-    return Momentum(np.zeros(features), np.zeros(features) / clients)
+    return Momentum(np.zeros(features), np.zeros(features) / clients, np.zeros(features))
 
 
 def apply_momentum(state: Any, messages: Any, stamp: Any) -> Any:
@@ -94,12 +104,13 @@ def apply_momentum(state: Any, messages: Any, stamp: Any) -> Any:
         age = stamp.tick - message.sent
         for j, c in enumerate(message.coordinates):
             push[c] += (message.values[j] - state.w[c]) * 0.5**age / (1 + message.client)
-    return Momentum(state.w + 0.2 * push + 1e-3 * draws(stamp, state.w.size), push)
+    moved = state.w + 0.2 * push + 0.1 * (state.w - state.before)
+    return Momentum(moved + 1e-3 * draws(stamp, state.w.size), push, state.w)
 
 
 OWN = Algorithm(
     name="own",
-    downlink=Channel(send=send_drawn),
+    downlink=Channel(send=send_drawn, init=begin_chosen),
     uplink=Channel(
         send=send_told,
         init=begin_told,

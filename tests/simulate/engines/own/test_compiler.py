@@ -2,19 +2,22 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from paofed.algorithms import Algorithm, algorithm
-from paofed.core.parts import Channel, Learner, Part, Weights
+from paofed.core.parts import Channel, Learner, Part, ServerRule, Weights
+from paofed.core.rules import LMS
+from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
-from paofed.simulate.engines import engine_of
+from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast.own.compiler import refusal
 from tests.natures import small_trace
 
@@ -122,18 +125,83 @@ def _raises(w: Any, memory: Any, stamp: Any) -> Any:
     return Part(np.array([0, 1]), w[:2]), memory
 
 
+def _floats(part: Any, stamp: Any) -> Any:  # noqa: ARG001 (the interface of an encode)
+    return part.values.astype(np.float32)
+
+
+def _of_floats(payload: Any, stamp: Any) -> Any:
+    return Part(_AHEAD.at(stamp), payload.astype(np.float64))
+
+
+_AHEAD = Windows(2, coordinated=False, ahead=1)
+
+
+def _window(w: Any, memory: Any, stamp: Any) -> Any:
+    return Part(_AHEAD.at(stamp), w[_AHEAD.at(stamp)]), memory
+
+
 @pytest.mark.parametrize(
-    ("send", "told"),
+    ("parts", "told"),
     [
-        (_twice, "broken: its uplink's send returned coordinate 3 twice"),
-        (_raises, "broken: its uplink's send raised ValueError: too late"),
+        (
+            {"uplink": Channel(send=_twice)},
+            "broken: its uplink's send returned coordinate 3 twice",
+        ),
+        (
+            {"uplink": Channel(send=_raises)},
+            "broken: its uplink's send raised ValueError: too late",
+        ),
+        (
+            {"uplink": Channel(send=_window, encode=_floats, decode=_of_floats)},
+            "broken: its uplink's encode returned",
+        ),
+        (
+            {"learner": replace(LMS, model=lambda state: state.w[:-1])},
+            "broken: its learner's model returned",
+        ),
     ],
 )
-def test_a_rule_that_fails_in_machine_code_is_told_by_name(send: Any, told: str) -> None:
-    broken = replace(U1, name="broken", uplink=Channel(send=send))
+def test_a_rule_that_fails_in_machine_code_is_told_by_name(
+    parts: dict[str, Any], told: str
+) -> None:
+    broken = replace(U1, name="broken", **parts)
     assert refusal(broken) is None
     with pytest.raises(AlgorithmError, match=f"^{told}"):
         engine_of("fast").replay(small_trace(1), broken)
+
+
+class Scaled(NamedTuple):
+    w: Any
+    gain: Any
+
+
+def test_a_model_of_its_own_hears_in_the_usual_way_and_shares_a_wide_window() -> None:
+    """Neither the sizes with which a kernel is tried nor its own `model` stand in the way."""
+    learner = Learner(
+        learn=lambda s, z, y, mu, _: Scaled(s.w + mu * (y - s.w @ z) * z, s.gain),
+        init=lambda features: Scaled(np.zeros(features), np.ones(1)),
+        model=lambda s: s.w * s.gain[0],
+    )
+    wide = replace(algorithm("pao-fed-u1", shared=70), name="wide", learner=learner)
+    trace = small_trace(2, features=75)
+    expected, got = reference.replay(trace, wide), engine_of("fast").replay(trace, wide)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9)
+
+
+def test_an_init_that_wants_other_sizes_is_a_reason() -> None:
+    def begin(features: int, clients: int) -> Weights:
+        if clients < 100:
+            raise ValueError("a median needs a hundred")
+        return Weights(np.zeros(features))
+
+    rule = ServerRule(apply=lambda state, *_: state, init=begin)
+    assert "a median needs a hundred" in (refusal(replace(U1, server=rule)) or "")
+
+
+def test_a_row_that_was_copied_is_still_of_the_family() -> None:
+    copied = pickle.loads(pickle.dumps(U1))  # noqa: S301 (our own)
+    assert copied.paper_parts == U1.paper_parts
+    assert copied.paper_parts is not None
 
 
 def test_a_home_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

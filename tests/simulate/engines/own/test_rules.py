@@ -2,14 +2,17 @@
 
 import types
 from collections.abc import Callable
+from enum import IntEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
 
-from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
+from paofed.core.parts import draws
+from paofed.core.selection import window
+from paofed.simulate.engines.fast.own.rules import NotCompiledError, _said, compiled, digest
 
 SOURCE = """
 import numpy as np
@@ -65,6 +68,70 @@ def test_the_same_code_has_the_same_digest() -> None:
 )
 def test_a_change_anywhere_is_another_digest(changes: dict[str, str]) -> None:
     assert digest(written(**changes)) != digest(written())
+
+
+class _Rate(IntEnum):
+    SLOW = 1
+
+
+class _Fast(IntEnum):
+    SLOW = 2
+
+
+class _Ab(NamedTuple):
+    a: int
+    b: int
+
+
+class _Ba(NamedTuple):
+    b: int
+    a: int
+
+
+def _says(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def test_where_a_function_stands_is_told() -> None:
+    def one(x: float) -> float:
+        return x
+
+    def two(x: float) -> float:
+        return one(x) + 1
+
+    assert digest(two, one) != digest(two, two)
+
+
+@pytest.mark.parametrize(
+    ("some", "other"), [(_Rate, _Fast), (_Rate.SLOW, _Fast.SLOW), (_Ab(1, 2), _Ba(1, 2))]
+)
+def test_constants_of_other_kinds_are_told_apart(some: Any, other: Any) -> None:
+    for one in (some, other):
+        if isinstance(one, type):
+            one.__qualname__ = "Same"
+    assert digest(_says(some)) != digest(_says(other))
+
+
+def test_a_module_in_a_module_is_followed() -> None:
+    def nested(rate: float) -> Callable[[], Any]:
+        outer, inner = types.ModuleType("outer"), types.ModuleType("inner")
+        outer.inner, inner.RATE = inner, rate  # type: ignore[attr-defined]
+        return lambda: outer.inner.RATE
+
+    assert digest(nested(1.0)) == digest(nested(1.0))
+    assert digest(nested(1.0)) != digest(nested(2.0))
+
+
+def test_what_has_a_home_of_its_own_is_said_by_name() -> None:
+    """Its address is another one in every process: the kernel would never be found on disk."""
+    assert digest(_says(window)) == digest(_says(window))
+    for known in (window, np.argsort, np.sqrt, draws):
+        assert not any(" at 0x" in repr(said) for said in _said(_says(known), {}))
+
+
+def test_what_cannot_be_told_apart_is_not_compiled() -> None:
+    with pytest.raises(NotCompiledError, match="cannot be told apart"):
+        digest(_says(object()))
 
 
 def test_closures_and_defaults_are_told_apart() -> None:

@@ -14,9 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from paofed.algorithms import Algorithm
+from paofed.core import parts, selection
 from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
 from paofed.core.selection import Windows
-from paofed.simulate.engines.fast.own import kernels, overloads
+from paofed.errors import in_one_line
+from paofed.simulate.engines.fast.own import kernels, overloads, rules
 from paofed.simulate.engines.fast.own.method_run import MethodRun, nothing
 from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
 from paofed.simulate.engines.fast.own.source import Shape, source
@@ -24,8 +26,9 @@ from paofed.simulate.engines.guarded import guarded
 
 Kernel = Callable[..., int]
 
-_TRIED = 64, 2  # features and clients of the model with which a kernel is compiled
+_TRIED = 64, 8  # features and clients of the model with which a kernel is compiled
 _LOCK = threading.Lock()
+_PACKAGE = kernels, overloads, rules, parts, selection  # what kernels are made of beside the rules
 
 
 def refusal(method: Algorithm) -> str | None:
@@ -34,6 +37,8 @@ def refusal(method: Algorithm) -> str | None:
         kernel_of(method)
     except NotCompiledError as error:
         return f"it cannot be compiled: {error}"
+    except Exception as error:  # noqa: BLE001 (one's own code: an `init` may want other sizes)
+        return f"it cannot be compiled: {in_one_line(error)}"
     return None
 
 
@@ -43,32 +48,32 @@ _REFUSED: dict[str, str] = {}
 
 def kernel_of(method: Algorithm) -> Kernel:
     """Return the compiled kernel of a method; raises NotCompiledError."""
-    rules, text = _rules(method), source(_shape(method))
-    package = [Path(module.__file__ or "").read_bytes() for module in (kernels, overloads)]
-    name = digest(*rules.values(), tuple(rules), text, *package)[:32]
+    own, text = _rules(method), source(_shape(method))
+    package = [Path(module.__file__ or "").read_bytes() for module in _PACKAGE]
+    name = digest(*own.values(), tuple(own), text, *package)[:32]
     with _LOCK:
         if name in _REFUSED:
             raise NotCompiledError(_REFUSED[name])
         if name not in _KERNELS:
             try:
-                _KERNELS[name] = _compile(method, rules, text, name)
+                _KERNELS[name] = _compile(method, own, text, name)
             except Exception as error:  # whatever a compiler says of code that it does not know
                 _REFUSED[name] = _reason(error)
                 raise NotCompiledError(_REFUSED[name]) from error
         return _KERNELS[name]
 
 
-def _compile(method: Algorithm, rules: Mapping[str, Any], text: str, name: str) -> Kernel:
+def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) -> Kernel:
     module = ModuleType(f"paofed_method_{name}")
     sys.modules[module.__name__] = module  # numba asks for it when it reads the kernel from disk
     known: dict[int, Any] = {}
-    for key, rule in rules.items():
-        own = rule if isinstance(rule, type) else compiled(rule, module.__name__, known)
-        setattr(module, key, own)
+    for key, rule in own.items():
+        is_type = isinstance(rule, type)
+        setattr(module, key, rule if is_type else compiled(rule, module.__name__, known))
     path = str(_written(f"method_{name}.py", text))
     exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the text is ours)
     kernel: Kernel = module.__dict__["advance"]
-    features, clients = _TRIED
+    features, clients = _tried(method)
     # Nothing happens yet; numba sees the types, and compiles the kernel or finds it on disk.
     trial = MethodRun(kernel, method, clients, features, keys_of(0), 0.1, 0, judged=False)
     trial.advance(nothing(features))
@@ -106,7 +111,7 @@ def _reason(error: Exception) -> str:
 
 def _rules(method: Algorithm) -> dict[str, Any]:
     """The method's own functions and the types of its states, by the names of the kernel."""
-    features, clients = _TRIED
+    features, clients = _tried(method)
     learner, server = guarded(method, features, clients).learner, method.server
     found: dict[str, Any] = {
         "learn": method.learner.learn,
@@ -129,7 +134,7 @@ def _rules(method: Algorithm) -> dict[str, Any]:
 
 
 def _shape(method: Algorithm) -> Shape:
-    features, clients = _TRIED
+    features, clients = _tried(method)
     learner, server = method.learner.init(features), method.server.init(features, clients)
     own = isinstance(method.server, ServerRule)
 
@@ -139,7 +144,7 @@ def _shape(method: Algorithm) -> Shape:
     return Shape(
         learner=len(learner),
         learner_w=_place_of_w(learner) if method.learner.model is weights else None,
-        merges_itself=method.learner.merge is not overwrite,
+        merge_w=_place_of_w(learner) if method.learner.merge is overwrite else None,
         server=len(server) if own else None,
         server_w=_place_of_w(server) if method.server.model is weights or not own else None,
         up=memory(method.uplink),
@@ -147,6 +152,13 @@ def _shape(method: Algorithm) -> Shape:
         down=memory(method.downlink),
         down_coded=method.downlink.encode is not None,
     )
+
+
+def _tried(method: Algorithm) -> tuple[int, int]:
+    """Features and clients of the model with which a kernel is compiled: its windows fit."""
+    features, clients = _TRIED
+    both = method.downlink, method.uplink
+    return max([features, *(c.width or 0 for c in both if isinstance(c, Windows))]), clients
 
 
 def _place_of_w(state: Any) -> int:

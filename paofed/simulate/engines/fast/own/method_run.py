@@ -1,4 +1,4 @@
-"""One method over one run: its states, what is on its way, and what was counted."""
+"""What a compiled method holds while it runs."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,6 +14,7 @@ from paofed.core.rules import Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
 from paofed.core.traffic import Traffic
+from paofed.errors import in_one_line
 from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
@@ -22,7 +23,11 @@ from paofed.simulate.engines.guarded import guarded
 
 
 class BrokenRuleError(Exception):
-    """A rule returned what it must not: the reference engine says which and what."""
+    """A rule returned what it must not, or raised: the reference engine says which and what."""
+
+    def __init__(self, method: str, why: str) -> None:
+        super().__init__(why)
+        self.method = method
 
 
 def nothing(features: int) -> Stretch:
@@ -54,7 +59,7 @@ class MethodRun:
         self._kernel, self._subset, self._features = kernel, method.subset, features
         self._numbers = _numbers(method, features, keys, step_size, max_age)
         self._learner = _stack(method.learner.init(features), clients)
-        self._rule = method.server
+        self.name, self._rule = method.name, guarded(method, features, clients).server
         self._server_type = type(method.server.init(features, clients))
         self._server = tuple(np.array(a) for a in method.server.init(features, clients))
         self._up = _stack(method.uplink.init(features), clients)
@@ -84,8 +89,12 @@ class MethodRun:
         )  # fmt: skip
         if self._entry is None:
             self._entry = entry_of(self._kernel, *arguments)
-        if self._entry(*arguments):
-            raise BrokenRuleError
+        try:
+            wrong = self._entry(*arguments)
+        except Exception as error:  # whatever one's own code does
+            raise BrokenRuleError(self.name, in_one_line(error)) from error
+        if wrong:
+            raise BrokenRuleError(self.name, "a wrong part or state")
 
 
 def _picked(samples: Stretch, lottery: FloatArray, subset: float) -> NDArray[np.uint8]:
@@ -104,7 +113,8 @@ def _numbers(
     mu, limit = method.settled(step_size=step_size, max_age=max_age)
     rule, by_age = guarded(method, features, clients=1).server, np.zeros(1)
     if isinstance(rule, Newest):
-        by_age = np.array([weight_of(rule.staleness, age) for age in range(limit + 1)])
+        weights = [weight_of(rule.staleness, age) for age in range(limit + 1)]
+        by_age = np.array(weights, dtype=np.float64)
     return Numbers(
         mu=float(mu),
         max_age=limit,

@@ -10,6 +10,7 @@ import dis
 import hashlib
 import types
 from collections.abc import Callable, Iterator
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -116,48 +117,78 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def digest(*rules: Any) -> str:
     """Return what tells rules apart: their code and everything that the code reaches."""
     found = hashlib.sha256()
-    for said in (numba.__version__, llvmlite.__version__, np.__version__, *_said(rules, set())):
+    for said in (numba.__version__, llvmlite.__version__, np.__version__, *_said(rules, {})):
         found.update(repr(said).encode())
     return found.hexdigest()
 
 
-def _said(value: Any, seen: set[int]) -> Iterator[object]:
+Seen = dict[int, int]  # functions by identity: as the how many-th each was met
+
+
+def _said(value: Any, seen: Seen) -> Iterator[object]:
     """Say a value so that another one is said otherwise."""
     if isinstance(value, CPUDispatcher):
-        yield "compiled", value.targetoptions
+        yield "compiled", repr(value.targetoptions)
         value = value.py_func
-    if isinstance(value, types.FunctionType):
-        if id(value) not in seen:
-            seen.add(id(value))
-            yield from _said_of_code(value, seen)
+    if _is_known(value):
+        yield value.__module__, value.__qualname__
+    elif isinstance(value, types.FunctionType):
+        yield from _said_once(value, seen)
+    elif isinstance(value, partial):
+        yield from _said((value.func, value.args, sorted(value.keywords.items())), seen)
     elif isinstance(value, np.ndarray):
         yield value.dtype.str, value.shape, value.tobytes()
     elif isinstance(value, type):
         yield value.__module__, value.__qualname__, getattr(value, "_fields", ())
-    elif isinstance(value, types.ModuleType):
-        yield value.__name__
-    elif isinstance(value, partial):
-        yield from _said((value.func, value.args, value.keywords), seen)
+        if issubclass(value, Enum):
+            yield [(member.name, repr(member.value)) for member in value]
     elif isinstance(value, tuple | list):
-        yield type(value).__qualname__, len(value)
+        yield from _said(type(value), seen)
+        yield len(value)
         for item in value:
             yield from _said(item, seen)
+    elif " at 0x" in (text := repr(value)):
+        raise NotCompiledError(f"{text} cannot be told apart from others of its kind")
     else:
-        yield type(value).__qualname__, repr(value)
+        yield type(value).__qualname__, text
 
 
-def _said_of_code(function: types.FunctionType, seen: set[int]) -> Iterator[object]:
+def _is_known(value: Any) -> bool:
+    """Whether a function has a twin here, or a package whose version says what it does."""
+    if isinstance(value, type) or not callable(value) or not hasattr(value, "__qualname__"):
+        return False
+    return value in HELPERS or (value.__module__ or "").partition(".")[0] in _TRUSTED
+
+
+def _said_once(function: types.FunctionType, seen: Seen) -> Iterator[object]:
+    """Say what was met before by its number alone: code may go round in circles."""
+    if id(function) in seen:
+        yield "again", seen[id(function)]
+        return
+    seen[id(function)] = len(seen)
+    names: list[str] = []
     for code in _codes(function.__code__):
         yield code.co_code, code.co_names, code.co_varnames
+        names += code.co_names
         for constant in code.co_consts:
             if not isinstance(constant, types.CodeType):
                 yield type(constant).__name__, repr(constant)
-        for name, value in _globals(function):
-            yield name
-            yield from _said(value, seen)
-            if isinstance(value, types.ModuleType) and value.__name__ not in _TRUSTED:
-                for attribute in code.co_names:
-                    if hasattr(value, attribute):
-                        yield from _said(getattr(value, attribute), seen)
+    for name, value in _globals(function):
+        yield name
+        yield from _said_of_name(value, names, seen)
     yield from _said(function.__defaults__, seen)
-    yield from _said([cell.cell_contents for cell in function.__closure__ or ()], seen)
+    for cell in function.__closure__ or ():
+        yield from _said_of_name(cell.cell_contents, names, seen)
+
+
+def _said_of_name(value: Any, names: list[str], seen: Seen) -> Iterator[object]:
+    """Say what a name stands for; of a module, all that the code may reach by these names."""
+    if not isinstance(value, types.ModuleType):
+        yield from _said(value, seen)
+        return
+    yield value.__name__
+    if value.__name__.partition(".")[0] not in _TRUSTED:
+        for attribute in names:
+            if hasattr(value, attribute):
+                yield attribute
+                yield from _said_of_name(getattr(value, attribute), names, seen)

@@ -20,6 +20,8 @@ _inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc
 @_inner
 def share(numbers, learner, server, memory, tally, k, n, lost, merges):
     w = {server_model}
+    if w.size != tally.seen.size:
+        return 1
     stamp = Stamp(k, n, w.size, numbers.down_key)
     {down_send}
     if not valid(part, tally):
@@ -39,6 +41,8 @@ def share(numbers, learner, server, memory, tally, k, n, lost, merges):
 @_inner
 def tell(numbers, learner, memory, flight, tally, k, n, age, lost, unheard):
     w = {device_model}
+    if w.size != tally.seen.size:
+        return 1
     stamp = Stamp(k, n, w.size, numbers.up_key)
     {up_send}
     if not valid(part, tally):
@@ -70,11 +74,14 @@ def answer(numbers, learner, server, memory, flight, tally, order, n):
 @_inner
 def judge(learner, server, tally, k, z, y):
     mine, theirs, w, other = 0.0, 0.0, {device_model}, {server_model}
+    if w.size != z.size or other.size != z.size:
+        return 1
     for j in range(z.size):
         mine += w[j] * z[j]
         theirs += other[j] * z[j]
     tally.judged[0, k] += (y - mine) ** 2
     tally.judged[1, k] += (y - theirs) ** 2
+    return 0
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
@@ -84,8 +91,8 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
         for i in range(samples.begin[t], samples.begin[t + 1]):
             k, z, y = samples.client[i], samples.z[i], samples.y[i]
             joins, lost = samples.joins[i], samples.lost_down[i]
-            if tally.judged.size:
-                judge(learner, server, tally, k, z, y)
+            if tally.judged.size and judge(learner, server, tally, k, z, y):
+                return 1
             told, heard = tally.traffic[2], tally.traffic[3]
             if joins and numbers.exchange == 0:
                 if share(numbers, learner, server, down_memory, tally, k, n, lost, 1):
@@ -118,13 +125,14 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
 class Shape(NamedTuple):
     """Which parts of a method are its own, and how many arrays its states have.
 
-    A count is None where the part is the paper's. `w` is the place of the model in a state, where
-    the state's own `model` is not asked.
+    A count is None where the part is the paper's. `learner_w` and `server_w` are the place of the
+    model in a state, where its own `model` is not asked; `merge_w` is the place of what is heard,
+    where its own `merge` is not asked.
     """
 
     learner: int
     learner_w: int | None
-    merges_itself: bool
+    merge_w: int | None
     server: int | None
     server_w: int | None
     up: int | None
@@ -159,20 +167,26 @@ def source(shape: Shape) -> str:
     return text
 
 
-def _state(name: str, stack: str, count: int, index: str) -> str:
-    arrays = "".join(f"{stack}[{i}]{index}, " for i in range(count))
+def _state(name: str, stack: str, count: int, index: str, *, copied: bool | None = None) -> str:
+    """Load a state; as copies where what a rule returns might be part of what it was given.
+
+    A field that takes the place of another would else be read after it was overwritten.
+    """
+    own = ".copy()" if (count > 1 if copied is None else copied) else ""
+    arrays = "".join(f"{stack}[{i}]{index}{own}, " for i in range(count))
     return f"{name}({arrays})" if count else "()"
 
 
 def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
     kept = [f"keep({stack}[{i}]{index}, {state}[{i}])" for i in range(count)]
-    return f"if {' or '.join(kept)}:\n{' ' * indent}    return 1" if count else "pass"
+    wrong = " or ".join([f"len({state}) != {count}", *kept])
+    return f"if {wrong}:\n{' ' * indent}    return 1"
 
 
 def _send(direction: str, name: str, count: int | None) -> str:
     if count is None:
         return f"part = windowed(w, numbers.{direction}, stamp)"
-    before = _state(name, "memory", count, "[k]")
+    before = _state(name, "memory", count, "[k]", copied=True)  # a part may be a view of it
     after = _stored("memory", "after", count, "[k]", 4)
     return f"part, after = {direction}_send(w, {before}, stamp)\n    {after}"
 
@@ -182,13 +196,13 @@ def _travel(direction: str, *, coded: bool) -> str:
         return "arriving, bytes_ = part, 4 * part.coordinates.size"
     return f"""payload = {direction}_encode(part, stamp)
     arriving, bytes_ = {direction}_decode(payload, stamp), payload.size
-    if arriving.coordinates.size == 0 or not valid(arriving, tally):
+    if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally):
         return 1"""
 
 
 def _merge(shape: Shape, device: str) -> str:
-    if not shape.merges_itself:
-        return f"""here = learner[{shape.learner_w}][k]
+    if shape.merge_w is not None:
+        return f"""here = learner[{shape.merge_w}][k]
         for j in range(arriving.coordinates.size):
             here[arriving.coordinates[j]] = arriving.values[j]"""
     stored = _stored("learner", "state", shape.learner, "[k]", 8)
