@@ -71,7 +71,8 @@ class Counters(NamedTuple):
 @_inner
 def keep(here: Any, there: Any) -> Any:
     """Copy an array of a state to where it is kept; say whether it has another type or shape."""
-    if here.dtype != there.dtype or here.shape != there.shape:
+    alike = here.dtype == there.dtype
+    if not alike or here.shape != there.shape:
         return True
     if here.ndim == 1:
         for i in range(here.size):

@@ -147,10 +147,10 @@ def _said(value: Any, seen: Seen) -> Iterator[object]:
         yield len(value)
         for item in value:
             yield from _said(item, seen)
-    elif " at 0x" in (text := repr(value)):
-        raise NotCompiledError(f"{text} cannot be told apart from others of its kind")
+    elif not isinstance(value, str | bytes) and " at 0x" in repr(value):
+        raise NotCompiledError(f"{value!r} cannot be told apart from others of its kind")
     else:
-        yield type(value).__qualname__, text
+        yield type(value).__qualname__, repr(value)
 
 
 def _is_known(value: Any) -> bool:
