@@ -431,6 +431,16 @@ def test_every_check_of_the_contract() -> None:
     assert listed == ["promise", *CHECKS]
 
 
+def test_methods_of_one_s_own_are_short_and_promises_are_checked() -> None:
+    """Each of the eight in at most 25 lines, with every promise checked or waived by name."""
+    methods = ("decaying", "nlms", "rls", "mask", "eight_bits", "top_k", "triggered", "buffered")
+    written = [block.text for block in blocks("docs/add-an-algorithm.md")]
+    for method in methods:
+        (text,) = (text for text in written if f"\ncheck_algorithm({method})\n" in text)
+        assert f"\n{method} = replace(" in text
+        assert sum(bool(line.strip()) for line in text.splitlines()) <= 25, method
+
+
 @pytest.mark.parametrize("kind", [Result, Progressive, ColdStart, Outcome, Trace])
 def test_every_method_of_what_people_hold(kind: Any) -> None:
     text = PYTHON + DOCUMENTS["docs/notation.md"]
