@@ -9,6 +9,7 @@ from paofed.bench import own
 from paofed.bench.own import OWN
 from paofed.checks import check_algorithm
 from paofed.simulate.engines.reference import replay
+from tests.effort import effort
 from tests.natures import small_trace
 
 
@@ -27,10 +28,11 @@ def test_the_server_moves_what_arrives() -> None:
 
 
 def test_a_start_is_measured() -> None:
-    first, later = own._starts("learner", lambda _: None)
-    assert 0 < later < first  # from disk, not compiled again
+    for what in list(OWN)[: effort(everyday=0, thorough=1)]:  # each compiles for some seconds
+        first, later = own._starts(what, lambda _: None)
+        assert 0 < later < first  # from disk, not compiled again
 
 
 def test_the_contract_is_kept() -> None:
-    method = OWN["all three"]
-    check_algorithm(method)
+    for method in list(OWN.values())[: effort(everyday=1, thorough=4)]:
+        check_algorithm(method)
