@@ -19,7 +19,6 @@ from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.traffic import Traffic
-from paofed.errors import AlgorithmError
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.records import FamilyModels, Moment, Nature
@@ -89,11 +88,6 @@ def replay(
 ) -> Outcome:
     """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
     settled = settle(resolve(method), step_size, max_age)
-    if not in_family(settled):
-        raise AlgorithmError(
-            f"{settled.name} is outside the family that the fast engine knows: "
-            f"use the reference engine"
-        )
     simulation = Simulation.over(trace.sparse(), [settled], "float64")
     return outcome(simulation, trace)
 

@@ -54,7 +54,8 @@ GROUP = 4  # inputs, samples or test samples in one pass over a row: loading it 
 
 
 @_inner
-def _philox(key: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> Any:
+def philox(key: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> Any:
+    """Four random words of a counter (paofed.core.random.philox); the key is two uint64."""
     x0, x1, x2, x3 = np.uint64(c0), np.uint64(c1), np.uint64(c2), np.uint64(c3)
     k0, k1 = key[0], key[1]
     for _ in range(random.ROUNDS):
@@ -143,7 +144,7 @@ def _draw_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
     """Draw who has a sample, who is there, how late and with which lottery number."""
     words = moment.words
     for k in range(k0, k1):  # alone in its loop, the generator runs on several clients at once
-        words[0, k], words[1, k], words[2, k], words[3, k] = _philox(
+        words[0, k], words[1, k], words[2, k], words[3, k] = philox(
             nature.key, k, n, 0, _FOR_EVENTS
         )
     for k in range(k0, k1):
@@ -176,12 +177,12 @@ def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) ->
     if hazards.began.size and hazards.began[n] >= 0:
         if hazards.began[n] == n:
             for k in range(k0, k1):
-                moment.hit[k] = _philox(key, k, n, 0, _FOR_HIT)[0] < hazards.share[k]
+                moment.hit[k] = philox(key, k, n, 0, _FOR_HIT)[0] < hazards.share[k]
         for k in range(k0, k1):
             available[k] = available[k] and not moment.hit[k]
     if hazards.capacity.size or hazards.up.size:
         for k in range(k0, k1):
-            words[0, k], words[1, k], words[2, k], _ = _philox(key, k, n, 0, _FOR_CONTACT)
+            words[0, k], words[1, k], words[2, k], _ = philox(key, k, n, 0, _FOR_CONTACT)
     if hazards.capacity.size:
         for k in range(k0, k1):
             level = hazards.start[k] if n == 0 else moment.level[k]
@@ -265,11 +266,11 @@ def _samples(nature: Any, moment: Any, block: Any, k: Any, count: Any, kept: Any
     todo, words, g = moment.todo[block], moment.draws[block], moment.normals[block]
     x, y = moment.x[block], moment.y[block]
     for i in range(count):
-        words[0, i], words[1, i], words[2, i], words[3, i] = _philox(
+        words[0, i], words[1, i], words[2, i], words[3, i] = philox(
             nature.key, k, todo[i], 0, _FOR_SAMPLE
         )
     for i in range(count):
-        words[4, i], _, _, _ = _philox(nature.key, k, todo[i], 1, _FOR_SAMPLE)
+        words[4, i], _, _, _ = philox(nature.key, k, todo[i], 1, _FOR_SAMPLE)
     _normals(words, g, 5, count)
     # The first sample is u itself: no memory of a past that was not there.
     old, new = (nature.memory[k], nature.fresh[k]) if moment.begun[k] else (0.0, 1.0)

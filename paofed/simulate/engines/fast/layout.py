@@ -27,7 +27,7 @@ from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
 from paofed.world.trace import SparseTrace
 
-_EXCHANGES = {"paper": kernels.PAPER, "single": kernels.SINGLE, "live": kernels.LIVE}
+EXCHANGES = {"paper": kernels.PAPER, "single": kernels.SINGLE, "live": kernels.LIVE}
 # Terms of the odd series of sin(2 pi s), |s| <= 1/4, that leave less than a rounding error.
 _SINE_TERMS = {"float32": 5, "float64": 8}
 _BLOCK = 2048  # clients whose messages are summed together: fixed, so that threads change nothing
@@ -227,7 +227,7 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
         mu=column((m.step_size or 0.0 for m in methods), np.float64),
         max_age=column((m.max_age or 0 for m in methods), np.int64),
         by_coverage=column((part.server.divisor == "coverage" for part in parts), np.uint8),
-        exchange=column((_EXCHANGES[m.exchange] for m in methods), np.int64),
+        exchange=column((EXCHANGES[m.exchange] for m in methods), np.int64),
         weight=np.array([_weights(method, ages) for method in methods], dtype=np.float64),
     )
 

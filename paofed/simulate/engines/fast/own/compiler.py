@@ -18,6 +18,7 @@ from paofed.core import parts, selection
 from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
 from paofed.core.selection import Windows
 from paofed.errors import in_one_line
+from paofed.simulate.engines.fast import kernels as family_kernels
 from paofed.simulate.engines.fast.own import kernels, overloads, rules
 from paofed.simulate.engines.fast.own.method_run import MethodRun, nothing
 from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
@@ -28,7 +29,8 @@ Kernel = Callable[..., int]
 
 _TRIED = 64, 8  # features and clients of the model with which a kernel is compiled
 _LOCK = threading.Lock()
-_PACKAGE = kernels, overloads, rules, parts, selection  # what kernels are made of beside the rules
+# What kernels are made of beside the rules.
+_PACKAGE = family_kernels, kernels, overloads, rules, parts, selection
 
 
 def refusal(method: Algorithm) -> str | None:

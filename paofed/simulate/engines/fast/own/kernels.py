@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from paofed.core.parts import Message, Part
+from paofed.core.selection import window
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -84,13 +85,19 @@ def keep(here: Any, there: Any) -> Any:
 
 
 @_inner
-def windowed(w: Any, windows: Any, stamp: Any) -> Any:
-    """Send a window of the paper's (paofed.core.selection.Windows)."""
+def window_at(windows: Any, stamp: Any) -> Any:
+    """The coordinates of a window of the paper's (paofed.core.selection.Windows.at)."""
     width, turns, ahead = windows
     start = width * (stamp.tick + ahead + turns * stamp.client) % stamp.features
-    coordinates, values = np.empty(width, dtype=np.int64), np.empty(width)
-    for i in range(width):
-        coordinates[i] = (start + i) % stamp.features
+    return window(start, width, stamp.features)
+
+
+@_inner
+def windowed(w: Any, windows: Any, stamp: Any) -> Any:
+    """Send a window of the paper's."""
+    coordinates = window_at(windows, stamp)
+    values = np.empty(coordinates.size)
+    for i in range(values.size):
         values[i] = w[coordinates[i]]
     return Part(coordinates, values)
 

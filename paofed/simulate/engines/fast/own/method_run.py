@@ -38,9 +38,6 @@ def nothing(features: int) -> Stretch:
     return Stretch(0, begin, none, np.zeros((0, features)), np.zeros(0), flags, none, flags, flags)
 
 
-_EXCHANGES = {"paper": 0, "single": 1, "live": 2}
-
-
 class MethodRun:
     """One method over one run: its states, what is on its way, and what was counted."""
 
@@ -119,7 +116,7 @@ def _numbers(
         mu=float(mu),
         max_age=limit,
         learns_away=int(method.learns_while_away),
-        exchange=_EXCHANGES[method.exchange],
+        exchange=layout.EXCHANGES[method.exchange],
         up=_windows(method.uplink, features),
         down=_windows(method.downlink, features),
         up_key=keys.up,

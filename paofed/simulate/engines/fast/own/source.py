@@ -7,32 +7,24 @@ text leaves open (`learn`, `up_send`, `apply`, ...) are the method's own rules, 
 
 from typing import NamedTuple
 
+from paofed.core.traffic import Traffic
+
 _KERNEL = """
 from numba import njit
-from paofed.core.parts import Stamp
+from paofed.core.parts import SERVER, Stamp
+from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
     arrived, asks, depart, keep, messages_of, newest, valid, windowed
 )
 
+{counts} = range({count})  # the places of Traffic
 _inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @_inner
 def share(numbers, learner, server, memory, tally, k, n, lost, merges):
     w = {server_model}
-    if w.size != tally.seen.size:
-        return 1
-    stamp = Stamp(k, n, w.size, numbers.down_key)
-    {down_send}
-    if not valid(part, tally):
-        return 1
-    if part.coordinates.size == 0:
-        return 0
-    size = part.coordinates.size
-    {down_travel}
-    tally.traffic[1] += size
-    tally.traffic[3] += 1
-    tally.traffic[5] += bytes_
+    {pass_down}
     if merges and not lost:
         {merge}
     return 0
@@ -41,19 +33,7 @@ def share(numbers, learner, server, memory, tally, k, n, lost, merges):
 @_inner
 def tell(numbers, learner, memory, flight, tally, k, n, age, lost, unheard):
     w = {device_model}
-    if w.size != tally.seen.size:
-        return 1
-    stamp = Stamp(k, n, w.size, numbers.up_key)
-    {up_send}
-    if not valid(part, tally):
-        return 1
-    if part.coordinates.size == 0:
-        return 0
-    size = part.coordinates.size
-    {up_travel}
-    tally.traffic[0] += size
-    tally.traffic[2] += 1
-    tally.traffic[4] += bytes_
+    {pass_up}
     if age <= numbers.max_age and not lost:
         depart(flight, arriving, k, n, n + age, unheard)
     return 0
@@ -61,13 +41,14 @@ def tell(numbers, learner, memory, flight, tally, k, n, age, lost, unheard):
 
 @_inner
 def answer(numbers, learner, server, memory, flight, tally, order, n):
-    counts = tally.traffic[1], tally.traffic[3], tally.traffic[5]
+    counts = tally.traffic.copy()
     for place in range(order.size):
         if asks(flight, order, place):
             k = flight.client[order[place]]
             if share(numbers, learner, server, memory, tally, k, n, 0, 1):
                 return 1
-    tally.traffic[1], tally.traffic[3], tally.traffic[5] = counts
+    for i in range(counts.size):  # contacts have counted their answers
+        tally.traffic[i] = counts[i]
     return 0
 
 
@@ -93,8 +74,8 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
             joins, lost = samples.joins[i], samples.lost_down[i]
             if tally.judged.size and judge(learner, server, tally, k, z, y):
                 return 1
-            told, heard = tally.traffic[2], tally.traffic[3]
-            if joins and numbers.exchange == 0:
+            told, heard = tally.traffic[MESSAGES_UP], tally.traffic[MESSAGES_DOWN]
+            if joins and numbers.exchange == PAPER:
                 if share(numbers, learner, server, down_memory, tally, k, n, lost, 1):
                     return 1
             if joins or numbers.learns_away:
@@ -106,15 +87,15 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
                     samples.lost_up[i], lost,
                 ):
                     return 1
-                asked = tally.traffic[2] > told
-                if numbers.exchange == 1 or (numbers.exchange == 2 and asked):
-                    merges = numbers.exchange == 1
+                asked = tally.traffic[MESSAGES_UP] > told
+                if numbers.exchange == SINGLE or (numbers.exchange == LIVE and asked):
+                    merges = numbers.exchange == SINGLE
                     if share(numbers, learner, server, down_memory, tally, k, n, lost, merges):
                         return 1
-                if asked or tally.traffic[3] > heard:
-                    tally.traffic[6] += 1
+                if asked or tally.traffic[MESSAGES_DOWN] > heard:
+                    tally.traffic[CONTACTS] += 1
         order = arrived(flight, n)
-        if numbers.exchange == 2:
+        if numbers.exchange == LIVE:
             if answer(numbers, learner, server, down_memory, flight, tally, order, n):
                 return 1
         {apply}
@@ -154,10 +135,10 @@ def source(shape: Shape) -> str:
         "device_model": own_model if shape.learner_w is not None else f"learner_model({device})",
         "server_model": model,
         "store_device": _stored("learner", "state", shape.learner, "[k]", 16),
-        "down_send": _send("down", "Down", shape.down),
-        "up_send": _send("up", "Up", shape.up),
-        "down_travel": _travel("down", coded=shape.down_coded),
-        "up_travel": _travel("up", coded=shape.up_coded),
+        "counts": ", ".join(Traffic._fields).upper(),
+        "count": str(len(Traffic._fields)),
+        "pass_down": _passed("down", shape.down, coded=shape.down_coded),
+        "pass_up": _passed("up", shape.up, coded=shape.up_coded),
         "merge": _merge(shape, device),
         "apply": _apply(shape.server, server),
     }
@@ -167,13 +148,12 @@ def source(shape: Shape) -> str:
     return text
 
 
-def _state(name: str, stack: str, count: int, index: str, *, copied: bool | None = None) -> str:
-    """Load a state; as copies where what a rule returns might be part of what it was given.
+def _state(name: str, stack: str, count: int, index: str) -> str:
+    """Load a state as copies: what a rule returns may be part of what it was given.
 
     A field that takes the place of another would else be read after it was overwritten.
     """
-    own = ".copy()" if (count > 1 if copied is None else copied) else ""
-    arrays = "".join(f"{stack}[{i}]{index}{own}, " for i in range(count))
+    arrays = "".join(f"{stack}[{i}]{index}.copy(), " for i in range(count))
     return f"{name}({arrays})" if count else "()"
 
 
@@ -183,10 +163,27 @@ def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
     return f"if {wrong}:\n{' ' * indent}    return 1"
 
 
-def _send(direction: str, name: str, count: int | None) -> str:
+def _passed(direction: str, count: int | None, *, coded: bool) -> str:
+    """Send a part of the model w over one link, count it, and name what arrives `arriving`."""
+    where = direction.upper()
+    return f"""if w.size != tally.seen.size:
+        return 1
+    stamp = Stamp(k, n, w.size, numbers.{direction}_key)
+    {_send(direction, count)}
+    if not valid(part, tally):
+        return 1
+    if part.coordinates.size == 0:
+        return 0
+    {_travel(direction, coded=coded)}
+    tally.traffic[COORDINATES_{where}] += part.coordinates.size
+    tally.traffic[MESSAGES_{where}] += 1
+    tally.traffic[PAYLOAD_{where}] += bytes_"""
+
+
+def _send(direction: str, count: int | None) -> str:
     if count is None:
         return f"part = windowed(w, numbers.{direction}, stamp)"
-    before = _state(name, "memory", count, "[k]", copied=True)  # a part may be a view of it
+    before = _state(direction.title(), "memory", count, "[k]")
     after = _stored("memory", "after", count, "[k]", 4)
     return f"part, after = {direction}_send(w, {before}, stamp)\n    {after}"
 
@@ -213,6 +210,6 @@ def _apply(count: int | None, state: str) -> str:
     if count is None:
         return "newest(server[0], flight, order, n, numbers.weights, numbers.by_coverage)"
     stored = _stored("server", "after", count, "", 8)
-    return f"""stamp = Stamp(-1, n, samples.z.shape[1], numbers.server_key)
+    return f"""stamp = Stamp(SERVER, n, samples.z.shape[1], numbers.server_key)
         after = apply({state}, messages_of(flight, order), stamp)
         {stored}"""
