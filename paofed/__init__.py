@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from paofed.checks import check_algorithm
     from paofed.core.tariffs import TARIFFS, Tariff
     from paofed.errors import PaofedError
-    from paofed.live.device import Device
+    from paofed.live.device.device import Device
     from paofed.simulate.engines.reference import replay
     from paofed.simulate.montecarlo import run
     from paofed.simulate.results.result import Outcome, Result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ALGORITHMS": "paofed.algorithms",
     "Algorithm": "paofed.algorithms",
-    "Device": "paofed.live.device",
+    "Device": "paofed.live.device.device",
     "Interrupted": "paofed.simulate.stopping",
     "Outcome": "paofed.simulate.results.result",
     "PaofedError": "paofed.errors",

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from paofed.archives import load_array, load_arrays, save_arrays
 from paofed.errors import FileError, InputError, TraceError
 from paofed.forms import Contents, Form
-from paofed.live.edge import Edge
-from paofed.live.exports import FleetModel
-from paofed.live.state import load_state, save_state
+from paofed.live.device.state import load_state, save_state
+from paofed.live.journal.exports import FleetModel
+from paofed.live.protocol.edge import Edge
 from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
 from tests.forgery import (

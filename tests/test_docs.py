@@ -51,7 +51,7 @@ SCENARIOS = DOCUMENTS["docs/scenarios.md"]
 COMMANDS = DOCUMENTS["docs/command-line.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
 SLOW = ("bench", "chaos", "demo", "reproduce")
-IN_A_SHELL = "docs/operating-a-fleet.md"  # with a broker beside it: tests/live/test_operating.py
+IN_A_SHELL = "docs/operating-a-fleet.md"  # tests/live/fleet/test_operating.py follows it
 MOST_RUNS = 2
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from paofed.live.manifest import Manifest, Scaling
+from paofed.live.protocol.manifest import Manifest, Scaling
 
 FEATURES = 200
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.bench.agreed import trial_manifest
-from paofed.live.coordinator import Coordinator, Send
-from paofed.live.devices import Devices
-from paofed.live.edge import Edge
+from paofed.live.protocol.coordinator import Coordinator, Send
+from paofed.live.protocol.devices import Devices
+from paofed.live.protocol.edge import Edge
 
 _DEVICES, _TICKS = 500, 12
 

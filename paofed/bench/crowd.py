@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paofed.live.broker import LOCAL
-from paofed.live.manifest import Manifest
-from paofed.live.messages import Update, encode
-from paofed.live.mqtt import pause
-from paofed.live.topics import SERVER, Topics
+from paofed.live.fleet.mosquitto import LOCAL
+from paofed.live.network.mqtt import pause
+from paofed.live.network.topics import SERVER, Topics
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import Update, encode
 
 _CONNECT, _SUBSCRIBE, _SUBACK, _PUBLISH = 0x10, 0x82, 0x90, 0x30
 _CLEAN_SESSION = 2

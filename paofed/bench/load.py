@@ -13,9 +13,9 @@ from paofed.bench.agreed import trial_manifest
 from paofed.bench.crowd import Crowd, LoadOutcome
 from paofed.bench.trial import served, trial_fleet
 from paofed.errors import InputError, PaofedError
-from paofed.live.coordinator import MOST_PER_TICK
-from paofed.live.folder import Fleet
-from paofed.live.processes import LocalBroker, kill, start
+from paofed.live.fleet.folder import Fleet
+from paofed.live.protocol.coordinator import MOST_PER_TICK
+from paofed.live.trials.processes import LocalBroker, kill, start
 
 _TICK = 1.0  # second
 _REST = 200  # files that the process needs beside its connections

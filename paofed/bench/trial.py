@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paofed.live.broker import LOCAL
-from paofed.live.folder import Fleet
-from paofed.live.manifest import Manifest
-from paofed.live.processes import LocalBroker, end, free_port, serve
-from paofed.live.settings import Security, Settings
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.mosquitto import LOCAL
+from paofed.live.fleet.settings import Security, Settings
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.trials.processes import LocalBroker, end, free_port, serve
 
 
 @contextmanager

@@ -16,10 +16,10 @@ from paofed.bench.trial import served, trial_fleet
 from paofed.core.metrics import BYTES_PER_COORDINATE
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
-from paofed.live.device import Device, seconds
-from paofed.live.folder import Fleet
-from paofed.live.messages import HEADER
-from paofed.live.settings import Security
+from paofed.live.device.device import Device, seconds
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Security
+from paofed.live.protocol.messages import HEADER
 
 SHARED = (4, 16, 32, FEATURES)
 TRANSPORTS: dict[Security, str] = {"none": "mqtt", "certificate": "mqtt-tls"}

@@ -14,8 +14,8 @@ from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
-from paofed.live.auditor import BrokenPromiseError
-from paofed.live.rehearsal import POINTS, rehearse
+from paofed.live.trials.auditor import BrokenPromiseError
+from paofed.live.trials.rehearsal import POINTS, rehearse
 from paofed.words import counted
 
 EXAMPLE = "paofed chaos --seeds 300"

@@ -24,7 +24,7 @@ from paofed.demo.play import Play, Scene
 from paofed.demo.scene import SHARED, first_tick, manifest_of, scenario_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_writable
-from paofed.live.status import DeviceStatus, Status
+from paofed.live.server.status import DeviceStatus, Status
 from paofed.report.shared.figures import live_beside, save
 from paofed.world.realize import realize
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from paofed.cli.shared.samples import Reader, opened
 from paofed.errors import InputError
-from paofed.live.exports import FleetModel
+from paofed.live.journal.exports import FleetModel
 
 EXAMPLE = "paofed predict model.npz --input measurements.csv"
 

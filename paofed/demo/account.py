@@ -12,10 +12,10 @@ from paofed.algorithms import algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import mean_squared_error
 from paofed.demo.scene import ALGORITHM, SHARED
-from paofed.live.coordinator import Record
-from paofed.live.footprint import footprint
-from paofed.live.settings import Settings
-from paofed.live.store import Store
+from paofed.live.device.footprint import footprint
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Record
 from paofed.simulate.engines.reference import replay
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace

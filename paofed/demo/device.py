@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from paofed.live.device import Device, seconds
+from paofed.live.device.device import Device, seconds
 from paofed.world.trace import Trace
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paofed.demo.relay import Relay
-from paofed.live.broker import LOCAL
-from paofed.live.credential import Credential
-from paofed.live.folder import Fleet
-from paofed.live.manifest import Manifest
-from paofed.live.monitor import asked
-from paofed.live.processes import (
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.mosquitto import LOCAL
+from paofed.live.fleet.settings import Settings
+from paofed.live.network.credential import Credential
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.server.monitor import asked
+from paofed.live.server.status import Status
+from paofed.live.trials.processes import (
     LocalBroker,
     Process,
     end,
@@ -26,8 +28,6 @@ from paofed.live.processes import (
     serve,
     start,
 )
-from paofed.live.settings import Settings
-from paofed.live.status import Status
 from paofed.world.trace import Trace
 
 _BETWEEN = (1.0, 4.0)  # seconds from one misfortune to the next

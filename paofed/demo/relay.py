@@ -5,7 +5,7 @@ import threading
 from contextlib import suppress
 from typing import Self
 
-from paofed.live.broker import LOCAL
+from paofed.live.fleet.mosquitto import LOCAL
 
 
 class RelayPort:

@@ -3,7 +3,7 @@
 import math
 
 from paofed.core.random import child
-from paofed.live.manifest import Manifest, Scaling
+from paofed.live.protocol.manifest import Manifest, Scaling
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS

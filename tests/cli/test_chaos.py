@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import chaos, main
-from paofed.live.auditor import BrokenPromiseError
-from paofed.live.database import StoreError
-from paofed.live.rehearsal import POINTS
+from paofed.live.journal.database import StoreError
+from paofed.live.trials.auditor import BrokenPromiseError
+from paofed.live.trials.rehearsal import POINTS
 
 
 def test_a_few_seeds_keep_every_promise(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from paofed.cli import main
 from paofed.cli.device import run as module
-from paofed.live.credential import Credential
-from paofed.live.edge import Edge
-from paofed.live.state import save_state
+from paofed.live.device.state import save_state
+from paofed.live.network.credential import Credential
+from paofed.live.protocol.edge import Edge
 from tests.live.fleets import manifest
 
 Capsys = pytest.CaptureFixture[str]

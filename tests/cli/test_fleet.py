@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.live.coordinator import TOLERANCE
-from paofed.live.credential import Credential
-from paofed.live.database import CONFIRMED, FILE, locked
-from paofed.live.exports import FleetModel, replay_messages
-from paofed.live.folder import Fleet
-from paofed.live.manifest import Scaling
-from paofed.live.monitor import Monitor
-from paofed.live.settings import Settings
-from paofed.live.status import ServiceStatus, Status
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.database import CONFIRMED, FILE, locked
+from paofed.live.journal.exports import FleetModel, replay_messages
+from paofed.live.network.credential import Credential
+from paofed.live.protocol.coordinator import TOLERANCE
+from paofed.live.protocol.manifest import Scaling
+from paofed.live.server.monitor import Monitor
+from paofed.live.server.status import ServiceStatus, Status
 from tests.live.fleets import f32, live, opened, records, stored, update
 
 
@@ -494,14 +494,14 @@ def test_add_says_whether_the_broker_has_to_be_told(
 ) -> None:
     done(capsys, "init", tmp_path / "x", *NUMBERS, "--security", security)
     done(capsys, "add", tmp_path / "x", "north", "south", warns=UNTOLD if needed else "")
-    monkeypatch.setattr("paofed.live.broker.reload", lambda _: True)
+    monkeypatch.setattr("paofed.live.fleet.mosquitto.reload", lambda _: True)
     done(capsys, "add", tmp_path / "x", "east")
 
 
 def a_broker_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that can be told, and whose connections can be taken over."""
-    monkeypatch.setattr("paofed.live.broker.reload", lambda _: True)
-    monkeypatch.setattr("paofed.live.folder.take_over", lambda _: True)
+    monkeypatch.setattr("paofed.live.fleet.mosquitto.reload", lambda _: True)
+    monkeypatch.setattr("paofed.live.fleet.folder.take_over", lambda _: True)
 
 
 def test_rotate_writes_a_new_file(

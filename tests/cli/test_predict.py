@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.live.exports import FleetModel
+from paofed.live.journal.exports import FleetModel
 from tests.live.fleets import manifest
 
 MODEL = FleetModel(manifest(), 7, np.sin(np.arange(8.0)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from paofed.core.tariffs import PARTS, PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError
-from paofed.live.messages import Reply, Update, encode
+from paofed.live.protocol.messages import Reply, Update, encode
 
 NOTATION = Path(__file__).parents[2] / "docs" / "notation.md"
 Contacts = list[tuple[int | None, int | None]]  # bytes of payload up and down; None: silence

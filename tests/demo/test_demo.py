@@ -16,12 +16,12 @@ from paofed.demo import play as playing
 from paofed.demo.account import account_of
 from paofed.demo.play import Play
 from paofed.demo.scene import first_tick, manifest_of, scenario_of
-from paofed.live.coordinator import Send
-from paofed.live.edge import Edge
-from paofed.live.host import Host
-from paofed.live.processes import find_broker
-from paofed.live.settings import Settings
-from paofed.live.store import Store
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.host import Host
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Send
+from paofed.live.protocol.edge import Edge
+from paofed.live.trials.processes import find_broker
 from paofed.world.realize import realize
 from tests.live.brokers import until
 from tests.system import needs
@@ -181,6 +181,6 @@ def test_mosquitto_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_broker() == str(tmp_path / "mosquitto")
-    monkeypatch.setattr("paofed.live.processes._PLACES", ())
+    monkeypatch.setattr("paofed.live.trials.processes._PLACES", ())
     (tmp_path / "mosquitto").unlink()
     assert find_broker() == str(tmp_path / "nats-server")

@@ -13,15 +13,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from paofed.live.credential import Credential
-from paofed.live.device import Device
-from paofed.live.folder import Fleet
-from paofed.live.manifest import Manifest
-from paofed.live.mqtt import Link
-from paofed.live.processes import LocalBroker, free_port
-from paofed.live.service import Service
-from paofed.live.settings import Security, Settings, Users
-from paofed.live.status import Status
+from paofed.live.device.device import Device
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Security, Settings, Users
+from paofed.live.network.credential import Credential
+from paofed.live.network.mqtt import Link
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.server.service import Service
+from paofed.live.server.status import Status
+from paofed.live.trials.processes import LocalBroker, free_port
 from tests.live.fleets import manifest
 from tests.system import needs
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from paofed.algorithms.base import PaperParts
-from paofed.live.coordinator import Coordinator, Record
-from paofed.live.manifest import Manifest, Scaling
-from paofed.live.messages import Repeat, Update, Values, encode
-from paofed.live.store import Store
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator, Record
+from paofed.live.protocol.manifest import Manifest, Scaling
+from paofed.live.protocol.messages import Repeat, Update, Values, encode
 
 _SMALL = Manifest(
     algorithm="pao-fed-u1",

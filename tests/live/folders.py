@@ -7,11 +7,11 @@ from typing import get_args
 
 from cryptography import x509
 
-from paofed.live import broker
-from paofed.live.credential import Credential
-from paofed.live.folder import Fleet
-from paofed.live.members import Member
-from paofed.live.settings import Security, Settings
+from paofed.live.fleet import mosquitto
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Security, Settings
+from paofed.live.journal.members import Member
+from paofed.live.network.credential import Credential
 from tests.live.fleets import manifest
 
 SECURE: tuple[Security, ...] = ("certificate", "password")
@@ -42,7 +42,7 @@ def files(fleet: Fleet) -> set[str]:
 
 
 def text(fleet: Fleet, name: str) -> str:
-    return (fleet.folder / broker.FOLDER / name).read_text()
+    return (fleet.folder / mosquitto.FOLDER / name).read_text()
 
 
 def number(pem: str | None) -> int:
@@ -91,7 +91,7 @@ def holds(credential: Credential, security: Security) -> None:
 
 def directives(fleet: Fleet) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in text(fleet, broker.CONFIGURATION).splitlines():
+    for line in text(fleet, mosquitto.CONFIGURATION).splitlines():
         if not line.startswith("#"):
             word, value = line.split(" ", 1)
             found.setdefault(word, []).append(value)

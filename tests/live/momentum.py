@@ -46,4 +46,4 @@ def serve(monkeypatch: pytest.MonkeyPatch, **parts: Any) -> None:
     def row(name: str, **options: Any) -> Algorithm:
         return replace(algorithm(name, **options), **parts)
 
-    monkeypatch.setattr("paofed.live.manifest.algorithm", row)
+    monkeypatch.setattr("paofed.live.protocol.manifest.algorithm", row)

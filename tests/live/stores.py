@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paofed.live.coordinator import Coordinator
-from paofed.live.database import CONFIRMED, FILE, StoreError
-from paofed.live.schema import MIGRATIONS
-from paofed.live.store import Store
+from paofed.live.journal.database import CONFIRMED, FILE, StoreError
+from paofed.live.journal.schema import MIGRATIONS
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator
 from tests.live.fleets import live, opened, records, server, stored, update
 
 

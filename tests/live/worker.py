@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from paofed.live.device import Device
+from paofed.live.device.device import Device
 from tests.live.brokers import TICK, sample
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from paofed.cli.shared.samples import HeaderError, Reader
 from paofed.errors import InputError
 from paofed.files import require_writable
-from paofed.live.device import Device
+from paofed.live.device.device import Device
 from paofed.words import counted
 
 EXAMPLE = "measure | paofed device run north-wall.json --state north-wall.npz"

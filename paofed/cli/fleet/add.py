@@ -6,7 +6,7 @@ The file holds a secret: move it to its device, readable by its owner alone, and
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.folder import add_folder, say_result, say_untold
-from paofed.live.folder import Fleet
+from paofed.live.fleet.folder import Fleet
 
 EXAMPLE = "paofed fleet add greenhouse north-wall south-wall"
 

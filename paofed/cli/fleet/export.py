@@ -6,8 +6,8 @@ from pathlib import Path
 
 from paofed.cli.shared.folder import add_folder, say_result
 from paofed.files import require_writable
-from paofed.live.exports import export_messages
-from paofed.live.store import Store
+from paofed.live.journal.exports import export_messages
+from paofed.live.journal.store import Store
 
 EXAMPLE = "paofed fleet export greenhouse --messages messages.npz"
 

@@ -10,10 +10,10 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import get_args
 
 from paofed.cli.shared.folder import add_folder, say_result
-from paofed.live.broker import CONFIGURATION, FOLDER
-from paofed.live.folder import Fleet
-from paofed.live.manifest import SERVED, Manifest, ManifestError, Scaling
-from paofed.live.settings import Security, Settings
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
+from paofed.live.fleet.settings import Security, Settings
+from paofed.live.protocol.manifest import SERVED, Manifest, ManifestError, Scaling
 
 EXAMPLE = (
     "paofed fleet init greenhouse --input temperature:20:10 --input hour:12:6 "

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from paofed.cli.shared.folder import add_folder, say_result
 from paofed.files import require_writable
-from paofed.live.exports import FleetModel
-from paofed.live.store import Store
+from paofed.live.journal.exports import FleetModel
+from paofed.live.journal.store import Store
+from paofed.live.server.clock import at_present
 
 EXAMPLE = "paofed fleet model greenhouse --out model.npz"
 
@@ -22,7 +23,7 @@ def run(args: Namespace) -> int:
     """Write it."""
     require_writable(args.out)
     with closing(Store.open(args.folder)) as store:
-        model = FleetModel.of(store.now())
+        model = FleetModel.of(at_present(store))
     model.save(args.out)
     text = f"wrote the model of tick {model.tick} to {args.out}"
     say_result(args, text, tick=model.tick, out=str(args.out))

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.folder import add_folder, say_result, say_untold
-from paofed.live.folder import Fleet
+from paofed.live.fleet.folder import Fleet
 
 EXAMPLE = "paofed fleet quarantine greenhouse north-wall"
 

@@ -6,7 +6,7 @@ A label can be given again; an index never is.
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.folder import add_folder, say_result, say_untold
-from paofed.live.folder import Fleet
+from paofed.live.fleet.folder import Fleet
 
 EXAMPLE = "paofed fleet remove greenhouse north-wall"
 

@@ -8,8 +8,8 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 
 from paofed.cli.shared.folder import add_folder, say_result
-from paofed.live.database import locked, missing
-from paofed.live.store import Repair, Store
+from paofed.live.journal.database import locked, missing
+from paofed.live.journal.store import Repair, Store
 
 EXAMPLE = "paofed fleet repair greenhouse"
 

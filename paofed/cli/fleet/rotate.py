@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.folder import add_folder, say_result, say_untold
 from paofed.errors import InputError
-from paofed.live.folder import Fleet
+from paofed.live.fleet.folder import Fleet
 
 EXAMPLE = "paofed fleet rotate greenhouse north-wall"
 

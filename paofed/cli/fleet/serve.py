@@ -10,8 +10,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.live.folder import Fleet
-from paofed.live.service import Service, TakenOverError
+from paofed.live.fleet.folder import Fleet
+from paofed.live.server.service import Service, TakenOverError
 
 EXAMPLE = "paofed fleet serve greenhouse"
 _TAKEN_OVER = 3

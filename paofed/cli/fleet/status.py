@@ -13,14 +13,15 @@ from paofed.cli.shared.folder import add_folder
 from paofed.cli.shared.progress import duration
 from paofed.cli.shared.samples import Reader, opened
 from paofed.errors import InputError
-from paofed.live.coordinator import Coordinator
-from paofed.live.database import is_locked
-from paofed.live.exports import FleetModel
-from paofed.live.manifest import Manifest
-from paofed.live.monitor import asked
-from paofed.live.settings import Settings
-from paofed.live.status import DeviceStatus, Status
-from paofed.live.store import Store
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.database import is_locked
+from paofed.live.journal.exports import FleetModel
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.server.clock import at_present
+from paofed.live.server.monitor import asked
+from paofed.live.server.status import DeviceStatus, Status
 from paofed.words import counted
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
@@ -39,7 +40,7 @@ def run(args: Namespace) -> int:
     """Ask the server, or the disk."""
     settings = Settings.load(args.folder)
     with closing(Store.open(args.folder)) as store:
-        coordinator = store.now()
+        coordinator = at_present(store)
         manifest = coordinator.manifest
         status, served = _asked(settings, manifest), is_locked(args.folder)
         if status is None:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 
 from paofed.cli.shared.folder import add_folder, say_result
-from paofed.live.store import Store
+from paofed.live.journal.store import Store
 
 EXAMPLE = "paofed fleet verify greenhouse"
 

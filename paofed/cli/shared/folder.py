@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
-from paofed.live.folder import Fleet
+from paofed.live.fleet.folder import Fleet
 
 
 def add_folder(parser: ArgumentParser) -> None:

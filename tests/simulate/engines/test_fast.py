@@ -256,7 +256,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
 def test_an_algorithm_outside_the_family_is_told_so() -> None:
     own = replace(LINEUP[0], name="mine", learner=IN_WORDS)
     assert not fast.in_family(own)
-    with pytest.raises(AlgorithmError, match="^mine has rules of its own: the family knows"):
+    with pytest.raises(AlgorithmError, match=r"^mine has rules of its own: the family knows"):
         fast.replay(small_trace(0), own)
 
 

@@ -1,0 +1,1 @@
+"""A device for applications, what it keeps through a power cut, and what taking part costs."""

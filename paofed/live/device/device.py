@@ -1,0 +1,317 @@
+"""A device of a fleet, for applications: learn, predict, contact.
+
+Needs NumPy and paho-mqtt. Learning and predicting never wait for the network; a contact waits for
+its reply for as long as it is told to, and what was not answered travels again.
+"""
+
+import logging
+import os
+import queue
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import FileError, InputError, PaofedError
+from paofed.live.device.footprint import Footprint, footprint
+from paofed.live.device.state import load_state, save_state, saved_manifest
+from paofed.live.network.credential import Credential
+from paofed.live.network.mqtt import KEEP_ALIVE, Link
+from paofed.live.network.topics import SERVER
+from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.manifest import Manifest
+
+_log = logging.getLogger("paofed.device")
+_SHORTEST_WAIT = 1.0  # seconds
+_TOO_LARGE = (
+    "with %s, the model's numbers are too large to be sent (a wrong sample, or a step size of %g "
+    "that is too large): this device starts again from the fleet's model"
+)
+_SILENT_BROKER = "the broker has not answered yet"
+_SILENT_SERVER = "no server answers: it is down, or this device is quarantined"
+Input = Sequence[float] | NDArray[np.float64]
+
+
+class NotJoinedError(PaofedError):
+    """A device that has not heard what its fleet has agreed on."""
+
+
+class Device:
+    """One device. Not for use by several threads at once."""
+
+    def __init__(
+        self,
+        file: str | Path,
+        *,
+        state: str | Path | None = None,
+        save_every: float = 60.0,
+        patience: int = 1,
+        stay: bool = True,
+        keep_alive: int = KEEP_ALIVE,
+    ) -> None:
+        """Begin, with the file that `paofed fleet add` wrote; the connection is made meanwhile.
+
+        `state`: where model and unconfirmed updates survive a power cut, written at most every
+        `save_every` seconds. `patience`: ticks to wait before an update is sent again. `stay`:
+        whether it stays connected between contacts. `keep_alive`: seconds of silence after which a
+        connection is tried.
+        """
+        credential = Credential.load(file)
+        if credential.who == SERVER:
+            raise InputError(f"{file} is the server's own file: a device has one of its own")
+        self.label, self.device, self.fleet = credential.label, credential.device, credential.fleet
+        self._state = None if state is None else Path(state)
+        self._save_every, self._saved = save_every, seconds()
+        self._patience = patience
+        self.confirmed = 0  # updates that the server has on disk, in this life
+        self.contacts = self.answered = 0  # messages sent, and those that were answered in time
+        self._edge: Edge | None = None
+        self._topics = credential.topics
+        self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
+        self._why = ""  # the last connection ended, or could not be made
+        self._connected = True  # in the last contact
+        self._silent = False  # whether a server's answer was waited for in vain
+        self._link = Link(
+            credential,
+            [self._topics.down(self.device)],
+            lambda topic, payload: self._inbox.put((topic, payload)),
+            lost=self._lost,
+            keep_alive=keep_alive,
+        )
+        self._take_up(credential.since)
+        if self._edge is None:
+            self._link.subscribe(self._topics.manifest)
+        self._stay = stay
+        if stay:
+            self._link.open()
+
+    # What an application does
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the fleet has agreed on."""
+        return self._joined().manifest
+
+    @property
+    def edge(self) -> Edge:
+        """The device's part of the protocol: its model, its updates that wait."""
+        return self._joined()
+
+    @property
+    def footprint(self) -> Footprint:
+        """What taking part costs."""
+        return footprint(self.manifest, self.fleet, self.device)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Of MQTT messages."""
+        return self._link.sent
+
+    @property
+    def bytes_received(self) -> int:
+        """Of MQTT messages."""
+        return self._link.received
+
+    def learn(self, x: Input, y: float) -> None:
+        """Learn from one sample, as measured."""
+        edge = self._joined()
+        restarts = edge.restarts
+        edge.learn(np.asarray(x, dtype=np.float64), float(y))
+        if edge.restarts > restarts:
+            _log.warning(_TOO_LARGE, "this sample", edge.manifest.step_size)
+        self._save_now_and_then()
+
+    def predict(self, x: Input) -> float:
+        """The target at one input, as measured."""
+        return self._joined().predict(np.asarray(x, dtype=np.float64))
+
+    def contact(self, wait: float = 5.0) -> bool:
+        """Send what was learned, if there is a connection; whether the server has answered.
+
+        True as well where it has all there is already. With `wait` 0, a later call finds the reply.
+        """
+        deadline = seconds() + wait
+        if not self._stay:
+            self._why = ""
+            self._link.open()
+        try:
+            self._connected = self._link.up.wait(wait)
+            why = self._why or _SILENT_BROKER  # closing it makes another reason
+            answered = self._connected and self._talk(deadline)
+        finally:
+            if not self._stay:
+                self._link.close()
+        if wait > 0 and not self._connected:
+            self._why = why
+        elif answered or wait > 0:
+            self._silent = not answered
+        self._save_now_and_then()
+        return answered
+
+    def close(self) -> None:
+        """Save the state and leave; what is not confirmed is sent in the next life."""
+        try:
+            self._hear()
+        finally:  # also if there was a manifest among it that it cannot follow
+            self.save()
+            if self._stay:
+                self._link.close()
+
+    def save(self) -> bool:
+        """Write the state now; whether there is one, and it could be."""
+        if self._state is None or self._edge is None:
+            return False
+        self._saved = seconds()
+        try:
+            save_state(self._state, self._edge)
+        except (OSError, FileError) as error:  # a full disk must not end the learning
+            _log.warning("the state cannot be saved: %s", error)
+            return False
+        return True
+
+    def knows_fleet(self) -> bool:
+        """Whether it has heard what the fleet has agreed on, so that it can learn and predict."""
+        self._hear()
+        return self._edge is not None
+
+    def why_not(self) -> str:
+        """Why the fleet is not reached, or an empty text where nothing is known to be wrong."""
+        self._hear()
+        if not (self._link.up.is_set() if self._stay else self._connected):
+            return self._why
+        return _SILENT_SERVER if self._silent else ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # How
+
+    def _joined(self) -> Edge:
+        self._hear()
+        if self._edge is None:
+            raise NotJoinedError(
+                f"{self.label} has not heard from its fleet yet: call contact() until it is True"
+            )
+        return self._edge
+
+    def _take_up(self, since: float) -> None:
+        """Go on from what was saved; a file that is damaged or another fleet's is put aside."""
+        if self._state is None or not self._state.exists():
+            return
+        if not os.access(self._state, os.R_OK):
+            raise FileError(f"{self._state} may not be read")
+        try:
+            manifest = saved_manifest(self._state)
+            if manifest is None or manifest.start != since:
+                raise FileError(f"{self._state} is of another fleet")
+            edge = Edge(manifest, self.device, patience=self._patience)
+            if not load_state(self._state, edge):
+                raise FileError(f"{self._state} is of another device")
+            if edge.restarts:
+                _log.warning(_TOO_LARGE, "what was saved", manifest.step_size)
+            self._edge = edge
+        except InputError as error:
+            aside = self._state.with_name(self._state.name + ".aside")
+            why = str(error).partition(":")[0]
+            _log.warning("%s; it is now %s, and this device joins anew", why, aside.name)
+            self._state.replace(aside)
+
+    def _adopt(self, payload: bytes) -> None:
+        """Follow a manifest; the model stays if it means the same."""
+        manifest, old = Manifest.from_json(payload), self._edge
+        if old is not None and old.manifest == manifest:
+            return
+        edge = Edge(manifest, self.device, patience=self._patience)
+        if old is not None and _same_model(old.manifest, manifest):
+            edge.w, edge.joined = old.w, old.joined
+        self._edge = edge
+        self._link.unsubscribe(self._topics.manifest)
+
+    def _talk(self, deadline: float) -> bool:
+        self._hear()
+        return self._agreed(deadline) and self._exchange(deadline)
+
+    def _agreed(self, deadline: float) -> bool:
+        """Have a manifest that the server follows, too."""
+
+        def missing() -> bool:
+            return self._edge is None or self._edge.outdated
+
+        if missing():
+            self._link.subscribe(self._topics.manifest)
+        return self._wait_while(missing, deadline)
+
+    def _exchange(self, deadline: float) -> bool:
+        """Send and wait for the reply; a device that had to join goes on with its first update."""
+        while True:
+            edge = self._joined()
+            hello = not edge.joined or edge.tick(seconds()) is None
+            payload = edge.contact(seconds())
+            if payload is None:
+                return True
+            self._link.send(self._topics.up(self.device), payload)
+            self.contacts += 1
+            # Few hellos are answered in a tick: one that was not is tried again in the next.
+            tick = max(edge.manifest.tick_seconds, _SHORTEST_WAIT)
+            patience = min(deadline, seconds() + tick) if hello else deadline
+            answered = self._wait_while(_unanswered(edge), patience)
+            self.answered += answered
+            if edge.outdated and not self._agreed(deadline):
+                return False
+            if not edge.outdated and not hello:
+                return answered
+            if seconds() >= deadline:
+                return False
+
+    def _wait_while(self, missing: Callable[[], bool], deadline: float) -> bool:
+        """Hear until something is no longer missing, or the time is over."""
+        while missing():
+            try:
+                topic, payload = self._inbox.get(timeout=max(deadline - seconds(), 1e-3))
+            except queue.Empty:
+                return False
+            self._take(topic, payload)
+        return True
+
+    def _hear(self) -> None:
+        while not self._inbox.empty():
+            self._take(*self._inbox.get())
+
+    def _take(self, topic: str, payload: bytes) -> None:
+        if topic == self._topics.manifest:
+            self._adopt(payload)
+        elif self._edge is not None:
+            self._safe(self._edge.receive(payload, seconds()))
+            self._silent = self._silent and self._edge.unanswered > 0
+
+    def _safe(self, ticks: frozenset[int]) -> None:
+        """The updates of these ticks are on the server's disk."""
+        self.confirmed += len(ticks)
+
+    def _lost(self, why: str) -> None:
+        self._why = why
+
+    def _save_now_and_then(self) -> None:
+        if seconds() - self._saved >= self._save_every:
+            self.save()
+
+
+def _unanswered(edge: Edge) -> Callable[[], bool]:
+    return lambda: edge.unanswered > 0 and not edge.outdated
+
+
+def _same_model(old: Manifest, new: Manifest) -> bool:
+    """Whether a model's parameters mean the same under both."""
+    names = ("features", "kernel_width", "seed", "inputs", "target")
+    return all(getattr(old, name) == getattr(new, name) for name in names)
+
+
+def seconds() -> float:
+    """A clock that nobody sets, and that goes on while the device sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

@@ -1,0 +1,41 @@
+"""What taking part costs a device: memory, and bytes on the way."""
+
+from typing import NamedTuple
+
+from paofed.live.network.mqtt import packet_size
+from paofed.live.network.topics import Topics
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import HEADER, MOST_REPEATS
+
+_FLOAT, _WIRE = 8, 4  # bytes of a number in memory, and of one that travels
+
+
+class Footprint(NamedTuple):
+    """Bytes; all but the memory are MQTT packets, without TCP/IP."""
+
+    memory: int  # Fourier map, model, updates that wait for their reply
+    up: int
+    down: int
+    whole: int  # the model that a device gets when it joins
+    manifest: int  # and what the fleet has agreed on
+
+    def __str__(self) -> str:
+        return (
+            f"{self.memory / 1000:.1f} kB of memory; a contact is {self.up} bytes up and "
+            f"{self.down} down as MQTT, joining {self.whole + self.manifest} down once"
+        )
+
+
+def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
+    """Add up what a device of this fleet needs."""
+    features, shared = manifest.features, manifest.shared
+    numbers = features * (len(manifest.inputs) + 4) + shared * (MOST_REPEATS + 1)
+    topics = Topics(fleet, full=True)  # those of short names are as long
+    up, down = topics.up(device), topics.down(device)
+    return Footprint(
+        _FLOAT * numbers,
+        packet_size(up, bytes(HEADER.size + _WIRE * shared)),
+        packet_size(down, bytes(HEADER.size + 1 + _WIRE * shared)),
+        packet_size(down, bytes(HEADER.size + _WIRE * features)),
+        packet_size(topics.manifest, manifest.to_json().encode()),
+    )

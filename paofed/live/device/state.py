@@ -1,0 +1,77 @@
+"""What a device keeps through a power cut: one small file, whole or not there."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.archives import load_arrays, save_arrays
+from paofed.errors import FileError
+from paofed.forms import Contents, Form
+from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import LAST_TICK
+
+STATE = Contents(
+    arrays={
+        "epoch": Form("iu"),
+        "device": Form("iu"),
+        "model": Form("f", "D"),
+        "merged": Form("iu"),
+        "joined": Form("b"),
+        "stamped": Form("iu"),
+        "ticks": Form("iu", "U"),
+        "left": Form("iu", "U"),
+        "values": Form("f", "Vm"),  # one row without numbers where no update is on its way
+    },
+    optional=({"manifest": Form("U")},),
+    sizes={"D": "features", "U": "updates", "V": "updates", "m": "shared numbers"},
+    may_be_none="Um",
+)
+
+
+def save_state(path: str | Path, edge: Edge) -> None:
+    """Write a device's state, and the manifest it follows."""
+    save_arrays(Path(path), {**edge.state(), "manifest": np.array(edge.manifest.to_json())})
+
+
+def load_state(path: str | Path, edge: Edge) -> bool:
+    """Let a device take up what it saved; whether there was anything of its own.
+
+    A damaged file is an error.
+    """
+    if not Path(path).exists():
+        return False
+    try:
+        arrays = _read(path)
+        _require_sense(arrays)
+        return edge.restore(arrays)
+    except (KeyError, ValueError, TypeError):
+        raise _foreign(path) from None
+
+
+def saved_manifest(path: str | Path) -> Manifest | None:
+    """The manifest that a device followed when it saved its state, if it did."""
+    if not Path(path).exists():
+        return None
+    try:
+        return Manifest.from_json(str(_read(path)["manifest"]))
+    except (KeyError, FileError):
+        raise _foreign(path) from None
+
+
+def _read(path: str | Path) -> dict[str, NDArray[Any]]:
+    return load_arrays(Path(path), STATE, "a device's state")
+
+
+def _require_sense(state: dict[str, NDArray[Any]]) -> None:
+    """Refuse ticks that no server ever had: a device that believed them would be silent."""
+    updates = [*state["ticks"].tolist(), *state["left"].tolist()]
+    heard = int(state["merged"]), int(state["stamped"])  # -1: never
+    if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
+        raise ValueError("ticks out of range")
+
+
+def _foreign(path: str | Path) -> FileError:
+    return FileError(f"{path} is no device's state: delete it to join the fleet anew")

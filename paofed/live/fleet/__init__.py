@@ -1,0 +1,1 @@
+"""A fleet's folder: its settings, its authority, its broker's files."""

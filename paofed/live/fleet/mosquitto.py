@@ -1,0 +1,158 @@
+"""What mosquitto must know: its settings, who may do what, whom it has to forget."""
+
+import base64
+import hashlib
+import os
+import pwd
+import re
+import secrets
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from paofed.errors import FileError
+from paofed.files import read_text, write_secret, write_text
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.members import Member
+from paofed.live.network.topics import SERVER, Topics
+from paofed.live.protocol.manifest import Manifest
+
+FOLDER = "broker"
+CONFIGURATION = "mosquitto.conf"
+ACCESS = "access"
+LOCAL = "127.0.0.1"
+_KIND = "$7$"  # PBKDF2 with SHA-512
+_ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
+_WORDS = 1024  # bytes in a packet beside its payload, generously
+_MANAGED = {
+    "certificate": """\
+tls_version tlsv1.3
+cafile {folder}/authority.pem
+certfile {folder}/certificate.pem
+keyfile {folder}/key.pem
+crlfile {folder}/revoked.pem
+require_certificate true
+use_identity_as_username true
+""",
+    "password": """\
+tls_version tlsv1.3
+cafile {folder}/authority.pem
+certfile {folder}/certificate.pem
+keyfile {folder}/key.pem
+password_file {folder}/passwords
+""",
+}
+_COMMON = """\
+# Written by paofed; `paofed fleet rotate {fleet} --server` writes it anew, after a move, say.
+# mosquitto warns that the pattern for the manifest has no %u: that is as it should be.
+# Start it with: mosquitto -c {folder}/{configuration}
+listener {listener}
+set_tcp_nodelay true
+{managed}allow_anonymous {anonymous}
+{rights}max_packet_size {largest}
+max_queued_messages 10000
+persistence false
+sys_interval 2
+log_dest stderr
+log_dest topic
+log_type error
+log_type warning
+log_type notice
+pid_file {folder}/mosquitto.pid
+{user}"""
+# A connection is known by the name that was checked: no device can push another off.
+_RIGHTS = """\
+use_username_as_clientid true
+acl_file {folder}/{access}
+"""
+
+
+def write_configuration(folder: Path, home: Path, settings: Settings, manifest: Manifest) -> None:
+    """Write mosquitto's settings for a fleet's folder, with the paths that it will have."""
+    place = (home / FOLDER).resolve()
+    managed = _MANAGED.get(settings.security, "")
+    text = _COMMON.format(
+        folder=place,
+        fleet=home.resolve(),
+        configuration=CONFIGURATION,
+        listener=f"{settings.port}" if managed else f"{settings.port} {LOCAL}",
+        managed=managed.format(folder=place),
+        anonymous="false" if managed else "true",
+        rights=_RIGHTS.format(folder=place, access=ACCESS) if managed else "",
+        # The manifest is the largest thing that travels; what is larger ends its connection.
+        largest=_WORDS + max(len(manifest.to_json()), 4 * manifest.features),
+        user=_owner(),
+    )
+    write_text(folder / FOLDER / CONFIGURATION, text)
+
+
+def _owner() -> str:
+    """Whom mosquitto becomes when root starts it: the one who can read these files."""
+    try:
+        return f"user {pwd.getpwuid(os.getuid()).pw_name}\n"
+    except KeyError:  # nobody known, in a container
+        return ""
+
+
+def write_access(folder: Path, topics: Topics, members: Iterable[Member]) -> None:
+    """Write who may do what: a device writes its own topic and reads its own, nothing else."""
+    lines = [
+        f"user {topics.user(SERVER)}",
+        f"topic readwrite {topics.fleet}/#",
+        "topic read $SYS/broker/log/#",
+        "topic read $SYS/broker/publish/messages/+",
+        "",
+        f"pattern write {topics.up_of_user}",
+        f"pattern read {topics.down_of_user}",
+        f"pattern read {topics.manifest}",
+    ]
+    for member in members:
+        if member.removed or member.quarantined:
+            lines += ["", f"user {topics.user(member.device)}", f"topic deny {topics.fleet}/#"]
+    write_secret(folder / FOLDER / ACCESS, "\n".join(lines) + "\n")
+
+
+def denied(folder: Path, topics: Topics) -> set[int]:
+    """The indices of those whom `write_access` has denied everything."""
+    user, deny = re.escape(topics.user("")), re.escape(f"topic deny {topics.fleet}/#")
+    try:
+        text = read_text(folder / FOLDER / ACCESS)
+    except FileError:
+        return set()
+    return {int(k) for k in re.findall(rf"^user {user}([0-9]+)\n{deny}$", text, re.MULTILINE)}
+
+
+def write_passwords(folder: Path, topics: Topics, server: str, members: Iterable[Member]) -> None:
+    """Write the hashes of the passwords of those who are in the fleet."""
+    known: list[tuple[object, str]] = [(SERVER, server)]
+    known += [(m.device, m.credential) for m in members if not m.removed]
+    lines = [f"{topics.user(who)}:{mark}" for who, mark in known if is_hash(mark)]
+    write_secret(folder / FOLDER / "passwords", "\n".join(lines) + "\n")
+
+
+def new_password() -> str:
+    """A password that nobody has to remember."""
+    return secrets.token_urlsafe(24)
+
+
+def hashed(password: str) -> str:
+    """A password as mosquitto keeps it."""
+    salt = secrets.token_bytes(12)
+    key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
+    return f"{_KIND}{_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+
+
+def is_hash(credential: str) -> bool:
+    """Whether this is a password's hash; a certificate's number, or nothing, is none."""
+    return credential.startswith(_KIND)
+
+
+def reload(folder: Path) -> bool:
+    """Tell a broker that runs with these files to read them again; whether one could be told."""
+    with suppress(OSError, ValueError):
+        pid = int((folder / FOLDER / "mosquitto.pid").read_text())
+        if "mosquitto" in Path(f"/proc/{pid}/comm").read_text():  # not another's number by now
+            os.kill(pid, signal.SIGHUP)
+            return True
+    return False

@@ -1,0 +1,285 @@
+"""One SQLite file: its transactions, its lock, and what is said when it is damaged."""
+
+import fcntl
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from paofed.errors import InputError
+from paofed.live.journal import confirmed
+from paofed.live.journal.confirmed import Confirmed
+from paofed.live.journal.schema import MIGRATIONS, SEALED, checksum
+from paofed.words import counted
+
+FILE = "fleet.sqlite"
+
+CONFIRMED = FILE + confirmed.SUFFIX
+LAST_RESORT = "restore the folder from a copy"
+_GO_ON = (
+    "restore a newer copy, or let `paofed fleet repair` go on with what is there: devices will not "
+    "send again what they believe safe"
+)
+
+
+class StoreError(InputError):
+    """A store that cannot be opened, is damaged, or is not one."""
+
+
+class Database:
+    """A fleet's file, open: transactions, and errors that say what can be done."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._connection = connection
+        self._ahead = True  # whether there may be more in it than was confirmed
+
+    def close(self) -> None:
+        """Close the file; what was not committed is gone."""
+        self._connection.close()
+
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_pages(self) -> None:
+        found = self._connection.execute("PRAGMA quick_check").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+
+    def _require_tables(self) -> None:
+        if not self._version():
+            raise StoreError(
+                f"{self.folder / FILE} is empty, or what was written to {FILE}-wal is lost: "
+                f"{LAST_RESORT}"
+            )
+
+    def _migrate(self, *, to_repair: bool = False) -> None:
+        """Bring the schema up to date, in one transaction: a half-made one never exists."""
+        if self._version() == len(MIGRATIONS):
+            return
+        with ExitStack() as until_committed, self._writing():
+            version = self._version()  # again: another process may have done it meanwhile
+            if version == len(MIGRATIONS):
+                return
+            if version:  # an older server, at work or about to start, would write as it is used to
+                until_committed.enter_context(locked(self.folder, by=" by an older paofed"))
+            for statement in statements("".join(MIGRATIONS[version:])):
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
+            if version < SEALED:
+                self._begin_sealed(to_repair=to_repair)
+
+    def _version(self) -> int:
+        """How many migrations were done; more than are known is an error."""
+        version = int(self._rows("PRAGMA user_version")[0][0])
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"{self.folder} was written by a newer paofed (schema {version}, this one knows "
+                f"{len(MIGRATIONS)}): upgrade paofed"
+            )
+        return version
+
+    def _begin_sealed(self, *, to_repair: bool) -> None:
+        """Count from now on what is confirmed; a newer database's count is not forgotten."""
+        known, held = self._noted(), self._held()
+        if known is None or (known.lines <= held.lines and known.changes <= held.changes):
+            self._begin_confirming()  # before the commit: from then on it has to be there
+            return
+        # An older paofed's copy was put in the place of a newer database: it began as this one.
+        self._connection.execute("UPDATE seal SET history = ?", (known.history,))
+        if not to_repair:
+            self._require(known, self._held())
+
+    def _schema(self) -> int:
+        rows = self._rows(  # as bytes: damaged text is none
+            "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) "
+            "FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name"
+        )
+        return checksum(*(part for row in rows for part in row))
+
+    def _check_schema(self) -> None:
+        """Refuse tables that are not as they were made."""
+        if self._rows("SELECT schema FROM seal") != [(self._schema(),)]:
+            raise StoreError(
+                f"the tables of {self.folder / FILE} are not as paofed made them, damaged or "
+                f"changed by hand: {LAST_RESORT}"
+            )
+
+    # What was confirmed
+
+    def confirm(self, sync: Callable[[str], None] = lambda _: None) -> None:
+        """Count what is committed, where its loss would be noticed; then people may be told."""
+        if self._ahead:
+            path = self.folder / CONFIRMED
+            with explained(path):
+                confirmed.write(path, self._held(), sync)
+            self._ahead = False
+
+    def _begin_confirming(self) -> None:
+        """What is there now is all that there is: whatever was confirmed before is forgotten."""
+        path = self.folder / CONFIRMED
+        with explained(path):
+            confirmed.create(path, self._held())
+        self._ahead = False
+
+    def _held(self) -> Confirmed:
+        """What the database holds."""
+        rows = self._rows(
+            "SELECT history, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence "
+            "WHERE name = 'journal'), changes FROM seal"
+        )
+        if len(rows) != 1 or not all(isinstance(value, int) for value in rows[0]):
+            raise StoreError(f"the counts in {self.folder / FILE} are damaged: {LAST_RESORT}")
+        return Confirmed(*rows[0])
+
+    def _noted(self) -> Confirmed | None:
+        """What was confirmed; to be asked for before the database, which may go on meanwhile."""
+        path = self.folder / CONFIRMED
+        with explained(path):
+            return confirmed.read(path)
+
+    def _require(self, known: Confirmed | None, held: Confirmed) -> None:
+        """Refuse a database that has less than was confirmed."""
+        path = self.folder / FILE
+        if known is None:
+            raise StoreError(
+                f"{self.folder / CONFIRMED} is missing or damaged, so nobody can tell whether "
+                f"{path.name} has all that was confirmed: {_GO_ON}"
+            )
+        if known.history != held.history:
+            raise StoreError(
+                f"{path} and {CONFIRMED} do not belong together, one of them is a copy from before "
+                f"a repair or from elsewhere: {_GO_ON}"
+            )
+        lines, changes = known.lines - held.lines, known.changes - held.changes
+        if lines > 0 or changes > 0:
+            raise StoreError(f"{path} lacks {missing(lines, changes)}: {_GO_ON}")
+
+    # Transactions
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with explained(self.folder / FILE):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._connection.commit()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """See one moment of the file, whatever its server writes meanwhile."""
+        with explained(self.folder / FILE):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.rollback()
+
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        with explained(self.folder / FILE):
+            return self._connection.execute(query, values).fetchall()
+
+    def version(self) -> int:
+        """Another number whenever another process has written to the file."""
+        return int(self._rows("PRAGMA data_version")[0][0])
+
+
+@contextmanager
+def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
+    """Be the only one that changes a fleet's model; the lock ends with its process.
+
+    `by` says of whom the server will be that holds it.
+    """
+    with (Path(folder) / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreError(
+                f"a server of {folder}{by} is running: stop it first, or leave it at work"
+            ) from None
+        yield
+
+
+def is_locked(folder: str | Path) -> bool:
+    """Whether somebody is at work on a fleet's model."""
+    try:
+        with locked(folder):
+            return False
+    except StoreError:
+        return True
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file so that what is committed is on disk."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.create_function("crc", -1, checksum, deterministic=True)
+    try:
+        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_finished(path: Path) -> bool:
+    """Whether a file is more than the beginning of a store."""
+    try:
+        connection = sqlite3.connect(path)
+    except sqlite3.Error:
+        return True  # something else: not ours to replace
+    try:
+        return bool(connection.execute("SELECT count(*) FROM manifest").fetchone()[0])
+    except sqlite3.OperationalError:
+        return False  # no such table
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return True
+    finally:
+        connection.close()
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say in one line what SQLite found, and what can be done."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path} cannot be used: {error.strerror}") from None
+    except UnicodeDecodeError:  # in what SQLite says of its schema
+        raise StoreError(f"{path} is damaged (text that is none): {LAST_RESORT}") from None
+    except sqlite3.Error as error:
+        usable = isinstance(error, sqlite3.OperationalError) and "decode" not in str(error)
+        if usable:  # a full disk, say, or another process at work
+            raise StoreError(f"{path} cannot be used: {_first_line(error)}") from None
+        raise StoreError(f"{path} is damaged ({_first_line(error)}): {LAST_RESORT}") from None
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one: run as a whole, it would end a transaction first."""
+    statement = ""
+    for part in script.split(";")[:-1]:
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def missing(lines: int, changes: int) -> str:
+    """Say how much is missing, or nothing."""
+    updates = counted(lines, "confirmed update") if lines > 0 else ""
+    joined = f"{counted(changes, 'confirmed change')} of who is in the fleet" if changes > 0 else ""
+    return " and ".join(filter(None, (updates, joined)))
+
+
+def _first_line(error: sqlite3.Error) -> str:
+    return (str(error).splitlines() or ["?"])[0]

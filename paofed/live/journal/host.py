@@ -1,0 +1,86 @@
+"""Runs the server's state machine over a store: the order in which disk and network are touched.
+
+Updates are committed in groups and counted as confirmed, replies leave after that, ticks close
+after what arrived in them is on disk. Whoever drives it (a rehearsal, a broker's client) brings
+messages and the time.
+"""
+
+from collections.abc import Callable
+
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Record, Send, Suspect
+
+Sync = Callable[[str], None]  # told where a write stands
+
+
+class Host:
+    """A server that is up; build a new one from the store to restart it."""
+
+    def __init__(
+        self,
+        store: Store,
+        send: Callable[[Send], None],
+        *,
+        snapshot_every: int = 100,
+        suspect: Callable[[Suspect], None] = lambda _: None,
+        sync: Sync = lambda _: None,
+    ) -> None:
+        """Recover what the store holds; a snapshot is taken every so many ticks."""
+        store.confirm()  # a repeat of what is on disk already may be answered from now on
+        self._version = store.version()
+        self.coordinator = store.recover()
+        self._snapshotted = store.snapshot_tick()
+        self._store = store
+        self._send = send
+        self._suspect = suspect
+        self._sync = sync
+        self._every = snapshot_every
+        self.group: list[Record] = []  # accepted, not yet on disk
+
+    def add(self, label: str) -> int:
+        """Add a device to the fleet; returns its index."""
+        device = self._store.add(label)
+        self.coordinator.add(device)
+        return device
+
+    def refresh(self) -> None:
+        """Learn what people have changed in the store meanwhile: who is in the fleet."""
+        version = self._store.version()
+        if version != self._version:
+            self._store.introduce(self.coordinator)
+            self._version = version
+
+    def receive(self, device: int, payload: bytes) -> None:
+        """Take a message; what it brings is on disk only after `flush`."""
+        for effect in self.coordinator.receive(device, payload):
+            match effect:
+                case Record():
+                    self.group.append(effect)
+                case Send():
+                    self._send(effect)
+                case Suspect():
+                    self._suspect(effect)
+
+    def flush(self) -> None:
+        """Commit what has come in, count it as confirmed, then let its replies leave."""
+        if self.group:
+            self._sync("before write")
+            self._store.write(self.group, self._sync)
+            self.group = []
+        self._store.confirm(self._sync)
+        for reply in self.coordinator.committed():
+            self._sync("before reply")
+            self._send(reply)
+
+    def advance(self, tick: int) -> None:
+        """The time is `tick`: close those before it, snapshot now and then."""
+        self.flush()
+        self.coordinator.close(max(tick, self.coordinator.tick))
+        self._sync("after close")
+        if self.coordinator.tick - self._snapshotted >= self._every:
+            self.snapshot()
+
+    def snapshot(self) -> None:
+        """Write the state, so that a restart need not go through the journal."""
+        self._store.snapshot(self.coordinator, self._sync)
+        self._snapshotted = self.coordinator.tick

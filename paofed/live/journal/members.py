@@ -1,0 +1,217 @@
+"""Who is in a fleet, what proves it, and what they have agreed on."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from paofed.errors import unknown
+from paofed.live.journal.database import FILE, LAST_RESORT, Database, StoreError
+from paofed.live.journal.schema import checksum
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.manifest import Manifest
+
+REMEDY = (
+    "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
+    "copy the folder first"
+)
+
+
+class Member(NamedTuple):
+    """A device of the fleet, or one that was."""
+
+    device: int
+    label: str
+    credential: str  # what the broker knows it by: a certificate's number, a password's hash
+    quarantined: bool
+    removed: bool
+
+    def row(self) -> tuple[int, str, str, int, int, int]:
+        """As it is stored, with its checksum."""
+        values = self.device, self.label, self.credential, int(self.quarantined), int(self.removed)
+        return *values, checksum(*values)
+
+
+_SEALED = {
+    "device": "id, label, credential, quarantined, removed",
+    "revoked": "credential",
+    "server": "credential",
+}
+_ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in _SEALED)  # noqa: S608
+_TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (constants)
+
+
+class Members(Database):
+    """The fleet's manifest, its devices and their credentials."""
+
+    def manifest(self) -> Manifest:
+        """The present manifest."""
+        return Manifest.from_json(self._manifest())
+
+    def _manifest(self) -> str:
+        rows = self._rows("SELECT json, checksum FROM manifest ORDER BY rowid DESC LIMIT 1")
+        if not rows or zlib.crc32(str(rows[0][0]).encode()) != rows[0][1]:
+            raise StoreError(f"the manifest in {self.folder / FILE} is damaged: {LAST_RESORT}")
+        return str(rows[0][0])
+
+    def members(self) -> list[Member]:
+        """All devices that are or were in the fleet, by index."""
+        return self._members()
+
+    def member(self, label: str) -> Member:
+        """The device that people call so."""
+        present = {m.label: m for m in self.members() if not m.removed}
+        if label not in present:
+            raise StoreError(unknown("device", label, present))
+        return present[label]
+
+    def add(self, label: str) -> int:
+        """Give a device the next index, under the name people use for it."""
+        return self.add_all([label])[0]
+
+    def add_all(self, labels: Iterable[str]) -> list[int]:
+        """The same for many, all or none."""
+        with self._changing():
+            first = found = self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0]
+            for label in labels:
+                if self._rows("SELECT 1 FROM device WHERE label = ? AND NOT removed", (label,)):
+                    raise StoreError(
+                        f"there is a device {label!r} already (`paofed fleet rotate` makes a new "
+                        f"file)"
+                    )
+                self._connection.execute(
+                    "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    Member(found, label, "", quarantined=False, removed=False).row(),
+                )
+                found += 1
+        return list(range(first, found))
+
+    def quarantine(self, device: int, *, on: bool = True) -> None:
+        """Remember that a device's messages are refused, or no longer."""
+        with self._changing():
+            self._put(self._of(device)._replace(quarantined=on))
+
+    def reissue(self, device: int, credential: str) -> None:
+        """A device has this credential from now on; one it had before is revoked."""
+        with self._changing():
+            member = self._of(device)
+            self._revoke(member.credential)
+            self._put(member._replace(credential=credential))
+
+    def serve_as(self, credential: str) -> None:
+        """The server has this credential from now on; one it had before is revoked."""
+        with self._changing():
+            self._revoke(self.server())
+            self._connection.execute("DELETE FROM server")
+            self._connection.execute(
+                "INSERT INTO server (credential, checksum) VALUES (?, ?)",
+                (credential, checksum(credential)),
+            )
+
+    def server(self) -> str:
+        """The server's own credential."""
+        rows = self._rows("SELECT credential, checksum FROM server")
+        for row in rows:
+            self._require_sum(row, "the server's credential")
+        return str(rows[0][0]) if rows else ""
+
+    def remove(self, device: int) -> None:
+        """A device leaves for good: its credential is revoked, its index never used again."""
+        with self._changing():
+            member = self._of(device)
+            self._revoke(member.credential)
+            self._put(member._replace(removed=True))
+
+    def revoke(self, credential: str) -> None:
+        """Take a credential back."""
+        with self._changing():
+            self._revoke(credential)
+
+    def revoked(self) -> list[str]:
+        """Credentials that were taken back."""
+        rows = self._rows("SELECT credential, checksum FROM revoked")
+        for row in rows:
+            self._require_sum(row, "a revocation")
+        return sorted(row[0] for row in rows)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change who is in the fleet: committed, and counted as confirmed, when this ends."""
+        self._count()  # before: what could not be counted is not done
+        with self._writing():
+            yield
+        self._count()
+
+    def _count(self) -> None:
+        self._ahead = True
+        self.confirm()
+
+    def _members(self, device: int | None = None) -> list[Member]:
+        """One, or all."""
+        rows = self._rows(
+            "SELECT id, label, credential, quarantined, removed, checksum FROM device "
+            "WHERE id = ?1 OR ?1 IS NULL ORDER BY id",
+            (device,),
+        )
+        for row in rows:
+            self._require_sum(row, f"device {row[0]}")
+        return [Member(k, label, mark, bool(q), bool(r)) for k, label, mark, q, r, _ in rows]
+
+    def _of(self, device: int) -> Member:
+        return self._members(device)[0]
+
+    def _put(self, member: Member) -> None:
+        self._connection.execute(
+            "UPDATE device SET label = ?, credential = ?, quarantined = ?, removed = ?, "
+            "checksum = ? WHERE id = ?",
+            (*member.row()[1:], member.device),
+        )
+
+    def _revoke(self, credential: str) -> None:
+        if credential:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO revoked (credential, checksum) VALUES (?, ?)",
+                (credential, checksum(credential)),
+            )
+
+    # Damage
+
+    def _require_sum(self, row: tuple[object, ...], what: str) -> None:
+        if checksum(*row[:-1]) != row[-1]:
+            raise StoreError(f"{what} in {self.folder / FILE} is damaged: {REMEDY}")
+
+    def _check_members(self) -> None:
+        """Refuse rows that are damaged, missing, or not the newest."""
+        for look in (self._manifest, self.members, self.revoked, self.server):
+            look()
+        if self._rows("SELECT total FROM seal") != self._rows(_TOTAL):
+            raise StoreError(
+                f"rows of devices or credentials in {self.folder / FILE} are missing: {REMEDY}"
+            )
+
+    def _mend_members(self) -> tuple[int, ...]:
+        """Go on with the rows that are there; a device whose row was damaged is quarantined."""
+        damaged = []
+        for device in self._rows("SELECT id FROM device"):
+            try:
+                self._members(*device)
+            except StoreError:
+                damaged.append(device[0])
+        with self._writing():
+            execute = self._connection.execute
+            changes = self._held().changes  # mending is none: what is lost stays to be missed
+            for device in damaged:
+                execute("UPDATE device SET quarantined = 1 WHERE id = ?", (device,))
+            for table, columns in _SEALED.items():
+                execute(f"UPDATE {table} SET checksum = crc({columns})")  # noqa: S608 (constants)
+            execute(f"UPDATE seal SET total = ({_TOTAL}), changes = ?", (changes,))  # noqa: S608 (constants)
+        return tuple(damaged)
+
+    def introduce(self, coordinator: Coordinator) -> None:
+        """Tell the server who its devices are."""
+        for member in self.members():
+            coordinator.add(member.device)
+            coordinator.quarantine(member.device, on=member.quarantined)
+            if member.removed:
+                coordinator.remove(member.device)

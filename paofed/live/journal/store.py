@@ -1,0 +1,274 @@
+"""The server's memory: a journal of accepted updates and two snapshots, in one SQLite file.
+
+A closed tick's model is a function of the journal, so a restart is a snapshot and what was written
+after it, bit for bit. The journal reaches back to the older snapshot: from there it can be replayed
+into the newer one, which is how `verify` knows that nothing was lost, and what remains if the newer
+one is damaged. What is older is deleted. SQLite keeps what is committed (WAL, synchronous FULL).
+What a failing disk did to it is told by checksums, by lines that are numbered without gaps, and by
+what was confirmed (paofed.live.journal.confirmed).
+"""
+
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.files import make_folder
+from paofed.live.journal.database import (
+    FILE,
+    LAST_RESORT,
+    StoreError,
+    connect,
+    explained,
+    is_finished,
+)
+from paofed.live.journal.members import REMEDY, Members
+from paofed.live.journal.schema import checksum
+from paofed.live.protocol.coordinator import Coordinator, Record
+from paofed.live.protocol.manifest import Manifest
+
+
+class Snapshot(NamedTuple):
+    """The coordinator's state after the journal's lines up to `line`."""
+
+    tick: int
+    line: int
+    state: bytes
+
+
+class Verification(NamedTuple):
+    """What recomputing the model from the journal showed."""
+
+    tick: int
+    lines: int  # replayed
+    agrees: bool
+
+
+class Repair(NamedTuple):
+    """What had to be given up."""
+
+    lost: int = 0  # accepted updates, which their devices believe safe
+    changes: int = 0  # of who is in the fleet
+    complete: bool = True  # whether that is all, or what was confirmed is not known
+    devices: tuple[int, ...] = ()  # whose rows were damaged, and that are quarantined now
+
+
+class Store(Members):
+    """One fleet's folder, open for its server or for looking at it."""
+
+    @classmethod
+    def create(cls, folder: str | Path, manifest: Manifest) -> Self:
+        """Make a new fleet; a folder that holds one is refused."""
+        folder = Path(folder)
+        make_folder(folder)
+        path = folder / FILE
+        if path.exists() and is_finished(path):
+            raise StoreError(f"{folder} holds a fleet already: choose another folder")
+        for leftover in folder.glob(f"{FILE}*"):  # of a creation that was cut off
+            leftover.unlink()
+        with explained(path):
+            store = cls(folder, connect(path))
+            with store._closed_on_error():
+                store._migrate()
+                store.snapshot(Coordinator(manifest))
+                text = manifest.to_json()
+                with store._writing():  # last: a fleet without a manifest is none
+                    store._connection.execute(
+                        "INSERT INTO manifest VALUES (?, ?)", (text, zlib.crc32(text.encode()))
+                    )
+        return store
+
+    @classmethod
+    def open(cls, folder: str | Path, *, to_repair: bool = False) -> Self:
+        """Open a fleet; one that is damaged, or has less than was confirmed, is an error.
+
+        `to_repair` opens the latter and those in which rows are damaged, too.
+        """
+        folder = Path(folder)
+        path = folder / FILE
+        if not path.is_file():
+            raise StoreError(f"{folder} holds no fleet: there is no {FILE} in it")
+        with explained(path):
+            store = cls(folder, connect(path))
+            with store._closed_on_error():
+                store._check_pages()
+                store._require_tables()
+                store._migrate(to_repair=to_repair)
+                store._check_schema()
+                if not to_repair:
+                    store.check()
+        return store
+
+    def check(self) -> None:
+        """Refuse a store that has less than was confirmed."""
+        known = self._noted()
+        with self._reading():
+            self._require(known, self._held())
+            self._check_members()
+
+    def write(
+        self, records: Iterable[Record], sync: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Commit lines of the journal; once that is confirmed, too, their replies may leave.
+
+        `sync` is told where the write stands: tests let the power fail there.
+        """
+        rows = [(*r[:3], blob := r.values.tobytes(), checksum(*r[:3], blob)) for r in records]
+        with self._writing():
+            self._connection.executemany(
+                "INSERT INTO journal (arrived, device, sent, vals, checksum) VALUES (?,?,?,?,?)",
+                rows,
+            )
+            sync("before commit")
+        self._ahead = True
+        sync("after commit")
+
+    def snapshot(
+        self, coordinator: Coordinator, sync: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Write the state, keep the newest two, and delete the journal behind the older one."""
+        state = pack(coordinator.state())
+        with self._writing():
+            execute = self._connection.execute
+            line = execute(
+                "SELECT max(line) FROM (SELECT line FROM journal UNION "
+                "SELECT line FROM snapshot UNION SELECT 0 AS line)"
+            ).fetchone()[0]
+            execute("DELETE FROM snapshot WHERE line = ?", (line,))
+            execute(
+                "INSERT INTO snapshot (tick, line, state, checksum) VALUES (?,?,?,?)",
+                (coordinator.tick, line, state, checksum(coordinator.tick, line, state)),
+            )
+            sync("inside snapshot")
+            execute(
+                "DELETE FROM snapshot WHERE line NOT IN "
+                "(SELECT line FROM snapshot ORDER BY line DESC LIMIT 2)"
+            )
+            execute("DELETE FROM journal WHERE line <= (SELECT min(line) FROM snapshot)")
+            sync("before snapshot's commit")
+        sync("after snapshot")
+
+    def recover(self) -> Coordinator:
+        """The server as it was: the newest snapshot and the journal behind it."""
+        with self._reading():
+            snapshot = self._snapshots()[-1]
+            coordinator = self._unpacked(snapshot)
+            coordinator.recover(self.journal(snapshot.line))
+        return coordinator
+
+    def verify(self) -> Verification:
+        """Recompute the newest snapshot from the older one and the journal between them."""
+        with self._reading():
+            return self._verified()
+
+    def _verified(self) -> Verification:
+        snapshots = self._snapshots()
+        older, newer = snapshots[0], snapshots[-1]
+        coordinator, expected = self._unpacked(older), self._unpacked(newer)
+        records = list(self.journal(older.line, newer.line))
+        coordinator.recover(records)
+        coordinator.close(newer.tick)
+        list(self.journal(newer.line))  # what came after it is checked, too
+        return Verification(newer.tick, len(records), coordinator.digest() == expected.digest())
+
+    def is_intact(self) -> bool:
+        """Whether everything that was confirmed is there, and the journal gives the snapshot."""
+        try:
+            self.check()
+            return self.verify().agrees
+        except StoreError:
+            return False
+
+    def repair(self) -> Repair:
+        """Go on from the newest intact snapshot and the lines that can still be read behind it."""
+        known, held = self._noted(), self._held()
+        complete = known is not None and known.history == held.history
+        if known is None or not complete:
+            known = held._replace(lines=0)
+        devices = self._mend_members()
+        snapshot = self._snapshots(damaged_too=True)[-1]
+        coordinator = self._unpacked(snapshot)
+        good: list[Record] = []
+        with suppress(StoreError):
+            good.extend(self.journal(snapshot.line))
+        coordinator.recover(good)
+        last = snapshot.line + len(good)
+        written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
+        with self._writing():
+            execute = self._connection.execute
+            execute("DELETE FROM snapshot WHERE line != ?", (snapshot.line,))
+            execute("DELETE FROM journal WHERE line > ?", (last,))
+            execute("DELETE FROM journal WHERE line <= ?", (snapshot.line,))
+            execute("DELETE FROM sqlite_sequence WHERE name = 'journal'")
+            execute("INSERT INTO sqlite_sequence VALUES ('journal', ?)", (last,))
+        self.snapshot(coordinator)
+        # Last: until then, one that was cut off finds what was confirmed, and can be done again.
+        with self._writing():
+            self._connection.execute("UPDATE seal SET history = abs(random() / 2)")
+        self._begin_confirming()
+        lost = max(known.lines, written, last) - last
+        return Repair(lost, max(known.changes - held.changes, 0), complete, devices)
+
+    def journal(self, after: int | None = None, until: int | None = None) -> Iterator[Record]:
+        """The lines behind one (the older snapshot's) and up to another (the last), checked."""
+        after = self._snapshots()[0].line if after is None else after
+        last = self._held().lines if until is None else until
+        rows = self._rows(
+            "SELECT line, arrived, device, sent, vals, checksum FROM journal "
+            "WHERE line > ? AND line <= ? ORDER BY line",
+            (after, 2**62 if until is None else until),
+        )
+        for number, (line, arrived, device, sent, values, total) in enumerate(rows, after + 1):
+            if line != number:
+                raise self._gap(number)
+            if checksum(arrived, device, sent, values) != total:
+                raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
+            yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"))
+        if after + len(rows) != last:
+            raise self._gap(after + len(rows) + 1)
+
+    def _gap(self, line: int) -> StoreError:
+        return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
+
+    def snapshot_tick(self) -> int:
+        """The tick of the newest snapshot."""
+        return self._snapshots()[-1].tick
+
+    def history(self) -> tuple[Coordinator, list[Record]]:
+        """The server as it was at the older snapshot, and all lines since."""
+        with self._reading():
+            older = self._snapshots()[0]
+            return self._unpacked(older), list(self.journal(older.line))
+
+    def lines(self) -> int:
+        """How many lines the journal holds."""
+        return int(self._rows("SELECT count(*) FROM journal")[0][0])
+
+    def _snapshots(self, *, damaged_too: bool = False) -> list[Snapshot]:
+        """Oldest first. A damaged one is an error, or is left out."""
+        rows = self._rows("SELECT tick, line, state, checksum FROM snapshot ORDER BY line")
+        intact = [Snapshot(*row[:3]) for row in rows if checksum(*row[:3]) == row[3]]
+        if len(intact) < len(rows) and not damaged_too:
+            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
+        if not intact:
+            raise StoreError(f"{self.folder / FILE} has no intact snapshot: {LAST_RESORT}")
+        return intact
+
+    def _unpacked(self, snapshot: Snapshot) -> Coordinator:
+        coordinator = Coordinator(self.manifest())
+        with np.load(io.BytesIO(snapshot.state), allow_pickle=False) as arrays:
+            coordinator.restore(dict(arrays))
+        self.introduce(coordinator)
+        return coordinator
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as the bytes of an `.npz`."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()

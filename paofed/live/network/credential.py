@@ -1,0 +1,113 @@
+"""The one file that goes onto a device: where the broker is, and how to prove who one is."""
+
+import json
+import ssl
+import tempfile
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from paofed.errors import FileError, unknown
+from paofed.files import read_text, write_secret
+from paofed.live.network.topics import SERVER, Topics, is_index
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credential:
+    """What a client of the broker needs; its secrets are never shown."""
+
+    fleet: str  # the first part of every topic
+    since: float  # when the fleet began: that tells it from another of its name
+    name: str  # at the broker: paofed.live.network.topics
+    label: str  # what people call it
+    host: str
+    port: int
+    authority: str | None = None  # PEM; None: no encryption, on one machine only
+    certificate: str | None = None
+    key: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def topics(self) -> Topics:
+        """The fleet's, by the kind of name that this one has."""
+        return Topics(self.fleet, full="/" in self.name)
+
+    @property
+    def who(self) -> str:
+        """The name within the fleet: a device's index, or the server's."""
+        return self.name.rpartition("/")[2]
+
+    @property
+    def device(self) -> int:
+        """The index of the device."""
+        return int(self.who)
+
+    def save(self, path: Path) -> None:
+        """Write it for its owner alone."""
+        write_secret(path, json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read it; whatever is wrong with it is told without showing what it holds."""
+        path = Path(path)
+        remedy = "expected the file that `paofed fleet add` or `paofed fleet rotate` wrote"
+        try:
+            values: Any = json.loads(read_text(path))
+        except FileError:
+            raise
+        except (ValueError, RecursionError):
+            raise FileError(f"{path} is not JSON: {remedy}") from None
+        known = [f.name for f in fields(cls)]
+        if not isinstance(values, dict):
+            raise FileError(f"{path} is no device's file: {remedy}")
+        for key in values:
+            if key not in known:
+                raise FileError(f"{path}: {unknown('entry', key, known)}")
+        for name in known:
+            _require_entry(path, name, values.get(name), remedy)
+        credential = cls(**values)
+        who, topics = credential.who, credential.topics
+        if credential.name != topics.user(who) or not (who == SERVER or is_index(who)):
+            raise FileError(f"{path} names neither a device's index nor {SERVER!r}: {remedy}")
+        return credential
+
+    def tls(self) -> ssl.SSLContext | None:
+        """How to speak to the broker: TLS 1.3, trusting the fleet's own authority alone."""
+        if self.authority is None:
+            return None
+        try:
+            context = ssl.create_default_context(cadata=self.authority)
+            context.minimum_version = ssl.TLSVersion.TLSv1_3
+            if self.certificate is not None and self.key is not None:
+                # The library takes it from a file alone; this one is gone when the block ends.
+                with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # mode 0600
+                    file.write(self.key + self.certificate)
+                    file.flush()
+                    context.load_cert_chain(file.name)
+        except (ssl.SSLError, ValueError, TypeError):
+            raise FileError(
+                f"the certificate of {self.label!r} cannot be used: `paofed fleet rotate` writes "
+                f"a new file"
+            ) from None
+        except OSError as error:
+            raise FileError(
+                f"the certificate of {self.label!r} has to pass through a temporary file, which "
+                f"cannot be written: {error.strerror}"
+            ) from None
+        return context
+
+
+_OPTIONAL = ("authority", "certificate", "key", "password")
+
+
+def _require_entry(path: Path, name: str, value: object, remedy: str) -> None:
+    if value is None and name in _OPTIONAL:
+        return
+    # None may be empty: with an empty authority, a client would trust the whole world's.
+    right = isinstance(value, str) and value != ""
+    if name == "port":
+        right = type(value) is int and 0 < value < 2**16
+    if name == "since":
+        right = type(value) in (int, float)
+    if not right:
+        raise FileError(f"{path} has no usable {name!r}: {remedy}")

@@ -1,0 +1,229 @@
+"""The network: one connection to an MQTT broker that comes back by itself.
+
+Nothing is asked of the broker but to pass messages on (quality of service 0): what is lost is sent
+again by whoever made it. The identity of a device is its topic, which the broker checks.
+"""
+
+import logging
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from paofed.live.network.credential import Credential
+
+_log = logging.getLogger("paofed.mqtt")
+_log.addFilter(lambda record: "exception in" in record.getMessage())  # it says much else
+_CLOSING = 2.0  # seconds for a connection to end in good order
+_SOON, _LATEST = 0.5, 60.0  # seconds before the first and between further attempts
+KEEP_ALIVE = 60  # seconds of silence after which a connection proves that it lives
+
+Heard = Callable[[str, bytes], None]
+
+
+class Link:
+    """A client's connection: messages in, messages out, attempts for ever.
+
+    `heard` and `ready` are called from the connection's own thread.
+    """
+
+    def __init__(
+        self,
+        credential: Credential,
+        topics: Sequence[str],
+        heard: Heard,
+        *,
+        ready: Callable[[], None] = lambda: None,
+        lost: Callable[[str], None] = lambda _: None,
+        keep_alive: int = KEEP_ALIVE,
+    ) -> None:
+        self.up = threading.Event()  # connected, and subscribed to everything
+        self.received = self.sent = 0  # bytes of MQTT, messages only
+        self.messages = 0  # sent
+        self.last_sent = 0.0  # when, by the monotonic clock
+        self.accepted = threading.Event()  # by the broker, on the present connection
+        self._topics = list(topics)
+        self._heard = heard
+        self._ready = ready
+        self._lost = lost
+        self._failures = 0
+        # A careful broker goes by the name it has checked.
+        self.client_id = f"{credential.fleet}-{credential.who}"
+        self._credential = credential
+        self._tls = credential.tls()
+        self._keep_alive = keep_alive
+        self._client = self._new_client()
+
+    def _new_client(self) -> "_Client":
+        credential = self._credential
+        client = _Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=self.client_id,
+            protocol=MQTTProtocolVersion.MQTTv311,
+        )
+        if credential.authority is not None:
+            client.username_pw_set(credential.name, credential.password)
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
+        client.suppress_exceptions = True  # one must not end the connection's thread; it is logged
+        client.enable_logger(_log)
+        client.on_socket_open = _no_delay
+        client.on_connect = self._connected
+        client.on_subscribe = self._subscribed
+        client.on_connect_fail = self._failed
+        client.on_disconnect = self._disconnected
+        client.on_message = self._message
+        return client
+
+    def open(self) -> None:
+        """Begin to connect, and go on until closed; it may be opened again."""
+        self._failures = 0
+        self._client = self._new_client()  # one that was closed would leak what it held
+        self._wait_before_next()
+        self._client.connect_async(self._credential.host, self._credential.port, self._keep_alive)
+        self._client.loop_start()
+
+    def close(self) -> None:
+        """End the connection in good order."""
+        self.up.clear()
+        self._client.disconnect()
+        # The library waits for its thread, which may wait for a broker that says nothing.
+        stopping = threading.Thread(target=self._client.loop_stop, daemon=True)
+        stopping.start()
+        stopping.join(_CLOSING)
+
+    def port(self) -> int:
+        """The port of this end, while there is a connection; 0 otherwise."""
+        connection: Any = self._client.socket()
+        return 0 if connection is None else int(connection.getsockname()[1])
+
+    def subscribe(self, topic: str) -> None:
+        """Hear one more topic, now and after every reconnection."""
+        if topic not in self._topics:
+            self._topics.append(topic)
+        if self.up.is_set():
+            self._client.subscribe(topic)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Hear it no more."""
+        if topic in self._topics:
+            self._topics.remove(topic)
+            if self.up.is_set():
+                self._client.unsubscribe(topic)
+
+    def send(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
+        """Pass a message on, if there is a connection; none is kept for later."""
+        if not self.up.is_set():
+            return False
+        info = self._client.publish(topic, payload, retain=retain)
+        self.sent += packet_size(topic, payload)
+        self.messages += 1
+        self.last_sent = time.monotonic()
+        return info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
+
+    # What the connection's thread calls
+
+    def _connected(
+        self, client: Client, _: Any, __: ConnectFlags, code: ReasonCode, ___: Properties | None
+    ) -> None:
+        if code.is_failure:
+            self._client.why = f"the broker refuses: {code}".lower()
+            return
+        self.accepted.set()
+        client.subscribe([(topic, 0) for topic in self._topics])
+
+    def _subscribed(
+        self, _: Client, __: Any, ___: int, codes: list[ReasonCode], ____: Properties | None
+    ) -> None:
+        if codes and codes[0].is_failure:
+            self._lost("the broker refuses the subscription")
+            return
+        if not self.up.is_set():
+            self._failures = 0
+            self.up.set()
+            self._ready()
+
+    def _failed(self, _: Client, __: Any) -> None:
+        self._again()
+
+    def _disconnected(
+        self, _: Client, __: Any, ___: DisconnectFlags, ____: ReasonCode, _____: Properties | None
+    ) -> None:
+        self._again()
+
+    def _again(self) -> None:
+        """Wait longer after every failure, everybody by a time of their own."""
+        self.up.clear()
+        self._failures += 1
+        self._wait_before_next()
+        why = "the connection was lost"
+        if not self.accepted.is_set() and self._credential.certificate is not None:
+            why = "the broker ended the connection; it may not accept this certificate"
+        self._lost(self._client.why or why)
+        self.accepted.clear()
+        self._client.why = ""
+
+    def _wait_before_next(self) -> None:
+        wait = pause(self._failures)
+        self._client.reconnect_delay_set(wait, wait)  # type: ignore[arg-type] # a fraction will do
+
+    def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
+        topic, payload = message.topic, bytes(message.payload)
+        if topic.startswith("$") and message.retain:
+            return  # the broker's numbers of some time ago
+        if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
+            self.received += packet_size(topic, payload)
+        self._heard(topic, payload)
+
+
+class _Client(Client):
+    """Remembers why a connection could not be made."""
+
+    why = ""
+
+    def reconnect(self) -> MQTTErrorCode:
+        """As ever."""
+        try:
+            return super().reconnect()
+        except OSError as error:
+            self.why = str(error)
+            raise
+        except ValueError as error:  # a host name that is none
+            self.why = str(error)
+            raise OSError(self.why) from error
+
+
+def take_over(credential: Credential, seconds: float = 3.0) -> bool:
+    """Connect once under a name, which ends another's connection under it; whether it worked."""
+    link = Link(credential, [credential.topics.down(credential.who)], lambda *_: None)
+    link.open()
+    try:
+        return link.accepted.wait(seconds)
+    finally:
+        link.close()
+
+
+def pause(failures: int) -> float:
+    """Seconds to wait before the next attempt: longer every time, and for everybody another."""
+    longest = min(_SOON * 2 ** min(failures, 20), _LATEST)
+    return random.uniform(longest / 2, longest)  # noqa: S311 (no secret)
+
+
+def packet_size(topic: str, payload: bytes) -> int:
+    """The bytes of an MQTT message: fixed header, length, topic, payload."""
+    rest = 2 + len(topic) + len(payload)
+    return 1 + max(1, (rest.bit_length() + 6) // 7) + rest
+
+
+def _no_delay(_: Client, __: Any, sock: Any) -> None:
+    """Send small packets at once: waiting to fill them costs 40 ms each."""
+    with suppress(OSError, AttributeError):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

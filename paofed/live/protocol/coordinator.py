@@ -1,0 +1,236 @@
+"""The server as a state machine: events in, effects out; no socket, clock or disk.
+
+The rules are those of the simulator (exchange "live"). What arrives at tick s is judged, recorded
+and applied when s closes; the reply carries w_s, the model before that. Replies wait until the
+journal is on disk: `committed` releases them. So a reply promises that its updates survive, and a
+device that hears none repeats; a repeat is recognised by (device, tick), answered, not counted.
+"""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+from paofed.live.protocol.devices import Devices
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import (
+    Hello,
+    Model,
+    Reply,
+    Reread,
+    Update,
+    Values,
+    WireError,
+    age_of,
+    decode,
+    encode,
+    epoch_of,
+)
+from paofed.live.protocol.rule_state import RuleState
+
+TOLERANCE = 2  # ticks that a device's clock may be ahead
+REPORT_AFTER = 10  # refusals in a row
+MOST_PER_TICK = 32  # messages of one device that are looked at
+MOST_HELLOS = 3  # of one device in a tick: each is answered with the whole model
+
+
+class Record(NamedTuple):
+    """Effect: write this line to the journal. An update, and the tick at which it counts."""
+
+    arrived: int
+    device: int
+    sent: int
+    values: Values
+
+
+class Send(NamedTuple):
+    """Effect: send these bytes to a device."""
+
+    device: int
+    payload: bytes
+
+
+class Suspect(NamedTuple):
+    """Effect: tell people that a device's messages are refused again and again."""
+
+    device: int
+    reason: str
+
+
+Effect = Record | Send | Suspect
+
+# Of a state, what follows from the journal; the rest counts and remembers what was not accepted.
+_EXACT = ("tick", "pending", "pending_values", "accepted")  # and the arrays of the rule
+
+
+class Coordinator:
+    """The state of a fleet's server, and what happens to it."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.tick = 0
+        self.rule = RuleState(manifest)
+        self.devices = Devices(manifest.max_age + TOLERANCE + 1)
+        self.counts: Counter[str] = Counter()
+        self.ages: Counter[int] = Counter()  # of accepted updates
+        self.removed: set[int] = set()
+        self._pending: defaultdict[int, list[Record]] = defaultdict(list)
+        self._awaiting: list[Send] = []  # replies whose updates are not on disk yet
+
+    @property
+    def w(self) -> FloatArray:
+        """The model."""
+        return self.rule.w
+
+    # Events
+
+    def receive(self, device: int, payload: bytes) -> list[Effect]:
+        """A message arrived, from the device that the transport says it is."""
+        if not self.devices.knows(device):
+            self.counts["refused: unknown device"] += 1
+            return []
+        if device in self.removed:
+            return self._refuse(device, "removed")
+        if self.devices.quarantined[device]:
+            return self._refuse(device, "quarantined")
+        if self.devices.hear(device) > MOST_PER_TICK:
+            return self._refuse(device, "flood")
+        epoch = epoch_of(payload)
+        if epoch is not None and epoch != self.manifest.epoch:
+            self.counts["refused: epoch"] += 1
+            return [Send(device, encode(Reread(self.manifest.epoch)))]
+        try:
+            message = decode(payload, shared=self.manifest.shared, features=self.manifest.features)
+        except WireError as error:
+            return self._refuse(device, error.reason)
+        match message:
+            case Update():
+                return self._update(device, message)
+            case Hello():
+                return self._hello(device)
+            case _:
+                return self._refuse(device, "kind")
+
+    def close(self, tick: int) -> None:
+        """Time went on: close all ticks before `tick`, applying what arrived in each (eq. 9)."""
+        for arrived in sorted(t for t in self._pending if t < tick):
+            self.rule.apply(arrived, (record[1:] for record in self._pending.pop(arrived)))
+        if tick > self.tick:
+            self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
+            self.devices.new_tick()
+            self.tick = tick
+
+    def committed(self) -> list[Send]:
+        """Everything recorded so far is on disk: release the replies that waited for it."""
+        released, self._awaiting = self._awaiting, []
+        return released
+
+    def add(self, device: int) -> None:
+        """A device was added to the fleet."""
+        self.devices.add(device)
+
+    def quarantine(self, device: int, *, on: bool = True) -> None:
+        """Refuse a device's messages from now on, or no longer."""
+        self.devices.quarantined[device] = on
+
+    def remove(self, device: int) -> None:
+        """A device left the fleet for good; what it brought stays."""
+        self.removed.add(device)
+
+    def recover(self, records: Iterable[Record]) -> None:
+        """Take up the lines of the journal behind a snapshot, in the order they were written."""
+        for record in records:
+            # The tick at which it was accepted: its arrival, unless its device was ahead.
+            ahead = TOLERANCE if record.arrived == record.sent else 0
+            self.close(max(self.tick, record.arrived - ahead))
+            self._accept(record)
+            self.devices.good(record.device, record.arrived)
+
+    def waiting(self) -> list[Record]:
+        """What was accepted and not yet applied."""
+        return [record for arrived in sorted(self._pending) for record in self._pending[arrived]]
+
+    # Snapshots
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What a restart needs, as arrays."""
+        waiting = self.waiting()
+        values = [r.values for r in waiting] or [np.zeros(0, dtype="<f4")]
+        return {
+            "tick": np.array(self.tick),
+            **self.rule.arrays(),
+            "pending": np.array([r[:3] for r in waiting], dtype=np.int64).reshape(-1, 3),
+            "pending_values": np.stack(values),
+            "counts": np.array(json.dumps(self.counts)),
+            "ages": np.array(json.dumps(self.ages)),
+            **self.devices.arrays(),
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take up a state that was saved."""
+        self.tick = int(state.pop("tick"))
+        self.rule.restore(state)
+        self.counts = Counter(json.loads(str(state.pop("counts"))))
+        ages = json.loads(str(state.pop("ages", "{}")))
+        self.ages = Counter({int(age): count for age, count in ages.items()})
+        pending, values = state.pop("pending").tolist(), state.pop("pending_values")
+        for (arrived, device, sent), part in zip(pending, values, strict=False):
+            self._pending[arrived].append(Record(arrived, device, sent, part))
+        self.devices = Devices.of(state)
+
+    def digest(self) -> bytes:
+        """What a replay of the journal must reproduce, bit for bit, as a hash."""
+        exact = {*_EXACT, *self.rule.arrays()}
+        arrays = [array for name, array in self.state().items() if name in exact]
+        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
+
+    # What they do
+
+    def _update(self, device: int, message: Update) -> list[Effect]:
+        now, newest = self.tick, message.tick
+        if newest > now + TOLERANCE:
+            return self._refuse(device, "future")
+        if now - newest > self.manifest.max_age:
+            return self._refuse(device, "too old")
+        values = [message.values, *(repeat.values for repeat in message.repeats)]
+        self.devices.good(device, now)
+        ticks = [newest, *(newest - repeat.earlier for repeat in message.repeats)]
+        records: list[Effect] = []
+        for sent, part in zip(ticks, values, strict=True):
+            if now - sent > self.manifest.max_age:
+                self.counts["repeats too old"] += 1
+            elif self.devices.has(device, sent):
+                self.counts["duplicates"] += 1
+            else:
+                record = Record(max(now, sent), device, sent, part)
+                self._accept(record)
+                records.append(record)
+        down = self.manifest.parts.downlink(device, now, self.manifest.features)
+        reply = Reply(self.manifest.epoch, now, age_of(now, newest), self.w[down].astype("<f4"))
+        self._awaiting.append(Send(device, encode(reply)))
+        return records
+
+    def _accept(self, record: Record) -> None:
+        self.counts["accepted"] += 1
+        self.ages[record.arrived - record.sent] += 1
+        self.devices.mark(record.device, record.sent)
+        self._pending[record.arrived].append(record)
+
+    def _hello(self, device: int) -> list[Effect]:
+        if self.devices.greet(device) > MOST_HELLOS:
+            return self._refuse(device, "hello again")
+        self.devices.good(device, self.tick)
+        self.counts["hellos"] += 1
+        model = Model(self.manifest.epoch, self.tick, self.w.astype("<f4"))
+        return [Send(device, encode(model))]
+
+    def _refuse(self, device: int, reason: str) -> list[Effect]:
+        """Count it; nothing else changes."""
+        self.counts[f"refused: {reason}"] += 1
+        in_a_row = self.devices.refuse(device)
+        return [Suspect(device, reason)] if in_a_row == REPORT_AFTER else []

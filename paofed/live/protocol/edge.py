@@ -1,0 +1,267 @@
+"""The device as a state machine: learns from every sample, contacts when it may; NumPy only.
+
+It sends what it learned on its uplink window and keeps it until a reply confirms it; what was not
+confirmed travels again with a later contact. Its tick is that of the newest reply plus its own
+monotonic clock; before any reply, or when nobody answers for long, it says hello.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import Part, Weights
+from paofed.errors import InputError
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import (
+    LAST_TICK,
+    MOST_REPEATS,
+    Hello,
+    Model,
+    Repeat,
+    Reply,
+    Reread,
+    Update,
+    Values,
+    WireError,
+    can_travel,
+    decode,
+    encode,
+)
+
+_NONE: frozenset[int] = frozenset()
+_NO_TICK = 0  # a device may not know the tick; learners that are served do not look at the tick
+_LOST_AFTER = 5  # contacts beyond the age limit, unanswered: the clock may be wrong
+
+
+class Clock(NamedTuple):
+    """A tick of the server, and what the device's own clock showed then."""
+
+    tick: int
+    seconds: float
+
+
+@dataclass(eq=False)
+class Unconfirmed:
+    """An update on its way: its values, when it last left, and what its message carried."""
+
+    tick: int
+    values: Values
+    left: int  # tick of the last message that carried it
+    carried: frozenset[int] | None = None  # ticks in every message that it headed
+
+
+class Edge:
+    """One device's part in a fleet."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        device: int,
+        *,
+        patience: int = 1,
+        lost_after: int | None = None,
+        doubt: int = 256,
+    ) -> None:
+        """Begin without a model.
+
+        `patience`: ticks to wait before an update is sent again. `lost_after`: unanswered contacts
+        after which it asks for the time anew (by default, more than can be late in time). `doubt`:
+        ticks after which no message of an earlier life is still on its way.
+        """
+        self.manifest = manifest
+        self.device = device
+        self.patience = patience
+        self.doubt = doubt
+        self._doubt_ends = -math.inf  # by its own clock
+        self.lost_after = manifest.max_age + _LOST_AFTER if lost_after is None else lost_after
+        self.w: FloatArray = np.zeros(manifest.features)
+        self.clock: Clock | None = None
+        self.merged = -1  # tick of the newest reply whose values were taken
+        self.joined = False  # whether it ever had the fleet's model
+        self.stamped = -1  # the last tick it sent an update for: there is one per tick
+        self.restarts = 0  # times that its numbers could not travel
+        self.unanswered = 0  # contacts since anything was heard
+        self.outdated = False  # whether the server told it to read the manifest again
+        self.unconfirmed: deque[Unconfirmed] = deque(maxlen=MOST_REPEATS + 1)  # oldest first
+        self._parts = manifest.parts
+        self._features = manifest.features
+
+    def predict(self, x: FloatArray) -> float:
+        """The target at one input, as the device measures both."""
+        target = self.manifest.target
+        return float(self.w @ self._map(x)) * target.scale + target.offset
+
+    def learn(self, x: FloatArray, y: float) -> None:
+        """Take one step on one sample (eq. 5 or 8)."""
+        if not np.isfinite(y):
+            raise InputError(f"the target is {y!r}: expected a finite number")
+        target = self.manifest.target
+        self.learn_mapped(self._map(x), (y - target.offset) / target.scale)
+
+    def learn_mapped(self, z: FloatArray, y: float) -> None:
+        """The same for a sample that is scaled and mapped already."""
+        learner, mu = self._parts.learner, self.manifest.step_size
+        with np.errstate(over="ignore", invalid="ignore"):
+            learned = learner.learn(Weights(self.w), z, y, mu, _NO_TICK)
+        self._take(learned.w)
+
+    def _take(self, w: FloatArray) -> None:
+        """Go on with this model, unless it cannot travel: the server would refuse it for ever.
+
+        A sample or a step size that is too large makes such numbers. The device then starts again
+        from the fleet's model, for which its next contact asks.
+        """
+        if can_travel(w):
+            self.w = w
+        else:
+            self.w = np.zeros(self._features)
+            self.joined = False
+            self.restarts += 1
+
+    def _map(self, x: FloatArray) -> FloatArray:
+        inputs = len(self.manifest.inputs)
+        if x.shape != (inputs,) or not np.isfinite(x).all():
+            raise InputError(f"the input is {x!r}: expected {inputs} finite numbers")
+        return self.manifest.fourier_map(self.manifest.scaled(x))
+
+    def tick(self, seconds: float) -> int | None:
+        """The server's tick by the device's own clock, or None if it cannot know."""
+        if self.clock is None:
+            return None
+        passed = (seconds - self.clock.seconds) / self.manifest.tick_seconds
+        return min(self.clock.tick + max(int(passed), 0), LAST_TICK)
+
+    def contact(self, seconds: float) -> bytes | None:
+        """The message to send now: a hello, or the newest update and what is to be repeated.
+
+        None: this tick's update is confirmed already, and there is nothing else to say.
+        """
+        now = self.tick(seconds)
+        if now is None or not self.joined or self.unanswered > self.lost_after:
+            self.unanswered += 1
+            return encode(Hello(self.manifest.epoch))
+        limit = self.manifest.max_age
+        while self.unconfirmed and now - self.unconfirmed[0].tick > limit:
+            self.unconfirmed.popleft()  # worthless by now
+        if now > self.stamped:
+            self.stamped = now
+            up = self._parts.uplink(self.device, now, self._features)
+            self.unconfirmed.append(Unconfirmed(now, self.w[up].astype("<f4"), now))
+        if not self.unconfirmed:
+            return None
+        self.unanswered += 1
+        head = self.unconfirmed[-1]
+        repeated = [
+            update for update in list(self.unconfirmed)[:-1] if now - update.left >= self.patience
+        ]
+        for update in repeated:
+            update.left = now
+        # A reply does not say which of several messages with this head it answers: it confirms
+        # what all of them carried. There may be one from before a restart, of which only the head
+        # is known.
+        doubtful = seconds < self._doubt_ends
+        ticks = frozenset(u.tick for u in ((head,) if doubtful else (*repeated, head)))
+        head.carried = ticks if head.carried is None else head.carried & ticks
+        repeats = tuple(Repeat(head.tick - update.tick, update.values) for update in repeated)
+        return encode(Update(self.manifest.epoch, head.tick, head.values, repeats))
+
+    def receive(self, payload: bytes, seconds: float) -> frozenset[int]:
+        """A message arrived from the server; one that is none is ignored.
+
+        Returns the ticks whose updates it confirms: they are on the server's disk.
+        """
+        manifest = self.manifest
+        try:
+            message = decode(payload, shared=manifest.shared, features=manifest.features)
+        except WireError:
+            return _NONE
+        match message:
+            case Reread(epoch):
+                self.outdated = self.outdated or epoch != manifest.epoch
+            case Reply(epoch) if epoch == manifest.epoch:
+                return self._reply(message, seconds)
+            case Model(epoch) if epoch == manifest.epoch:
+                self._model(message, seconds)
+            case _:
+                pass
+        return _NONE
+
+    def _reply(self, reply: Reply, seconds: float) -> frozenset[int]:
+        """Confirm what the answered message carried; take the values, unless newer ones were."""
+        self.unanswered = 0
+        head = next((u for u in self.unconfirmed if u.tick == reply.answers), None)
+        carried = _NONE if head is None else head.carried or _NONE
+        # What was too old when it arrived is not on disk; it is worthless, but not confirmed.
+        safe = {tick for tick in carried if tick >= reply.tick - self.manifest.max_age}
+        confirmed = frozenset(u.tick for u in self.unconfirmed if u.tick in safe)
+        self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
+        if reply.tick > self.merged:
+            down = self._parts.downlink(self.device, reply.tick, self._features)
+            heard = Part(down, reply.values.astype(np.float64))
+            self.w = self._parts.learner.merge(Weights(self.w), heard).w
+            self.merged = reply.tick
+        self._follow(reply.tick, seconds)
+        return confirmed
+
+    def _model(self, model: Model, seconds: float) -> None:
+        """The answer to a hello: the time; the model too, for a device that has none yet."""
+        lost = self.clock is None or self.unanswered > self.lost_after
+        self.unanswered = 0
+        if not self.joined:
+            self.w = model.values.astype(np.float64)
+            self.joined = True
+        if lost:  # the one occasion on which its time may go back, and ticks be used again
+            self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
+            self.clock = Clock(model.tick, seconds)
+            self.stamped = min(self.stamped, model.tick)
+            self.merged = min(self.merged, model.tick)
+            self._keep(u for u in self.unconfirmed if u.tick <= model.tick)
+            for update in self.unconfirmed:
+                update.left = min(update.left, model.tick)
+        self._follow(model.tick, seconds)
+
+    def _follow(self, tick: int, seconds: float) -> None:
+        """Set the clock forward; an answer that was long on its way would set it back."""
+        now = self.tick(seconds)
+        if now is None or tick > now:
+            self.clock = Clock(tick, seconds)
+
+    def _keep(self, updates: Iterable[Unconfirmed]) -> None:
+        self.unconfirmed = deque(updates, maxlen=MOST_REPEATS + 1)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What must survive a power cut, as arrays; the clock does not."""
+        updates = list(self.unconfirmed)
+        values = [u.values for u in updates] or [np.zeros(0, dtype="<f4")]
+        return {
+            "epoch": np.array(self.manifest.epoch),
+            "device": np.array(self.device),
+            "model": self.w,
+            "merged": np.array(self.merged),
+            "joined": np.array(self.joined),
+            "stamped": np.array(self.stamped),
+            "ticks": np.array([u.tick for u in updates], dtype=np.int64),
+            "left": np.array([u.left for u in updates], dtype=np.int64),
+            "values": np.stack(values),
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> bool:
+        """Take up a state that was saved; one of another manifest or device is left alone."""
+        if int(state["epoch"]) != self.manifest.epoch or int(state["device"]) != self.device:
+            return False
+        shape = len(state["ticks"]), self.manifest.shared if len(state["ticks"]) else 0
+        if state["model"].shape != self.w.shape or state["values"].reshape(shape).ndim != 2:
+            raise ValueError("a state of another model")
+        self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
+        self.joined = bool(state["joined"])
+        self._take(state["model"].astype(np.float64))
+        for tick, left, values in zip(state["ticks"], state["left"], state["values"], strict=False):
+            if can_travel(values):
+                self.unconfirmed.append(Unconfirmed(int(tick), values, int(left), frozenset()))
+        return True

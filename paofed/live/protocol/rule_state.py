@@ -1,0 +1,64 @@
+"""The server's rule at work: its state, whatever arrays that is made of, and what arrives."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import SERVER, Message, Stamp, keys_of
+from paofed.errors import InputError
+from paofed.live.protocol.manifest import Manifest
+
+Sent = tuple[int, int, NDArray[np.floating[Any]]]  # by which device, at which tick, the values
+_MODEL = "model"  # what the field `w` is called on disk; another field is `model_` and its name
+
+
+class RuleState:
+    """Begins with the rule's `init`, and holds what the messages applied so far made of it."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        _, self._uplink, _, self._rule = manifest.parts
+        self._features, self._key = manifest.features, keys_of(manifest.seed).server
+        self.state: Any = self._rule.init(manifest.features, 0)  # devices may join at any time
+
+    @property
+    def w(self) -> FloatArray:
+        """The server's model."""
+        return self._rule.model(self.state)
+
+    def apply(self, tick: int, sent: Iterable[Sent]) -> None:
+        """Apply all that counts at a tick (eq. 9), whatever the order in which it came."""
+        messages = [
+            Message(k, n, self._uplink(k, n, self._features), values.astype(np.float64))
+            for k, n, values in sent
+        ]
+        messages.sort(key=lambda m: (tick - m.sent, m.client))
+        stamp = Stamp(SERVER, tick, self._features, self._key)
+        self.state = self._rule.apply(self.state, messages, stamp)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of the state, for snapshots, digests and exports."""
+        fields = self.state._asdict().items()
+        return {_on_disk(name): np.asarray(array) for name, array in fields}
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Take up the arrays of a state among those that were saved."""
+        own = self.arrays()
+        found = {name: array for name, array in saved.items() if name.startswith(_MODEL)}
+        if _forms(found) != _forms(own):
+            raise InputError(
+                f"a server's state that was saved has {_forms(found)}: expected {_forms(own)}; "
+                f"use the paofed that wrote it"
+            )
+        self.state = type(self.state)(*(found[n].astype(own[n].dtype) for n in own))
+
+
+def _on_disk(field: str) -> str:
+    return _MODEL if field == "w" else f"{_MODEL}_{field}"
+
+
+def _forms(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Names, types and shapes in words, the same for the same."""
+    return ", ".join(f"{n} ({a.dtype.kind}) {a.shape}" for n, a in sorted(arrays.items()))

@@ -1,0 +1,64 @@
+"""The server's time in ticks: never decreasing, whatever the machine's clock does."""
+
+import time
+from collections.abc import Callable
+
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import LAST_TICK
+
+_NOTICEABLE = 2.0  # seconds; smaller corrections are a clock's daily life
+
+
+class TickClock:
+    """floor((wall clock - start) / tick length), held where the wall clock goes back."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        told: Callable[[str], None] = lambda _: None,
+        *,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`told` hears of jumps: the wall clock against one that cannot be set."""
+        self._manifest = manifest
+        self._told = told
+        self._wall, self._steady = wall, steady
+        self._difference = wall() - steady()
+        self._jump = max(_NOTICEABLE, manifest.tick_seconds)
+        self.behind = 0.0  # seconds until ticks go on
+        self.jumps = 0
+
+    def tick(self, before: int) -> int:
+        """The tick now, given the one before."""
+        wall = self._wall()
+        jumped = wall - self._steady() - self._difference
+        self._difference += jumped  # small corrections are taken as they come
+        length, start = self._manifest.tick_seconds, self._manifest.start
+        now = min(max(int((wall - start) // length), 0), LAST_TICK)
+        self.behind = max(0.0, start + before * length - wall)
+        if abs(jumped) >= self._jump:
+            self.jumps += 1
+            self._told(f"the clock jumped by {jumped:+.1f} s: {self._consequence(now, before)}")
+        return max(now, before)
+
+    def _consequence(self, now: int, before: int) -> str:
+        if now > before + 1:
+            return f"ticks {before} to {now - 1} close with what had arrived"
+        if now < before:
+            return f"tick {before} stays open for {self.behind:.0f} s"
+        return "no tick is affected"
+
+    def remaining(self, tick: int) -> float:
+        """Seconds until a tick ends."""
+        end = self._manifest.start + (tick + 1) * self._manifest.tick_seconds
+        return max(0.0, end - self._wall())
+
+
+def at_present(store: Store) -> Coordinator:
+    """The server as its disk says that it is now: ticks that are over are closed."""
+    coordinator = store.recover()
+    coordinator.close(TickClock(coordinator.manifest).tick(coordinator.tick))
+    return coordinator

@@ -1,0 +1,346 @@
+"""A fleet's server at work: broker, clock, journal and what people want to know, in one loop.
+
+One thread owns the state, the loop's: journal, model, clock, what the broker said. The network's
+thread and the health page put what they have into the inbox, the one thing that all of them change;
+the loop takes it in groups, commits each group, and only then lets its replies leave.
+
+- The disk is full: nothing is answered, what comes in is dropped (devices repeat it), the group
+  that waits is written as soon as there is room. Nothing that was confirmed depends on it.
+- A device floods: it is quarantined, at the broker too, where its messages end.
+- Another server takes this one's name at the broker: the one that started first stops.
+"""
+
+import logging
+import secrets
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from paofed.errors import FileError, PaofedError
+from paofed.live.fleet.folder import Fleet
+from paofed.live.journal.database import StoreError, locked
+from paofed.live.journal.host import Host
+from paofed.live.journal.store import Store
+from paofed.live.network.mqtt import Link
+from paofed.live.protocol.coordinator import Send, Suspect
+from paofed.live.server.broker_log import TOPICS, BrokerLog
+from paofed.live.server.clock import TickClock
+from paofed.live.server.monitor import monitored
+from paofed.live.server.status import ServiceStatus, Status
+
+_PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
+_GROUP = 0.02  # seconds during which arrivals share one commit
+_MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
+_LONGEST_WAIT = 0.5  # seconds between two looks at the clock
+_LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
+_FLOOD = 1000  # messages of one device in a second
+
+
+class TakenOverError(PaofedError):
+    """Another server works under this one's name."""
+
+
+class Inbox:
+    """What other threads have for the loop: bounded for messages, not for requests."""
+
+    def __init__(self) -> None:
+        self.heard = 0  # messages from devices, taken or not
+        self.dropped = 0
+        self._items: deque[Any] = deque()
+        self._heard_of: Counter[int] = Counter()  # messages by device, since it was last asked
+        self._lock = threading.Lock()
+        self._something = threading.Event()
+
+    def message(self, device: int, payload: bytes) -> None:
+        """From the network."""
+        with self._lock:
+            self.heard += 1
+            self._heard_of[device] += 1
+            if len(self._items) >= _MOST:
+                self.dropped += 1
+                return
+            self._items.append((device, payload))
+        self._something.set()
+
+    def request(self, what: Callable[[], object]) -> None:
+        """Something to be done in the loop."""
+        with self._lock:
+            self._items.append(what)
+        self._something.set()
+
+    def take(self, longest: float) -> list[Any]:
+        """Wait for something, and a little for its company."""
+        if self._something.wait(longest):
+            time.sleep(_GROUP)
+            self._something.clear()
+        with self._lock:
+            items, self._items = list(self._items), deque()
+        return items
+
+    def drop(self) -> None:
+        """A message that was taken is not looked at."""
+        with self._lock:
+            self.dropped += 1
+
+    def heard_of(self) -> Counter[int]:
+        """How many messages each device has sent since this was last asked."""
+        with self._lock:
+            heard, self._heard_of = self._heard_of, Counter()
+        return heard
+
+
+class Service:
+    """A server from start to stop."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        log: logging.Logger,
+        *,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fleet = fleet
+        self._log = log
+        self._wall, self._steady = wall, steady
+        self._inbox = Inbox()
+        self._stopping = False
+        self._topics = fleet.topics
+        # Of two names the later one is greater: both servers will agree who has to stop.
+        self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
+        self._looked = 0.0
+        self._stuck = ""  # why the journal cannot be written
+        self._broker = BrokerLog()
+
+    def stop(self) -> None:
+        """End the loop in good order, soon; may be called from anywhere, a signal handler too."""
+        self._stopping = True
+
+    def run(self) -> None:
+        """Serve until stopped."""
+        fleet = self._fleet
+        with fleet.store() as store, locked(fleet.folder):  # opening may bring it up to date
+            self._start(store)
+            with monitored(fleet.settings, self.ask):
+                self._introduce()
+                self._link.open()
+                try:
+                    while not self._stopping:
+                        self._turn()
+                finally:
+                    self._link.close()
+                    self._finish()
+
+    def ask(self) -> Status:
+        """How the fleet is doing, from another thread; the loop itself answers."""
+        answer: Future[Status] = Future()
+
+        def work() -> None:
+            try:
+                answer.set_result(self._status())
+            except StoreError as error:
+                answer.set_exception(error)
+
+        self._inbox.request(work)
+        return answer.result(_PATIENCE)
+
+    def _start(self, store: Store) -> None:
+        self._store = store
+        self._reconcile()
+        manifest = store.manifest()
+        self._manifest = manifest.to_json().encode()
+        self._host = Host(
+            store,
+            self._send,
+            snapshot_every=self._fleet.settings.snapshot_every,
+            suspect=self._suspect,
+        )
+        self._clock = TickClock(manifest, self._log.warning, wall=self._wall, steady=self._steady)
+        self._link = Link(
+            self._fleet.credential(),
+            [self._topics.up("+"), self._topics.server, *TOPICS],
+            self._heard,
+            ready=lambda: self._inbox.request(self._connected),
+            lost=lambda why: self._inbox.request(lambda: self._disconnected(why)),
+        )
+        self._since = self._steady()
+
+    def _reconcile(self) -> None:
+        """Refuse whom the broker refuses, and the other way round."""
+        try:
+            self._fleet.reconcile(self._store, self._forgotten)
+        except (FileError, OSError) as error:  # its authority is kept elsewhere, say
+            self._log.warning("the broker cannot be told who is refused: %s", error)
+
+    def _forgotten(self, label: str) -> None:
+        self._log.warning(
+            "%s is quarantined: the broker refuses it, which this journal did not know (a copy "
+            "that was restored?)",
+            label,
+        )
+
+    def _introduce(self) -> None:
+        settings = self._fleet.settings
+        devices = sum(not member.removed for member in self._store.members())
+        self._log.info(
+            "serving %s, %d devices, by the broker %s:%d",
+            *(settings.name, devices, settings.host, settings.port),
+        )
+        if settings.http:
+            self._log.info("health: http://%s/health", settings.http)
+
+    # The loop
+
+    def _turn(self) -> None:
+        """Take what came in, commit it, let replies leave, close the ticks that are over."""
+        host = self._host
+        wait = min(_LONGEST_WAIT, self._clock.remaining(host.coordinator.tick))
+        items = self._inbox.take(wait)
+        try:
+            for item in items:
+                if callable(item):
+                    item()
+                elif self._stuck:
+                    self._inbox.drop()
+                else:
+                    host.receive(*item)
+            if not self._stuck or self._due():
+                self._look()
+                host.flush()
+                host.advance(self._clock.tick(host.coordinator.tick))
+                self._unstick()
+        except StoreError as error:  # what is left of the items is lost, and will be repeated
+            self._stick(error)
+
+    def _due(self) -> bool:
+        return self._steady() - self._looked >= _LOOK_AGAIN
+
+    def _look(self) -> None:
+        """Learn now and then who is in the fleet, and who floods it."""
+        if not self._due():
+            return
+        passed, self._looked = self._steady() - self._looked, self._steady()
+        self._host.refresh()
+        for device, messages in self._inbox.heard_of().items():
+            if messages > _FLOOD * passed and self._host.coordinator.devices.knows(device):
+                self._shut_out(device, round(messages / passed))
+
+    def _shut_out(self, device: int, rate: int) -> None:
+        """Let a device that floods be refused, by the broker too, until somebody has looked."""
+        if not self._host.coordinator.devices.quarantined[device]:
+            self._host.coordinator.quarantine(device)
+            self._log.warning(
+                "device %d (%s) sends %d messages a second: it is quarantined",
+                *(device, self._label(device), rate),
+            )
+            try:
+                self._fleet.set_quarantine(self._store, device, on=True)
+            except (FileError, OSError) as error:  # its authority is kept elsewhere, say
+                self._log.warning("the broker cannot be told: %s", error)
+
+    def _stick(self, error: StoreError) -> None:
+        if not self._stuck:
+            self._log.error("%s: nothing is confirmed until it can be written again", error)
+        self._stuck = str(error)
+        self._looked = self._steady()
+
+    def _unstick(self) -> None:
+        if self._stuck:
+            self._log.warning("the journal can be written again")
+            self._stuck = ""
+
+    def _finish(self) -> None:
+        """Leave nothing undone that is cheap to do."""
+        try:
+            self._host.flush()
+            self._host.snapshot()
+        except StoreError as error:
+            self._log.error("%s: the next start goes through the journal", error)
+
+    # The network
+
+    def _heard(self, topic: str, payload: bytes) -> None:
+        """From the network's thread: pass it on, with what it has to be seen beside."""
+        device = self._topics.sender(topic)
+        if device is not None:
+            self._inbox.message(device, payload)
+        elif topic.startswith("$SYS/"):
+            says = partial(
+                self._broker.receive,
+                *(topic, payload),
+                heard=self._inbox.heard,
+                sent=self._link.messages,
+                last_sent=self._link.last_sent,
+                now=time.monotonic(),
+            )
+            self._inbox.request(says)
+        elif topic == self._topics.server:
+            self._inbox.request(lambda: self._named(payload))
+
+    def _send(self, send: Send) -> None:
+        self._link.send(self._topics.down(send.device), send.payload)
+
+    def _connected(self) -> None:
+        """There is a broker: it may have forgotten everything."""
+        self._log.info("connected to the broker")
+        self._link.send(self._topics.manifest, self._manifest, retain=True)
+        self._announce()
+        # A message that is not retained: the broker's count of them has a beginning then.
+        self._link.send(self._topics.beginning, b"")
+
+    def _disconnected(self, why: str) -> None:
+        """There is no broker."""
+        self._broker.restart()
+        self._log.warning("broker: %s; trying again", why)
+
+    def _announce(self) -> None:
+        """Leave our name at the broker, where another server of this fleet will find it."""
+        self._link.send(self._topics.server, self._name, retain=True)
+
+    def _named(self, name: bytes) -> None:
+        """The broker says who serves this fleet."""
+        if name > self._name:
+            raise TakenOverError(
+                "another server has taken this one's place at the broker: this one stops; two "
+                "servers with one identity must not run, look for the other before you start again"
+            )
+        if name < self._name:  # of an earlier life, or of one that will stop when it hears of us
+            self._announce()
+
+    # What people want to know
+
+    def _suspect(self, suspect: Suspect) -> None:
+        self._log.warning(
+            "device %d (%s) is refused again and again: %s",
+            *(suspect.device, self._label(suspect.device), suspect.reason),
+        )
+
+    def _label(self, device: int) -> str:
+        return {member.device: member.label for member in self._store.members()}[device]
+
+    def _problems(self) -> tuple[str, ...]:
+        """What keeps the fleet from being served."""
+        found = []
+        if not self._link.up.is_set():
+            found.append("there is no connection to the broker")
+        if self._stuck:
+            found.append(self._stuck)
+        if self._clock.behind > self._host.coordinator.manifest.tick_seconds:
+            found.append(f"the clock is {self._clock.behind:.0f} s behind the journal")
+        return tuple(found)
+
+    def _status(self) -> Status:
+        service = ServiceStatus(
+            seconds=self._steady() - self._since,
+            problems=self._problems(),
+            dropped=self._inbox.dropped,
+            clock_jumps=self._clock.jumps,
+            bytes_received=self._link.received,
+            bytes_sent=self._link.sent,
+            broker_refused=dict(self._broker.counts(time.monotonic())),
+        )
+        return Status.of(self._topics.fleet, self._host.coordinator, self._store.members(), service)

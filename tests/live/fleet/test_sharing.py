@@ -1,0 +1,120 @@
+"""Several fleets on one broker, as docs/operating-a-fleet.md says; and fleets with short names."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from paofed.live.device.device import Device
+from paofed.live.fleet.folder import DEVICES, Fleet
+from paofed.live.fleet.settings import FILE, Security, Settings
+from paofed.live.network.credential import Credential
+from paofed.live.network.mqtt import Link
+from paofed.live.trials.processes import free_port, kill, start
+from tests.live.brokers import TICK, Server, Site, now_manifest, until, work
+from tests.live.fleets import update
+from tests.system import needs
+from tests.test_docs import blocks
+
+DOCUMENT = "docs/operating-a-fleet.md"
+NAMES = ("north", "south")
+
+
+@contextmanager
+def neighbours(folder: Path, security: Security) -> Iterator[list[Server]]:
+    """The servers of two fleets, on one mosquitto that the document's own commands make."""
+    program = needs("mosquitto")
+    fleets = []
+    for name in NAMES:
+        settings = Settings(name=name, port=free_port(), security=security, http="")
+        fleets.append(Fleet.create(folder / name, settings, now_manifest()))
+        list(fleets[-1].add(["a", "b"]))
+    (recipe,) = (block.text for block in blocks(DOCUMENT) if "shared.conf" in block.text)
+    commands, last = recipe.rstrip().rsplit("\n", 1)
+    assert last == "mosquitto -c shared.conf"
+    subprocess.run(["/bin/sh", "-e", "-c", commands], cwd=folder, check=True)  # noqa: S603
+    broker = start([program, "-c", str(folder / "shared.conf")], folder / "broker.log")
+    servers = [Server(fleet) for fleet in fleets]
+    for server in servers:
+        server.thread.start()
+    try:
+        for server in servers:
+            until(server.connected)
+        yield servers
+    finally:
+        for server in servers:
+            server.stop()
+        kill(broker)
+
+
+def device(folder: Path, name: str, index: int) -> Path:
+    (path,) = (folder / name / DEVICES).glob(f"{index}-*.json")
+    return path
+
+
+@pytest.mark.parametrize("security", ["certificate", "password"])
+def test_two_fleets_share_a_broker(security: Security, tmp_path: Path) -> None:
+    with neighbours(tmp_path, security) as servers, ExitStack() as stack:
+        devices = [
+            stack.enter_context(Device(device(tmp_path, name, k)))
+            for name in NAMES
+            for k in range(2)
+        ]
+        for _ in range(3):
+            assert [work(each, 1) for each in devices] == [1] * 4
+        time.sleep(3 * TICK)  # as long as it took to push each other off
+        for server in servers:
+            assert server.said.count("connected to the broker") == 1
+            assert server.refused("second connection") == 0
+            assert server.status().counts["accepted"] >= 4
+        # What one of them quarantines is refused by the broker, and nobody else is.
+        fleet = Fleet(tmp_path / "south")
+        fleet.quarantine("a")
+        assert fleet.told
+        time.sleep(TICK)
+        assert [each.contact(2.0) for each in devices] == [True, True, False, True]
+
+
+def test_no_device_reaches_into_another_fleet(tmp_path: Path) -> None:
+    heard: list[str] = []
+    with neighbours(tmp_path, "certificate") as (_, south):
+        link = Link(
+            Credential.load(device(tmp_path, "north", 0)),
+            ["north/0/d", "south/0/d", "south/c", "south/s", "#"],
+            lambda topic, _: heard.append(topic),
+        )
+        link.open()
+        try:
+            until(link.up.is_set)
+            for topic in ("south/0/u", "south/1/u", "south/0/d", "south/c"):
+                link.send(topic, update(1))
+            with Device(device(tmp_path, "south", 0)) as other:
+                assert work(other, 3) == 3
+            assert south.status().counts.keys() <= {"accepted", "hellos", "duplicates"}
+        finally:
+            link.close()
+    assert {topic.partition("/")[0] for topic in heard} <= {"north"}
+
+
+@pytest.mark.parametrize("security", ["certificate", "password", "none"])
+def test_a_fleet_with_short_names_is_served_on(security: Security, tmp_path: Path) -> None:
+    """Its folder and its devices' files are as they were made before names were full."""
+    with Site(tmp_path / "fleet", security, users="short") as site:
+        settings = site.folder / FILE
+        lines = settings.read_text().splitlines(keepends=True)
+        settings.write_text("".join(line for line in lines if not line.startswith("users")))
+        fleet = Fleet(site.folder)
+        assert [Credential.load(path).name for path in site.files] == ["0", "1"]
+        assert fleet.credential().name == "server"
+        site.files.extend(fleet.add(["west"]))
+        with site.served(fleet) as server, ExitStack() as stack:
+            devices = [stack.enter_context(site.device(k)) for k in range(3)]
+            until(lambda: devices[2].contact(1.0))
+            assert [work(each, 2) for each in devices] == [2, 2, 2]
+            assert server.status().counts["accepted"] >= 3
+            fleet.quarantine("south")
+            until(lambda: not (time.sleep(TICK), devices[1].contact(1.0))[1])  # type: ignore[func-returns-value]
+            assert work(devices[0], 1) == 1

@@ -1,0 +1,572 @@
+"""The device as a state machine: what it learns, sends, repeats, believes and forgets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paofed.core.rules import lms_step
+from paofed.errors import InputError
+from paofed.live.protocol.coordinator import Send
+from paofed.live.protocol.edge import Clock, Edge
+from paofed.live.protocol.messages import (
+    LARGEST,
+    LAST_TICK,
+    MOST_REPEATS,
+    Hello,
+    Model,
+    Reply,
+    Reread,
+    Update,
+    age_of,
+    decode,
+    encode,
+)
+from tests.live.fleets import f32, manifest, parts, server, update
+
+WHOLE = f32(*range(1, 9))
+HELLO = encode(Hello(3))
+
+
+def model(tick: int, values: Sequence[float] = WHOLE.tolist(), epoch: int = 3) -> bytes:
+    return encode(Model(epoch, tick, f32(*values)))
+
+
+def reply(tick: int, answers: int, values: Sequence[float] = (50.0, 60.0), epoch: int = 3) -> bytes:
+    return encode(Reply(epoch, tick, age_of(tick, answers), f32(*values)))
+
+
+def joined(tick: int = 10, *, device: int = 1, **options: Any) -> Edge:
+    """A device that has heard the model at second 0, and has no earlier life to doubt."""
+    edge = Edge(options.pop("manifest", manifest()), device, **{"doubt": 0, **options})
+    assert edge.contact(0.0) == HELLO
+    edge.receive(model(tick), 0.0)
+    return edge
+
+
+def sent(edge: Edge, seconds: float) -> list[int]:
+    """The ticks of what the device sends now, the newest first."""
+    payload = edge.contact(seconds)
+    assert payload is not None
+    message = decode(payload, shared=edge.manifest.shared, features=edge.manifest.features)
+    assert isinstance(message, Update)
+    return [message.tick, *(message.tick - repeat.earlier for repeat in message.repeats)]
+
+
+def kept(edge: Edge) -> list[int]:
+    return [update.tick for update in edge.unconfirmed]
+
+
+def test_a_device_says_hello_until_it_has_the_model() -> None:
+    edge = Edge(manifest(), 1)
+    assert edge.tick(5.0) is None
+    for unanswered in (1, 2, 3):
+        assert edge.contact(float(unanswered)) == HELLO
+        assert edge.unanswered == unanswered
+    assert not edge.joined
+    edge.receive(model(10), 4.0)
+    assert edge.joined
+    assert edge.w.tolist() == WHOLE.tolist()
+    assert edge.w.dtype == np.float64
+    assert (edge.unanswered, edge.tick(4.0)) == (0, 10)
+    assert sent(edge, 5.0) == [11]
+
+
+def test_learning_is_one_step_in_scaled_numbers() -> None:
+    edge = joined()
+    x, y = np.array([0.3, 1.7]), 12.5
+    z = manifest().fourier_map(np.array([0.3, (1.7 - 0.5) / 2.0]))
+    edge.learn(x, y)
+    assert (
+        edge.w.tobytes()
+        == lms_step(WHOLE.astype(np.float64), z, (12.5 - 10.0) / 4.0, 0.4).tobytes()
+    )
+    assert edge.predict(x) == float(edge.w @ z) * 4.0 + 10.0
+    same = joined()
+    same.learn_mapped(z, 0.625)
+    assert same.w.tobytes() == edge.w.tobytes()
+
+
+def test_it_learns_and_predicts_before_it_has_joined() -> None:
+    edge = Edge(manifest(), 1)
+    assert edge.predict(np.array([0.3, 1.7])) == 10.0
+    before = abs(edge.predict(np.array([0.3, 1.7])) - 12.5)
+    edge.learn(np.array([0.3, 1.7]), 12.5)
+    assert abs(edge.predict(np.array([0.3, 1.7])) - 12.5) < before
+
+
+@pytest.mark.parametrize(
+    "x", [[1.0], [1.0, 2.0, 3.0], [np.nan, 1.0], [1.0, np.inf], [[1.0, 2.0]], 1.0]
+)
+def test_inputs_that_are_none(x: object) -> None:
+    edge = joined()
+    before = edge.w
+    with pytest.raises(InputError, match="expected 2 finite numbers"):
+        edge.learn(np.asarray(x), 1.0)
+    with pytest.raises(InputError, match="expected 2 finite numbers"):
+        edge.predict(np.asarray(x))
+    assert edge.w is before
+
+
+@pytest.mark.parametrize("y", [np.nan, np.inf, -np.inf])
+def test_targets_that_are_none(y: float) -> None:
+    edge = joined()
+    before = edge.w
+    with pytest.raises(InputError, match="expected a finite number"):
+        edge.learn(np.array([1.0, 2.0]), y)
+    assert edge.w is before
+
+
+def test_an_update_is_the_model_on_the_uplink_window() -> None:
+    edge = joined()
+    # Device 1 at tick 12 sends W(2 (12 + 1 + 1), 2) of 8.
+    assert edge.contact(2.0) == update(12, 5.0, 6.0)
+    edge.receive(reply(12, 12), 2.0)
+    assert parts(edge.manifest).downlink(1, 12, 8).tolist() == [2, 3]
+    assert edge.w.tolist() == [1.0, 2.0, 50.0, 60.0, 5.0, 6.0, 7.0, 8.0]
+
+
+def test_the_tick_is_that_of_the_server_plus_the_own_clock() -> None:
+    edge = Edge(manifest(tick_seconds=2.5), 1)
+    edge.receive(model(10), 100.0)
+    assert [edge.tick(s) for s in (90.0, 100.0, 102.4, 102.5, 125.0)] == [10, 10, 10, 11, 20]
+    assert edge.tick(1e15) == LAST_TICK
+
+
+def test_one_update_per_tick() -> None:
+    edge = joined()
+    assert sent(edge, 1.0) == [11]
+    first = edge.unconfirmed[0].values.tolist()
+    edge.learn(np.array([1.0, 2.0]), 3.0)
+    assert sent(edge, 1.9) == [11]
+    assert edge.unconfirmed[0].values.tolist() == first
+    edge.receive(reply(11, 11), 1.9)
+    assert edge.contact(1.95) is None
+    assert edge.unanswered == 0
+    assert sent(edge, 2.0) == [12]
+
+
+def test_what_is_not_confirmed_travels_again_after_a_while() -> None:
+    edge = joined(patience=2)
+    assert sent(edge, 1.0) == [11]
+    assert sent(edge, 2.0) == [12]
+    assert sent(edge, 3.0) == [13, 11]
+    assert sent(edge, 4.0) == [14, 12]
+    # 11 is 4 ticks old at tick 15, just in time; only the last four are kept.
+    assert sent(edge, 5.0) == [15, 13]
+    assert kept(edge) == [12, 13, 14, 15]
+
+
+def test_a_repeat_is_what_was_sent_then() -> None:
+    edge = joined()
+    edge.contact(1.0)
+    edge.w = np.zeros(8)
+    # W(2 (11 + 1 + 1), 2) of 8 was sent at tick 11.
+    assert edge.contact(2.0) == update(12, 0.0, 0.0, repeats=[(1, (3.0, 4.0))])
+
+
+def test_only_the_last_few_are_kept_and_none_beyond_the_age_limit() -> None:
+    edge = joined()
+    for second in range(1, 9):
+        sent(edge, float(second))
+        assert len(edge.unconfirmed) <= MOST_REPEATS + 1
+    assert kept(edge) == [15, 16, 17, 18]
+    assert sent(edge, 11.0) == [21, 17, 18]
+    assert sent(edge, 40.0) == [50]
+    assert kept(edge) == [50]
+
+
+def test_a_reply_confirms_what_its_message_carried() -> None:
+    edge = joined()
+    assert sent(edge, 1.0) == [11]
+    assert sent(edge, 2.0) == [12, 11]
+    assert sent(edge, 3.0) == [13, 11, 12]
+    edge.receive(reply(13, 12), 3.0)
+    assert kept(edge) == [13]
+    edge.receive(reply(13, 13), 3.0)
+    assert kept(edge) == []
+
+
+def test_a_reply_to_an_earlier_message_confirms_nothing_later() -> None:
+    edge = joined(patience=5)
+    for second in (1.0, 2.0, 3.0):
+        sent(edge, second)
+    edge.receive(reply(13, 12), 3.0)
+    assert kept(edge) == [11, 13]
+
+
+def test_a_reply_to_what_was_never_sent_confirms_nothing() -> None:
+    edge = joined()
+    sent(edge, 1.0)
+    edge.receive(reply(13, 12), 1.0)
+    assert kept(edge) == [11]
+
+
+def test_of_messages_with_the_same_head_only_what_all_carried_is_confirmed() -> None:
+    edge = joined(patience=1)
+    assert sent(edge, 1.0) == [11]
+    assert sent(edge, 2.0) == [12, 11]
+    assert sent(edge, 2.5) == [12]
+    edge.receive(reply(12, 12), 2.6)
+    assert kept(edge) == [11]
+    assert sent(edge, 3.0) == [13, 11]
+    edge.receive(reply(13, 13), 3.1)
+    assert kept(edge) == []
+
+
+def test_what_was_too_old_when_it_arrived_is_not_confirmed() -> None:
+    edge = joined()
+    sent(edge, 1.0)
+    assert sent(edge, 2.0) == [12, 11]
+    edge.receive(reply(16, 12), 6.0)
+    assert kept(edge) == [11]
+    other = joined()
+    sent(other, 1.0)
+    sent(other, 2.0)
+    other.receive(reply(15, 12), 5.0)
+    assert kept(other) == []
+
+
+def test_an_older_reply_confirms_but_does_not_merge() -> None:
+    edge = joined(patience=5)
+    for second in (1.0, 2.0):
+        sent(edge, second)
+    edge.receive(reply(12, 12, (50.0, 60.0)), 2.0)
+    merged = edge.w
+    assert edge.merged == 12
+    edge.receive(reply(11, 11, (70.0, 80.0)), 2.0)
+    assert kept(edge) == []
+    assert edge.w is merged
+    edge.receive(reply(12, 12, (70.0, 80.0)), 2.0)
+    assert edge.w is merged
+    edge.receive(reply(13, 12, (70.0, 80.0)), 2.0)
+    assert edge.w[parts(edge.manifest).downlink(1, 13, 8)].tolist() == [70.0, 80.0]
+    assert edge.merged == 13
+
+
+def test_a_reply_sets_the_clock_forward_and_never_back() -> None:
+    edge = joined()
+    edge.receive(reply(15, 11), 1.0)
+    assert (edge.tick(1.0), edge.clock) == (15, Clock(15, 1.0))
+    edge.receive(reply(15, 11), 9.0)
+    edge.receive(reply(12, 11), 9.0)
+    edge.receive(model(3), 9.0)
+    assert (edge.tick(9.0), edge.clock) == (23, Clock(15, 1.0))
+    edge.receive(model(30), 9.0)
+    assert edge.tick(9.0) == 30
+
+
+def test_a_device_that_has_a_model_keeps_it() -> None:
+    edge = joined()
+    mine = edge.w
+    edge.receive(model(30, [0.0] * 8), 9.0)
+    assert edge.w is mine
+
+
+def test_unanswered_for_long_it_asks_for_the_time_and_may_go_back() -> None:
+    edge = joined(tick=500, lost_after=3)
+    for second in range(1, 5):
+        assert sent(edge, float(second))[0] == 500 + second
+    assert edge.unanswered == 4
+    assert edge.contact(5.0) == HELLO
+    assert edge.contact(5.5) == HELLO
+    mine = edge.w
+    edge.receive(model(502, [0.0] * 8), 6.0)
+    assert edge.w is mine
+    assert (edge.clock, edge.stamped, edge.unanswered) == (Clock(502, 6.0), 502, 0)
+    assert kept(edge) == [501, 502]
+    assert sent(edge, 6.0)[0] == 502
+    assert sent(edge, 7.0)[0] == 503
+
+
+def test_while_the_clock_goes_back_what_is_told_next_is_news() -> None:
+    edge = joined(tick=500, lost_after=3)
+    assert sent(edge, 1.0) == [501]
+    edge.receive(reply(501, 501), 1.0)
+    assert edge.merged == 501
+    for second in range(2, 7):
+        edge.contact(float(second))
+    edge.receive(model(90, [0.0] * 8), 7.0)
+    assert edge.merged == 90
+    assert sent(edge, 8.0) == [91]
+    edge.receive(reply(91, 91, (70.0, 80.0)), 8.0)
+    assert edge.w[parts(edge.manifest).downlink(1, 91, 8)].tolist() == [70.0, 80.0]
+    assert edge.merged == 91
+
+
+def test_a_clock_that_goes_on_keeps_what_was_merged() -> None:
+    edge = joined(tick=500, lost_after=3)
+    assert sent(edge, 1.0) == [501]
+    edge.receive(reply(501, 501), 1.0)
+    for second in range(2, 7):
+        edge.contact(float(second))
+    edge.receive(model(506), 7.0)
+    assert edge.merged == 501
+    edge.receive(model(3), 7.0)  # of an earlier time, and nobody is lost any more
+    assert edge.merged == 501
+
+
+def test_what_is_kept_while_the_clock_goes_back_is_repeated_soon() -> None:
+    edge = joined(tick=500, lost_after=3)
+    for second in range(1, 6):
+        edge.contact(float(second))
+    edge.receive(model(502), 6.0)
+    assert kept(edge) == [501, 502]
+    assert sent(edge, 7.0) == [503, 501, 502]
+
+
+def test_by_default_it_is_lost_after_all_that_can_be_late_and_a_little_more() -> None:
+    edge = joined()
+    assert edge.lost_after == 4 + 5
+    for second in range(1, 11):
+        assert edge.contact(float(second)) != HELLO
+    assert edge.contact(11.0) == HELLO
+
+
+def test_an_answer_of_any_kind_ends_being_lost() -> None:
+    edge = joined(lost_after=1)
+    for second in (1.0, 2.0, 3.0):
+        edge.contact(second)
+    assert edge.contact(4.0) == HELLO
+    edge.receive(reply(12, 11), 5.0)
+    assert edge.unanswered == 0
+    edge.receive(model(12), 5.0)
+    assert edge.tick(5.0) == 15
+    assert sent(edge, 6.0)[0] == 16
+
+
+def test_a_reply_alone_makes_nobody_a_member() -> None:
+    edge = Edge(manifest(), 1)
+    edge.receive(reply(20, 19), 0.0)
+    assert (edge.joined, edge.tick(0.0)) == (False, 20)
+    assert edge.contact(1.0) == HELLO
+    edge.receive(model(18), 1.0)
+    assert edge.joined
+    assert edge.w.tolist() == WHOLE.tolist()
+    assert edge.tick(1.0) == 21
+
+
+def test_told_to_read_the_manifest_again() -> None:
+    edge = joined()
+    edge.receive(encode(Reread(3)), 1.0)
+    assert not edge.outdated
+    edge.receive(encode(Reread(4)), 1.0)
+    assert edge.outdated
+    edge.receive(encode(Reread(3)), 1.0)
+    assert edge.outdated
+
+
+def snapshot(edge: Edge) -> dict[str, Any]:
+    lists = {name: array.tolist() for name, array in edge.state().items()}
+    return {**lists, "clock": edge.clock, "unanswered": edge.unanswered, "outdated": edge.outdated}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"garbage",
+        reply(12, 11, epoch=4),
+        model(12, epoch=2),
+        reply(12, 11)[:-1],
+        reply(12, 11) + b"\0",
+        reply(12, 11, (np.nan, 0.0)),
+        model(12, [np.inf] * 8),
+        HELLO,
+        update(12),
+        encode(Reread(3)),
+    ],
+)
+def test_what_is_no_answer_is_ignored(payload: bytes) -> None:
+    edge = joined()
+    sent(edge, 1.0)
+    before = snapshot(edge)
+    edge.receive(payload, 2.0)
+    assert snapshot(edge) == before
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_bring_a_device_down(payload: bytes) -> None:
+    edge = joined()
+    sent(edge, 1.0)
+    edge.receive(payload, 2.0)
+    edge.contact(3.0)
+    assert np.isfinite(edge.w).all()
+
+
+def test_a_state_that_was_saved_is_taken_up_all_but_the_clock() -> None:
+    edge = joined(patience=1)
+    for second in (1.0, 2.0, 3.0):
+        sent(edge, second)
+    edge.receive(reply(13, 11), 3.0)
+    edge.learn(np.array([1.0, 2.0]), 3.0)
+    back = Edge(manifest(), 1, doubt=0)
+    back.restore(edge.state())
+    assert snapshot(back) == {**snapshot(edge), "clock": None}
+    assert kept(back) == [12, 13]
+    assert (back.merged, back.stamped, back.joined, back.clock) == (13, 13, True, None)
+    assert back.w.tobytes() == edge.w.tobytes()
+    assert back.contact(0.0) == HELLO
+    back.receive(model(14, [0.0] * 8), 0.0)
+    assert back.w.tobytes() == edge.w.tobytes()
+    assert sent(back, 0.0) == [14, 12, 13]
+    back.receive(reply(14, 14), 0.0)
+    assert kept(back) == []
+
+
+def test_after_a_power_cut_nobody_knows_what_a_message_carried() -> None:
+    edge = joined()
+    for second in (1.0, 2.0):
+        sent(edge, second)
+    back = Edge(manifest(), 1, doubt=0)
+    back.restore(edge.state())
+    back.receive(model(12), 0.0)
+    back.receive(reply(12, 12), 0.0)
+    assert kept(back) == [11, 12]
+    assert sent(back, 0.5) == [12]
+    back.receive(reply(12, 12), 0.5)
+    assert kept(back) == [11, 12]
+    assert sent(back, 1.0) == [13, 11, 12]
+    back.receive(reply(13, 13), 1.0)
+    assert kept(back) == []
+
+
+def test_a_state_without_updates_is_a_state() -> None:
+    back = Edge(manifest(), 1)
+    back.restore(joined().state())
+    assert kept(back) == []
+    assert back.w.tolist() == WHOLE.tolist()
+
+
+@pytest.mark.parametrize(("epoch", "device"), [(4, 1), (3, 2)])
+def test_the_state_of_another_is_left_alone(epoch: int, device: int) -> None:
+    edge = joined()
+    sent(edge, 1.0)
+    other = Edge(manifest(epoch=epoch), device)
+    fresh = snapshot(other)
+    other.restore(edge.state())
+    assert snapshot(other) == fresh
+
+
+def test_updates_of_a_later_time_do_not_survive_a_lost_clock() -> None:
+    edge = joined(tick=500)
+    sent(edge, 1.0)
+    back = Edge(manifest(), 1)
+    back.restore(edge.state())
+    back.receive(model(20), 0.0)
+    assert (kept(back), back.stamped) == ([], 20)
+    assert back.contact(0.5) is None
+    assert sent(back, 1.0) == [21]
+
+
+def test_a_device_serves_the_whole_model_too() -> None:
+    agreed = manifest(algorithm="online-fedsgd", shared=8)
+    edge = joined(manifest=agreed)
+    assert edge.contact(1.0) == encode(Update(3, 11, WHOLE))
+    edge.receive(reply(11, 11, [0.5] * 8), 1.0)
+    assert edge.w.tolist() == [0.5] * 8
+
+
+@pytest.mark.parametrize("y", [1e30, -1e30, 1e200])
+def test_one_wild_sample_does_not_lock_a_device_out(y: float) -> None:
+    """What the server would refuse for ever is let go; the fleet's model takes its place."""
+    coordinator, edge = server(2), joined(0)
+    edge.learn(np.array([0.3, 1.7]), y)
+    assert edge.restarts == 1
+    for second in (0.0, 1.0):
+        payload = edge.contact(second)
+        assert payload is not None
+        effects = [*coordinator.receive(1, payload), *coordinator.committed()]
+        for effect in effects:
+            if isinstance(effect, Send):
+                edge.receive(effect.payload, second)
+    assert coordinator.counts == {"hellos": 1, "accepted": 1}
+    assert (edge.restarts, kept(edge)) == (1, [])
+
+
+def test_what_is_just_not_too_large_is_kept() -> None:
+    edge = joined()
+    edge.restore({**edge.state(), "model": np.full(8, LARGEST)})
+    assert (edge.restarts, edge.joined) == (0, True)
+    assert sent(edge, 1.0) == [11]
+
+
+def test_a_saved_state_that_could_not_be_sent_is_let_go() -> None:
+    """As a device left it that did not look."""
+    edge = joined()
+    sent(edge, 1.0)
+    sent(edge, 2.0)
+    state = edge.state()
+    state["model"] = np.full(8, 2 * LARGEST)
+    state["values"][0] = 2 * LARGEST
+    back = Edge(manifest(), 1)
+    assert back.restore(state)
+    assert (back.restarts, kept(back)) == (1, [12])
+    assert not back.w.any()
+    back.contact(0.0)
+    back.receive(model(12), 0.0)
+    assert back.w.tolist() == WHOLE.tolist()
+
+
+def test_a_model_that_blew_up_is_given_up_for_the_fleets() -> None:
+    edge = joined(manifest=manifest(step_size=1e200))
+    for _ in range(4):
+        edge.learn(np.array([0.3, 1.7]), 1e200)
+    assert np.isfinite(edge.w).all()
+    assert not edge.joined
+    assert edge.contact(1.0) == HELLO
+    edge.receive(model(11), 1.0)
+    assert edge.w.tolist() == WHOLE.tolist()
+
+
+def test_after_a_restart_a_reply_confirms_the_head_alone_for_a_while() -> None:
+    for doubt, confirmed in ((1, [11, 13]), (5, [13])):
+        edge = joined(doubt=doubt)
+        assert sent(edge, 1.0) == [11]
+        assert sent(edge, 3.0) == [13, 11]
+        edge.receive(reply(13, 13), 3.0)
+        assert kept(edge) == [tick for tick in (11, 13) if tick not in confirmed]
+
+
+def test_a_reply_says_what_it_confirms() -> None:
+    edge = joined()
+    for second, ticks in ((1.0, [11]), (2.0, [12, 11]), (3.0, [13, 11, 12])):
+        assert sent(edge, second) == ticks
+    assert edge.receive(reply(13, 12), 3.0) == {11, 12}
+    assert edge.receive(reply(13, 12), 3.0) == frozenset()
+    assert edge.receive(reply(13, 13), 3.0) == {13}
+    assert kept(edge) == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        reply(11, 11)[:-1],
+        reply(11, 11, epoch=4),
+        reply(11, 10),
+        model(12),
+        model(12, epoch=4),
+        encode(Reread(3)),
+        encode(Reread(4)),
+        HELLO,
+        update(11),
+    ],
+)
+def test_whatever_is_no_reply_to_an_update_confirms_nothing(payload: bytes) -> None:
+    edge = joined()
+    assert sent(edge, 1.0) == [11]
+    assert edge.receive(payload, 1.0) == frozenset()
+    assert kept(edge) == [11]
+    assert edge.receive(reply(11, 11), 1.0) == {11}
+
+
+def test_a_reply_does_not_say_that_it_confirms_what_was_too_old() -> None:
+    edge = joined()
+    assert sent(edge, 1.0) == [11]
+    assert sent(edge, 3.0) == [13, 11]
+    # The message was long on its way: 11 is 5 ticks old at 16, and at most 4 are allowed.
+    assert edge.receive(reply(16, 13), 6.0) == {13}

@@ -1,0 +1,357 @@
+"""What a fleet agrees on, and what cannot be followed."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paofed.core.features import draw_map
+from paofed.core.random import key_of
+from paofed.errors import InputError
+from paofed.live.protocol.manifest import LONGEST_AGE, SERVED, Manifest, ManifestError, Scaling
+from tests.live.fleets import manifest, parts
+
+
+def as_json(**changes: Any) -> str:
+    return json.dumps({**json.loads(manifest().to_json()), **changes})
+
+
+def refusal(text: str | bytes) -> str:
+    with pytest.raises(InputError) as refused:
+        Manifest.from_json(text)
+    says = str(refused.value)
+    assert "\n" not in says
+    return says
+
+
+names = st.text(min_size=1, max_size=5).filter(
+    lambda text: text.isprintable() and text == text.strip() and not set(text) & set(',"')
+)
+scalings = st.builds(Scaling, name=names, offset=st.floats(-1e6, 1e6), scale=st.floats(1e-6, 1e6))
+
+
+def distinct(target: str) -> st.SearchStrategy[tuple[Scaling, ...]]:
+    inputs = scalings.filter(lambda scaling: scaling.name != target)
+    some = st.lists(inputs, min_size=1, max_size=3, unique_by=lambda scaling: scaling.name)
+    return some.map(tuple)
+
+
+@given(
+    st.builds(
+        manifest,
+        algorithm=st.sampled_from([name for name in SERVED if name != "online-fedsgd"]),
+        features=st.integers(5, 12),
+        shared=st.integers(1, 5),
+        kernel_width=st.floats(1e-3, 1e3),
+        seed=st.integers(0, 2**64 - 1),
+        step_size=st.floats(1e-6, 10.0),
+        max_age=st.integers(0, LONGEST_AGE),
+        tick_seconds=st.floats(1e-3, 1e6),
+        start=st.floats(1e-3, 1e10),
+        epoch=st.integers(0, 255),
+        inputs=distinct("the target"),
+        target=st.builds(Scaling, name=st.just("the target"), offset=st.floats(-1e6, 1e6)),
+    )
+)
+def test_it_comes_back_from_json_as_it_was(agreed: Manifest) -> None:
+    text = agreed.to_json()
+    assert Manifest.from_json(text) == agreed
+    assert Manifest.from_json(text.encode()) == agreed
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_every_served_row_is_one_exchange_per_contact(name: str) -> None:
+    agreed = manifest(algorithm=name, shared=8 if name == "online-fedsgd" else 2)
+    assert agreed.row.name == name
+    assert (agreed.row.exchange, agreed.row.step_size, agreed.row.max_age) == ("live", 0.4, 4)
+    assert parts(agreed).uplink.size(8) == agreed.shared
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("pao-fed-c0", "it sends back the window it has just received, which takes two round"),
+        ("pao-fed-u0", "it sends back the window it has just received, which takes two round"),
+        ("pso-fed", "its server picks who takes part before any contact"),
+        ("online-fed", "its server picks who takes part before any contact"),
+    ],
+)
+def test_rows_that_cannot_be_served_say_why(name: str, why: str) -> None:
+    says = refusal(as_json(algorithm=name))
+    assert says.startswith(f"{name} cannot be served: {why}")
+    assert says.endswith(f"(served: {', '.join(SERVED)})")
+
+
+def test_the_map_is_the_one_that_every_engine_draws() -> None:
+    agreed = manifest(seed=12345, kernel_width=0.7)
+    ours, theirs = agreed.fourier_map, draw_map(key_of(12345), inputs=2, features=8, width=0.7)
+    assert ours.frequencies.tobytes() == theirs.frequencies.tobytes()
+    assert ours.phases.tobytes() == theirs.phases.tobytes()
+
+
+def test_inputs_are_scaled_as_agreed() -> None:
+    assert manifest().scaled(np.array([3.0, 4.5])).tolist() == [3.0, 2.0]
+    many = manifest().scaled(np.array([[3.0, 4.5], [0.0, 0.5]]))
+    assert many.tolist() == [[3.0, 2.0], [0.0, 0.0]]
+
+
+def test_probes_are_z_of_minus_one_zero_and_one() -> None:
+    agreed = manifest()
+    x = np.array([[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]])
+    assert json.loads(agreed.to_json())["probes"] == np.round(agreed.fourier_map(x), 6).tolist()
+
+
+def test_probes_are_written_with_few_digits() -> None:
+    text = manifest(features=200).to_json()
+    probes = json.loads(text)["probes"]
+    assert max(len(repr(value)) for row in probes for value in row) <= len("-0.123456")
+    assert len(text) < 200 * 3 * len("-0.123456, ") + 1000
+    assert Manifest.from_json(text) == manifest(features=200)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "features = 8", b"\xff\xfe", b"\x00"], ids=["empty", "cut", "toml", "x", "0"]
+)
+def test_what_is_not_json(text: str | bytes) -> None:
+    assert refusal(text).startswith("the manifest is not JSON: ")
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "3", '"manifest"'])
+def test_json_that_is_no_object(text: str) -> None:
+    assert refusal(text) == "the manifest is not a JSON object"
+
+
+def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
+    says = refusal(as_json(kernel_with=1.0))
+    assert says.startswith("unknown manifest key 'kernel_with': did you mean 'kernel_width'?")
+
+
+@pytest.mark.parametrize("key", [key for key in json.loads(as_json()) if key != "probes"])
+def test_no_key_may_be_missing(key: str) -> None:
+    values = json.loads(as_json())
+    del values[key]
+    assert refusal(json.dumps(values)) == f"the manifest has no {key!r}"
+
+
+@pytest.mark.parametrize("key", ["features", "shared", "max_age", "seed", "epoch"])
+@pytest.mark.parametrize("value", [2.0, "2", None, True, [2]])
+def test_whole_numbers(key: str, value: object) -> None:
+    says = refusal(as_json(**{key: value}))
+    assert says == f"the manifest's {key} is {value!r}: expected a whole number"
+
+
+@pytest.mark.parametrize("key", ["kernel_width", "tick_seconds", "start", "step_size"])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1", None, True, [1.0]])
+def test_finite_numbers_above_0(key: str, value: object) -> None:
+    says = refusal(as_json(**{key: value}))
+    assert says == f"the manifest's {key} is {value!r}: expected a finite number above 0"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("kernel_width", 1e-320, "1e-06 to 1e+06"),
+        ("kernel_width", 1e7, "1e-06 to 1e+06"),
+        ("features", 0, "1 to 1,000,000"),
+        ("features", -3, "1 to 1,000,000"),
+        ("features", 1_000_001, "1 to 1,000,000"),
+        ("features", 10**12, "1 to 1,000,000"),
+        ("epoch", -1, "0 to 255"),
+        ("epoch", 256, "0 to 255"),
+        ("seed", -1, "0 to 2^64 - 1"),
+        ("seed", 2**64, "0 to 2^64 - 1"),
+        ("max_age", -1, "0 to 200"),
+        ("max_age", 201, "0 to 200"),
+    ],
+)
+def test_ranges(key: str, value: int, expected: str) -> None:
+    assert (
+        refusal(as_json(**{key: value})) == f"the manifest's {key} is {value}: expected {expected}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("max_age", 0), ("max_age", 200), ("epoch", 255), ("tick_seconds", 0.001)]
+)
+def test_the_ends_of_the_ranges_are_in_them(key: str, value: float) -> None:
+    assert getattr(Manifest.from_json(as_json(**{key: value})), key) == value
+
+
+def test_a_million_features_are_the_most() -> None:
+    assert manifest(features=1_000_000).features == 1_000_000
+
+
+@pytest.mark.parametrize("value", [0.0009, 1e-300])
+def test_a_tick_is_no_shorter_than_a_millisecond(value: float) -> None:
+    says = refusal(as_json(tick_seconds=value))
+    assert says == f"the manifest's tick_seconds is {value!r}: expected at least 0.001 seconds"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", " a", "a ", "a,b", 'a"b', "two\nlines", "\t", "bell\a", "\u2028", None, 5, ["a"]],
+)
+@pytest.mark.parametrize("where", ["target", "inputs"])
+def test_a_name_can_stand_in_the_header_of_a_table(where: str, name: object) -> None:
+    scaling = {"name": name}
+    says = refusal(as_json(**{where: [scaling] if where == "inputs" else scaling}))
+    assert says == f"the manifest's name of a number is {name!r}: expected text without , or \""
+
+
+@pytest.mark.parametrize("name", ["z", "outer temperature", "t'", "überall", "x=1; y", "湿度"])
+def test_names_that_are_right(name: str) -> None:
+    agreed = manifest(target=Scaling(name=name))
+    assert Manifest.from_json(agreed.to_json()).target.name == name
+
+
+@pytest.mark.parametrize(
+    ("inputs", "target"), [(["a", "a"], "y"), (["a", "b", "a"], "y"), (["a", "y"], "y")]
+)
+def test_every_name_is_given_once(inputs: list[str], target: str) -> None:
+    changes = {"inputs": [{"name": name} for name in inputs], "target": {"name": target}}
+    says = refusal(as_json(**changes))
+    assert says == f"the manifest's list of names is {[*inputs, target]!r}: expected each one once"
+
+
+def test_a_fleet_has_inputs() -> None:
+    assert refusal(as_json(inputs=[])).endswith("expected at least one input")
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [
+        {"name": "t", "scale": 0.0},
+        {"name": "t", "scale": -1.0},
+        {"name": "t", "scale": float("inf")},
+        {"name": "t", "scale": float("nan")},
+        {"name": "t", "offset": float("nan")},
+        {"name": "t", "offset": float("inf")},
+    ],
+)
+@pytest.mark.parametrize("where", ["target", "inputs"])
+def test_scaling_is_finite_and_positive(scaling: dict[str, object], where: str) -> None:
+    says = refusal(as_json(**{where: [scaling] if where == "inputs" else scaling}))
+    assert says.startswith("the manifest's scal")
+    assert says.endswith(("expected a finite number", "expected a number above 0"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("target", {"name": "t", "sclae": 1.0}),
+        ("target", {}),
+        ("target", None),
+        ("target", "t"),
+        ("inputs", None),
+        ("inputs", 3),
+        ("inputs", [3]),
+        ("inputs", {"name": "t"}),
+        ("inputs", ["t"]),
+    ],
+)
+def test_scaling_that_cannot_be_read(key: str, value: object) -> None:
+    says = refusal(as_json(**{key: value}))
+    assert says.startswith("the manifest's scaling cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "shared", "text"),
+    [
+        ("pao-fed-u1", 9, "shared is 9, but the model has only 8 features"),
+        ("pao-fed-u1", 0, "shared is 0"),
+        ("pao-fed-u1", -1, "shared is -1"),
+        ("online-fedsgd", 4, "the manifest's shared is 4: expected 8 for online-fedsgd"),
+    ],
+)
+def test_what_is_shared_must_fit(name: str, shared: int, text: str) -> None:
+    assert text in refusal(as_json(algorithm=name, shared=shared))
+
+
+def test_an_unknown_algorithm_is_told_with_the_nearest_one() -> None:
+    says = refusal(as_json(algorithm="pao-fed-u3"))
+    assert says.startswith("unknown algorithm 'pao-fed-u3': did you mean 'pao-fed-u")
+
+
+PROBES = json.loads(as_json())["probes"]
+
+
+@pytest.mark.parametrize(
+    "probes",
+    [
+        None,
+        [],
+        "abc",
+        {"a": 1},
+        [[1.0], [2.0, 3.0]],
+        PROBES[:2],
+        [row[:-1] for row in PROBES],
+        [[value + 2e-5 for value in row] for row in PROBES],
+        [*PROBES[:2], [*PROBES[2][:-1], float("nan")]],
+    ],
+)
+def test_another_map_is_noticed(probes: object) -> None:
+    says = refusal(as_json(probes=probes))
+    assert says == "the Fourier map drawn here is not the manifest's: upgrade paofed"
+
+
+def test_probes_may_be_missing_from_no_manifest() -> None:
+    values = json.loads(as_json())
+    del values["probes"]
+    assert "is not the manifest's" in refusal(json.dumps(values))
+
+
+@pytest.mark.parametrize("change", [{"seed": 2}, {"kernel_width": 1.001}])
+def test_probes_of_another_map(change: dict[str, float]) -> None:
+    assert "is not the manifest's" in refusal(as_json(**change))
+
+
+def test_the_last_bits_of_a_cosine_may_differ() -> None:
+    probes = [[value + 5e-6 for value in row] for row in PROBES]
+    assert Manifest.from_json(as_json(probes=probes)) == manifest()
+
+
+plain = st.one_of(
+    st.none(), st.booleans(), st.integers(-300, 300), st.floats(), st.text(max_size=3)
+)
+keys = st.sampled_from(["name", "label"])
+anything = st.one_of(plain, st.lists(plain, max_size=2), st.dictionaries(keys, plain))
+# A name that is no text: see below. A width near 0 overflows, which is a warning and then refused.
+others = sorted(set(json.loads(as_json())) - {"algorithm", "kernel_width"})
+
+
+@given(st.sampled_from(others), anything)
+def test_any_value_is_taken_or_refused_in_one_line(key: str, value: object) -> None:
+    try:
+        agreed = Manifest.from_json(as_json(**{key: value}))
+    except InputError as error:
+        refused = error
+    else:
+        assert Manifest.from_json(agreed.to_json()) == agreed
+        return
+    assert "\n" not in str(refused)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"target": {"name": "t", "offset": "x"}},
+        {"target": {"name": "t", "scale": None}},
+        {"target": {"name": 5}},
+        {"step_size": 10**400},
+        {"algorithm": ["pao-fed-u1"]},
+        {"algorithm": 5},
+        {"algorithm": None},
+        {"probes": [[10**400]]},
+    ],
+    ids=lambda change: str(change)[:40],
+)
+def test_wrong_types_are_refused_as_everything_else(change: dict[str, object]) -> None:
+    with pytest.raises(ManifestError):
+        Manifest.from_json(as_json(**change))
+
+
+def test_json_that_is_nested_too_deep() -> None:
+    refusal("[" * 100_000)

@@ -1,0 +1,521 @@
+"""A fleet over a real broker: who is served, who is not, and what happens when things go wrong."""
+
+import json
+import re
+import resource
+import shutil
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paofed.live.device.device import Device
+from paofed.live.fleet.authority import Authority
+from paofed.live.fleet.folder import Fleet
+from paofed.live.journal.database import StoreError
+from paofed.live.journal.store import Store
+from paofed.live.network.credential import Credential
+from paofed.live.network.mqtt import Link, packet_size
+from paofed.live.server.service import TakenOverError
+from paofed.live.trials.processes import free_port
+from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
+from tests.live.fleets import update
+from tests.live.stores import as_before
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A broker with certificates, two devices; no server yet."""
+    with Site(tmp_path / "fleet") as site:
+        yield site
+
+
+def journal(folder: Path) -> list[tuple[int, int]]:
+    """(device, tick) of every line."""
+    with closing(Store.open(folder)) as store:
+        return [(record.device, record.sent) for record in store.journal()]
+
+
+def again(device: Device) -> bool:
+    """Contact in the next tick."""
+    time.sleep(TICK)
+    return device.contact(1.0)
+
+
+@pytest.mark.parametrize("security", ["certificate", "password", "none"])
+def test_devices_learn_together(security: str, tmp_path: Path) -> None:
+    with Site(tmp_path / "fleet", security) as site:  # type: ignore[arg-type]
+        with site.served() as server, site.device(0) as north, site.device(1) as south:
+            assert work(north, 4) == work(south, 4) == 4
+            status = server.status()
+            assert north.confirmed + south.confirmed == status.counts["accepted"] >= 6
+            assert status.service is not None
+            assert status.service.problems == ()
+            own = packet_size("g/s", bytes(29))  # the server's name for itself, which it hears
+            assert status.service.bytes_received - own == north.bytes_sent + south.bytes_sent
+            assert [d.messages > 0 for d in status.devices] == [True, True]
+            assert not status.service.broker_refused
+        lines = journal(site.folder)
+        assert len(lines) == len(set(lines)) == status.counts["accepted"]
+        with closing(Store.open(site.folder)) as store:
+            assert store.verify().agrees
+            assert store.recover().w.any()
+
+
+def test_a_device_that_joins_gets_the_model(site: Site) -> None:
+    with site.served() as server:
+        with site.device(0) as north:
+            work(north, 4)
+            until(lambda: server.status().tick > (north.edge.tick(time.monotonic()) or 0))
+        with site.device(1) as south:
+            assert south.contact(PATIENCE)
+            x, _ = sample(1)
+            assert south.predict(x) != south.manifest.target.offset  # what a zero model says
+
+
+# Who gets nowhere
+
+
+def turned_away(credential: Credential, reason: str, site: Site) -> None:
+    """Try to connect; it must fail, show in the counts, and nothing be heard."""
+    with site.served() as server:
+        reasons: list[str] = []
+        link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
+        link.open()
+        try:
+            until(lambda: server.refused(reason) > 0)
+            assert not link.up.is_set()
+            assert not link.send("g/0/u", b"hello")
+            assert reasons
+        finally:
+            link.close()
+        assert server.status().counts == {}
+
+
+def test_a_foreign_certificate(site: Site) -> None:
+    issued = Authority.create("g").issue("g/0", years=1)
+    known = Credential.load(site.files[0])
+    foreign = replace(known, certificate=issued.certificate, key=issued.key)
+    turned_away(foreign, "certificate", site)
+
+
+def test_no_certificate(site: Site) -> None:
+    known = Credential.load(site.files[0])
+    turned_away(replace(known, certificate=None, key=None), "certificate", site)
+
+
+def test_a_certificate_that_was_rotated(site: Site) -> None:
+    old = Credential.load(site.files[0])
+    site.fleet.rotate("north")
+    turned_away(old, "certificate", site)
+
+
+def test_a_device_that_was_removed_before(site: Site) -> None:
+    known = Credential.load(site.files[0])
+    site.fleet.remove("north")
+    turned_away(known, "certificate", site)
+
+
+@pytest.mark.parametrize("what", ["wrong", "none", "rotated", "removed"])
+def test_a_password_that_is_not_known(what: str, tmp_path: Path) -> None:
+    with Site(tmp_path / "fleet", "password") as site:
+        credential = Credential.load(site.files[0])
+        if what == "rotated":
+            site.fleet.rotate("north")
+        elif what == "removed":
+            site.fleet.remove("north")
+        else:
+            password = "wrong" if what == "wrong" else None
+            credential = replace(credential, password=password)
+        turned_away(credential, "password", site)
+
+
+# paho leaves the socket of a failed handshake to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_server_with_a_foreign_certificate_is_not_trusted(site: Site) -> None:
+    own = Authority.create("g")
+    credential = replace(Credential.load(site.files[0]), authority=own.certificate)
+    reasons: list[str] = []
+    link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
+    link.open()
+    try:
+        until(lambda: reasons)
+    finally:
+        link.close()
+    assert "certificate verify failed" in reasons[0]
+
+
+@pytest.mark.parametrize("security", ["certificate", "password"])
+def test_a_device_that_is_removed_while_connected(security: str, tmp_path: Path) -> None:
+    with (
+        Site(tmp_path / "fleet", security) as site,  # type: ignore[arg-type]
+        site.served() as server,
+        site.device(0) as north,
+        site.device(1) as south,
+    ):
+        work(north, 2)
+        work(south, 2)
+        site.fleet.remove("north")
+        assert site.fleet.told
+        taken = server.status().counts["accepted"]
+        time.sleep(3 * TICK)
+        for number in range(3):
+            north.learn(*sample(number))
+            assert not north.contact(TICK)
+            time.sleep(TICK)
+        assert server.status().counts["accepted"] == taken
+        assert work(south, 1) == 1
+
+
+@pytest.mark.parametrize("security", ["certificate", "password"])
+def test_an_old_credential_is_cut_off_at_once(security: str, tmp_path: Path) -> None:
+    with (
+        Site(tmp_path / "fleet", security) as site,  # type: ignore[arg-type]
+        site.served() as server,
+        site.device(0) as old,
+    ):
+        work(old, 2)
+        site.fleet.rotate("north")
+        time.sleep(3 * TICK)
+        taken = server.status().counts["accepted"]
+        for number in range(3):
+            old.learn(*sample(number))
+            assert not old.contact(TICK)
+            time.sleep(TICK)
+        assert server.status().counts["accepted"] == taken
+        with site.device(0) as new:
+            assert new.contact(PATIENCE)
+
+
+def test_the_server_refuses_a_removed_device_itself(tmp_path: Path) -> None:
+    """Where the broker could not be told, or does not check."""
+    with (
+        Site(tmp_path / "fleet", "none") as site,
+        site.served() as server,
+        site.device(0) as north,
+    ):
+        work(north, 2)
+        site.fleet.remove("north")
+        until(lambda: not north.contact(TICK))
+        assert server.status().counts["refused: removed"] > 0
+        assert [d.standing for d in server.status().devices] == ["removed", "member"]
+
+
+@pytest.mark.parametrize("security", ["certificate", "none"])
+def test_a_quarantine_reaches_a_running_server(security: str, tmp_path: Path) -> None:
+    with (
+        Site(tmp_path / "fleet", security) as site,  # type: ignore[arg-type]
+        site.served() as server,
+        site.device(0) as north,
+    ):
+        work(north, 2)
+        site.fleet.quarantine("north")
+        until(lambda: not again(north))
+        refused = server.status().counts.get("refused: quarantined", 0)
+        assert (refused > 0) == (security == "none")  # or the broker lets nothing through
+        site.fleet.quarantine("north", on=False)
+        until(lambda: again(north))
+
+
+def test_writing_to_the_topic_of_another(site: Site) -> None:
+    forged, tries = update(1), 7
+    with site.served() as server, site.device(1) as south:
+        with site.link(0, "g/1/d") as link:
+            work(south, 2)
+            time.sleep(3)  # the broker's count of messages has a beginning
+            for _ in range(tries):
+                link.send("g/1/u", forged)
+                link.send("g/1/d", forged)
+                link.send("g/c", forged, retain=True)
+            until(lambda: server.refused("topic") >= tries)
+        assert server.status().counts.keys() <= {"accepted", "hellos", "duplicates"}
+        assert south.contact(PATIENCE)
+        assert {device for device, _ in journal(site.folder)} == {1}
+
+
+def test_nobody_reads_what_is_for_another(site: Site) -> None:
+    heard: list[str] = []
+    with site.served(), site.device(1) as south:
+        link = Link(
+            Credential.load(site.files[0]),
+            ["g/0/d", "g/1/d", "g/#", "g/s", "$SYS/#"],
+            lambda topic, _: heard.append(topic),
+        )
+        link.open()
+        try:
+            until(link.up.is_set)
+            assert work(south, 3) == 3
+        finally:
+            link.close()
+    assert set(heard) <= {"g/c"}
+
+
+def test_no_device_can_push_another_off(site: Site) -> None:
+    """It may call its connection what it likes: the broker goes by the name it has checked."""
+    with site.served(), site.device(1) as south:
+        assert south.contact(PATIENCE)
+        thief = Link(Credential.load(site.files[0]), ["g/0/d"], lambda *_: None)
+        thief.client_id = "g/1"
+        thief.open()
+        try:
+            until(thief.up.is_set)
+            assert work(south, 3) == 3
+            assert south.why_not() == ""
+        finally:
+            thief.close()
+
+
+# When things go wrong
+
+
+def test_an_oversized_packet_ends_its_connection(site: Site) -> None:
+    with site.served() as server, site.device(1) as south:
+        with site.link(0) as link:
+            link.send("g/0/u", bytes(100_000))
+            until(lambda: server.refused("oversized packet") == 1)
+        assert server.status().counts == {}
+        assert work(south, 2) == 2
+
+
+def test_a_message_of_a_wrong_length_is_refused(site: Site) -> None:
+    with site.served() as server, site.device(1) as south:
+        assert south.contact(PATIENCE)
+        with site.link(0) as link:
+            for _ in range(12):
+                link.send("g/0/u", bytes(1000))
+            until(lambda: server.status().counts.get("refused: version", 0) == 12)
+        assert any("device 0 (north) is refused again and again" in line for line in server.said)
+
+
+@contextmanager
+def flooding(link: Link) -> Iterator[None]:
+    """Send as much as goes out, while the block lasts."""
+    stop = threading.Event()
+
+    def flood() -> None:
+        while not stop.wait(0.01):
+            for number in range(200):
+                link.send("g/0/u", update(number))
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_flood_does_not_drown_the_others(site: Site) -> None:
+    """The one who floods is quarantined, at the broker too; the others are served."""
+    with site.served() as server, site.device(1) as south:
+        assert south.contact(PATIENCE)
+        with site.link(0) as link, flooding(link):
+            until(lambda: any("(north) sends" in line for line in server.said))
+            assert server.status().counts["refused: flood"] > 0
+            assert work(south, 4) == 4
+            heard = server.status().counts["refused: quarantined"]
+            time.sleep(1)
+            assert server.status().counts["refused: quarantined"] - heard < 500  # it ends there
+        site.fleet.quarantine("north", on=False)
+        with site.device(0) as north:
+            until(lambda: again(north))
+
+
+def test_a_device_that_sends_much_but_not_too_much(site: Site) -> None:
+    with site.served() as server, site.device(1) as south:
+        assert south.contact(PATIENCE)
+        with site.link(0) as link:
+
+            def much() -> bool:  # on a busy machine a tick may end before many have come
+                for number in range(20):
+                    link.send("g/0/u", update(number))
+                return server.status().counts.get("refused: flood", 0) > 50
+
+            until(much)
+        assert [device.standing for device in server.status().devices] == ["member", "member"]
+
+
+def test_two_servers_of_one_folder(site: Site) -> None:
+    with site.served() as first:
+        with pytest.raises(StoreError, match="is running: stop it first, or leave it at work"):
+            Server(site.fleet).service.run()
+        assert first.error is None
+        assert first.status().tick >= 0
+
+
+def test_a_server_brings_an_older_fleet_up_to_date(tmp_path: Path) -> None:
+    with Site(tmp_path / "fleet", "none") as site:
+        as_before(site.folder, version=2)
+        with site.served() as server:
+            assert [device.label for device in server.status().devices] == ["north", "south"]
+
+
+def copied(site: Site, place: Path) -> Fleet:
+    """The same fleet in another folder, with another port for its health."""
+    shutil.copytree(site.folder, place / "copy")
+    settings = replace(site.fleet.settings, http=f"127.0.0.1:{free_port()}")
+    settings.save(place / "copy")
+    return Fleet(place / "copy")
+
+
+def test_two_servers_with_one_identity(site: Site, tmp_path: Path) -> None:
+    with site.served() as first, site.device(0) as north:
+        work(north, 1)
+        with site.served(copied(site, tmp_path)) as second:
+            first.thread.join(PATIENCE)
+            assert isinstance(first.error, TakenOverError)
+            assert "another server has taken this one's place" in str(first.error)
+            until(lambda: north.contact(1.0))
+            until(lambda: second.status().service.problems == ())  # type: ignore[union-attr]
+            assert second.error is None
+
+
+def test_the_broker_forgets_which_of_two_servers_is_newer(site: Site, tmp_path: Path) -> None:
+    with site.served() as first:
+        site.broker.kill()
+        second = Server(copied(site, tmp_path))
+        second.thread.start()
+        site.broker.start()
+        first.thread.join(2 * PATIENCE)
+        assert isinstance(first.error, TakenOverError)
+        until(second.connected)
+        until(lambda: second.status().service.problems == ())  # type: ignore[union-attr]
+        second.stop()
+        assert second.error is None
+
+
+def test_a_topic_that_is_no_index(tmp_path: Path) -> None:
+    with Site(tmp_path / "fleet", "none") as site, site.served() as server:
+        with site.link(0) as link:
+            for index in ("9" * 500, "\u0663", "-1", "", "1e3", "9999999999"):
+                link.send(f"g/{index}/u", update(1))
+            until(lambda: server.status().counts.get("refused: unknown device") == 1)
+            assert link.up.is_set()
+        with site.device(1) as south:
+            assert south.contact(PATIENCE)
+
+
+def test_the_clock_jumps(tmp_path: Path) -> None:
+    offset = [0.0]
+
+    def wall() -> float:
+        return time.time() + offset[0]
+
+    with (
+        Site(tmp_path / "fleet", max_age=4) as site,
+        site.served(wall=wall) as server,
+        site.device(0) as north,
+    ):
+        assert work(north, 2) == 2
+        before = server.status().tick
+        offset[0] = 1000 * TICK
+        until(lambda: server.status().tick >= before + 1000)
+        assert any("the clock jumped by +250.0 s: ticks" in line for line in server.said)
+        # To the server, what the device knows of time is now too old; it finds out and goes on.
+        until(lambda: again(north))
+        ahead = server.status().tick
+        offset[0] = 0.0
+        until(lambda: any("the clock jumped by -250.0 s: tick" in line for line in server.said))
+        (problem,) = server.status().service.problems  # type: ignore[union-attr]
+        assert re.fullmatch(r"the clock is 2\d\d s behind the journal", problem)
+        assert server.status().tick - ahead <= 2
+        assert server.status().service.clock_jumps == 2  # type: ignore[union-attr]
+
+
+def test_the_broker_dies_and_comes_back_with_nothing(site: Site) -> None:
+    with site.served() as server, site.device(0) as north:
+        assert work(north, 2) == 2
+        site.broker.kill()
+        until(lambda: server.status().service.problems)  # type: ignore[union-attr]
+        assert not north.contact(0.1)
+        north.learn(*sample(5))  # goes on
+        site.broker.start()
+        until(lambda: north.contact(1.0), 60)
+        with site.device(1) as south:  # the manifest is there again
+            assert south.contact(PATIENCE)
+
+
+def test_a_device_added_meanwhile_is_served(site: Site) -> None:
+    with site.served():
+        (path,) = site.fleet.add(["west"])
+        site.files.append(path)
+        with site.device(2) as west:
+            until(lambda: west.contact(1.0))
+            assert west.device == 2
+
+
+def test_the_disk_is_full(site: Site) -> None:
+    """A real process whose files may not grow: nothing is confirmed; then there is room again."""
+    process = site.process()
+    try:
+        url = f"http://{site.fleet.settings.http}/health"
+        until(lambda: health(url) == (200, []))
+        with site.device(0) as north, site.device(1) as south:
+            assert work(north, 2) == 2
+            confirmed = north.confirmed
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            north.learn(*sample(0))
+            assert not north.contact(2.0)
+            code, (problem,) = health(url)
+            assert code == 503
+            assert "cannot be used" in problem
+            assert not south.contact(1.0) or south.confirmed == 0
+            assert north.confirmed == confirmed
+            unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited)
+            until(lambda: again(north))
+            until(lambda: again(south))
+            until(lambda: health(url) == (200, []))
+            assert north.confirmed > confirmed
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0
+    assert "nothing is confirmed until it can be written again" in said
+    assert "the journal can be written again" in said
+    assert "stopped in good order" in said
+    lines = journal(site.folder)
+    assert len(lines) == len(set(lines)) >= confirmed
+    with closing(Store.open(site.folder)) as store:
+        assert store.verify().agrees
+
+
+def health(url: str) -> tuple[int, list[str]]:
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 (our own)
+            return answer.status, json.load(answer)["problems"]
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)["problems"]
+    except OSError:
+        return 0, []
+
+
+def test_secrets_are_not_told(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    process = site.process()
+    try:
+        until(lambda: health(f"http://{site.fleet.settings.http}/health") == (200, []))
+        with site.device(0) as north:
+            work(north, 2)
+            north.why_not()
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+    told = said + site.broker.log.read_text() + "".join(capfd.readouterr())
+    assert "connected" in told
+    for path in (*site.files, site.folder / "server.json"):
+        key = json.loads(path.read_text())["key"]
+        for line in key.splitlines()[1:-1]:
+            assert line not in told

@@ -1,0 +1,246 @@
+"""How a fleet is doing: the record, and the same for Prometheus."""
+
+import re
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paofed.live.journal.members import Member
+from paofed.live.protocol.messages import Hello, encode
+from paofed.live.server.status import DeviceStatus, ServiceStatus, Status, prometheus
+from tests.live.fleets import records, server, update
+
+counts = st.integers(0, 2**53)
+words = st.text(st.characters(codec="utf-8"), max_size=12)
+reasons = st.text("abc xyz:", min_size=1, max_size=12)
+devices = st.builds(
+    DeviceStatus,
+    device=counts,
+    label=words,
+    standing=st.sampled_from(["member", "quarantined", "removed"]),
+    last_seen=st.none() | counts,
+    messages=counts,
+    refused_in_a_row=counts,
+)
+services = st.builds(
+    ServiceStatus,
+    seconds=st.floats(0, 1e12),
+    problems=st.lists(words, max_size=3).map(tuple),
+    dropped=counts,
+    clock_jumps=counts,
+    bytes_received=counts,
+    bytes_sent=counts,
+    broker_refused=st.dictionaries(reasons, counts, max_size=3),
+)
+statuses = st.builds(
+    Status,
+    fleet=st.from_regex(r"[A-Za-z0-9_-]{1,32}", fullmatch=True),
+    algorithm=words,
+    start=st.floats(1, 1e12),
+    tick=counts,
+    tick_seconds=st.floats(1e-3, 1e6),
+    devices=st.lists(devices, max_size=4).map(tuple),
+    counts=st.dictionaries(
+        st.sampled_from(["accepted", "duplicates", "hellos"]) | reasons.map("refused: {}".format),
+        counts,
+    ),
+    ages=st.dictionaries(st.integers(0, 255), counts),
+    service=st.none() | services,
+)
+
+SERVICE = ServiceStatus(
+    seconds=12.5,
+    problems=("the disk is full",),
+    dropped=3,
+    clock_jumps=2,
+    bytes_received=1000,
+    bytes_sent=2000,
+    broker_refused={"certificate": 4},
+)
+
+
+@given(statuses)
+def test_it_comes_back_from_text(status: Status) -> None:
+    back = Status.from_json(status.to_json())
+    assert back == status
+    assert Status.from_json(status.to_json().encode()) == status
+    # Equal is not enough: a list is not a tuple, "3" is not 3.
+    assert repr(back) == repr(status)
+
+
+def member(device: int, label: str, *, quarantined: bool = False, removed: bool = False) -> Member:
+    return Member(device, label, "secret", quarantined, removed)
+
+
+def test_it_is_what_the_server_knows() -> None:
+    coordinator = server(3, tick_seconds=2.5, start=1234.0)
+    coordinator.close(7)
+    records(coordinator, 1, update(7))
+    records(coordinator, 1, update(7))
+    records(coordinator, 2, update(4))
+    coordinator.receive(2, b"")
+    coordinator.receive(2, b"")
+    coordinator.close(9)
+    members = [
+        member(0, "north"),
+        member(1, "south", quarantined=True),
+        member(2, "east", removed=True, quarantined=True),
+        member(40, "added a moment ago"),
+    ]
+    status = Status.of("greenhouse", coordinator, members, SERVICE)
+    assert (status.fleet, status.algorithm) == ("greenhouse", "pao-fed-u1")
+    assert (status.tick, status.tick_seconds, status.start) == (9, 2.5, 1234.0)
+    assert status.service is SERVICE
+    assert status.counts == {"accepted": 2, "duplicates": 1, "refused: length": 2}
+    assert list(status.counts) == sorted(status.counts)
+    assert status.ages == {0: 1, 3: 1}
+    found = [(d.device, d.label, d.standing, d.last_seen, d.messages) for d in status.devices]
+    assert found == [
+        (0, "north", "member", None, 0),
+        (1, "south", "quarantined", 7, 2),
+        (2, "east", "removed", 7, 1),
+        (40, "added a moment ago", "member", None, 0),
+    ]
+    assert [d.refused_in_a_row for d in status.devices] == [0, 0, 2, 0]
+    assert "secret" not in status.to_json()
+    assert Status.from_json(status.to_json()) == status
+
+
+def test_a_device_that_was_seen_in_the_first_tick_was_seen() -> None:
+    coordinator = server(1)
+    coordinator.receive(0, encode(Hello(3)))
+    (device,) = Status.of("g", coordinator, [member(0, "x")]).devices
+    assert (device.last_seen, device.messages) == (0, 1)
+
+
+def test_it_is_a_copy() -> None:
+    coordinator = server(1)
+    records(coordinator, 0, update(0))
+    status = Status.of("g", coordinator, [])
+    coordinator.counts["accepted"] += 5
+    coordinator.ages[0] += 5
+    assert (status.counts, status.ages) == ({"accepted": 1}, {0: 1})
+    assert status.service is None
+
+
+def of_ages(ages: dict[int, int]) -> Status:
+    coordinator = server(1)
+    coordinator.ages = Counter(ages)
+    return Status.of("g", coordinator, [])
+
+
+@pytest.mark.parametrize(
+    ("ages", "expected"),
+    [
+        ({}, []),
+        ({5: 1}, [5, 5, 5]),
+        ({0: 90, 1: 9, 7: 1}, [0, 0, 1]),
+        ({0: 50, 1: 40, 2: 9, 3: 1}, [0, 1, 2]),
+        ({0: 49, 1: 40, 2: 9, 3: 2}, [1, 2, 3]),
+        ({9: 1, 0: 1}, [0, 9, 9]),
+    ],
+)
+def test_how_late_updates_come(ages: dict[int, int], expected: list[int]) -> None:
+    assert of_ages(ages).age_quantiles() == expected
+
+
+@given(st.dictionaries(st.integers(0, 255), st.integers(1, 10**6), min_size=1))
+def test_a_quantile_is_the_least_age_that_enough_updates_do_not_exceed(
+    ages: dict[int, int],
+) -> None:
+    whole = sum(ages.values())
+
+    def least(share: Fraction) -> int:
+        return next(
+            age
+            for age in sorted(ages)
+            if sum(n for other, n in ages.items() if other <= age) >= share * whole
+        )
+
+    shares = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
+    assert of_ages(ages).age_quantiles() == [least(share) for share in shares]
+
+
+SAMPLE = re.compile(r'(paofed_[a-z_]+)\{((?:[a-z]+="[^"\\\n]*",?)+)\} (\S+)')
+Expected = dict[tuple[str, tuple[str, str] | None], float]
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def parsed(text: str) -> tuple[dict[str, str], Samples]:
+    """Types by name, values by name and labels; as strict as Prometheus."""
+    types: dict[str, str] = {}
+    samples: Samples = {}
+    told = ""  # of what the last word of help was
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            told, _, words = line.removeprefix("# HELP ").partition(" ")
+            assert words
+            continue
+        if line.startswith("# TYPE "):
+            name, kind = line.removeprefix("# TYPE ").split(" ")
+            assert name not in types
+            assert name == told
+            types[name] = kind
+            continue
+        found = SAMPLE.fullmatch(line)
+        assert found is not None, line
+        name, labels, value = found.groups()
+        assert name == list(types)[-1], "samples stand under their type"
+        key = name, frozenset(re.findall(r'([a-z]+)="([^"]*)"', labels))
+        assert key not in samples
+        samples[key] = float(value)
+    return types, samples
+
+
+@given(statuses)
+def test_prometheus_reads_the_same_numbers(status: Status) -> None:
+    types, samples = parsed(prometheus(status))
+    assert all(
+        kind == ("counter" if name.endswith("_total") else "gauge") for name, kind in types.items()
+    )
+    standings = Counter(device.standing for device in status.devices)
+    expected: Expected = {
+        ("tick", None): status.tick,
+        **{
+            ("devices", ("standing", s)): standings[s] for s in ("member", "quarantined", "removed")
+        },
+        **{
+            (f"{name}_total", None): status.counts.get(name, 0)
+            for name in ("accepted", "duplicates", "hellos")
+        },
+        **{
+            ("refused_total", ("reason", name.removeprefix("refused: "))): count
+            for name, count in status.counts.items()
+            if name.startswith("refused: ")
+        },
+        **{
+            ("update_age_ticks_total", ("age", str(age))): count
+            for age, count in status.ages.items()
+        },
+    }
+    if status.service is not None:
+        service = status.service
+        more: Expected = {
+            ("up_seconds", None): service.seconds,
+            ("problems", None): len(service.problems),
+            ("dropped_total", None): service.dropped,
+            ("clock_jumps_total", None): service.clock_jumps,
+            ("mqtt_bytes_total", ("direction", "in")): service.bytes_received,
+            ("mqtt_bytes_total", ("direction", "out")): service.bytes_sent,
+            **{
+                ("broker_refused_total", ("reason", reason)): count
+                for reason, count in service.broker_refused.items()
+            },
+        }
+        expected |= more
+    assert samples == {
+        (
+            f"paofed_{name}",
+            frozenset({("fleet", status.fleet), label or ("fleet", status.fleet)}),
+        ): value
+        for (name, label), value in expected.items()
+    }

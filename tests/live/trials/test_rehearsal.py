@@ -1,0 +1,235 @@
+"""Many seeds keep every promise, every fault is tried, and a server that errs is caught."""
+
+import inspect
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from paofed.cli import main
+from paofed.core import rules
+from paofed.errors import PaofedError
+from paofed.live.device.state import load_state
+from paofed.live.journal.host import Host
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.devices import Devices
+from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.rule_state import RuleState
+from paofed.live.trials import rehearsal
+from paofed.live.trials.auditor import BrokenPromiseError
+from paofed.live.trials.rehearsal import POINTS, rehearse
+from tests.effort import effort
+from tests.live.fleets import broken
+
+SEEDS = effort(everyday=30, thorough=300)
+FEW = 40  # seeds within which a broken federation must be caught
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
+
+
+def one(seed: int) -> Counter[str]:
+    place = _MEMORY if _MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
+        try:
+            return rehearse(seed, Path(folder) / "fleet")
+        except BrokenPromiseError as error:
+            raise BrokenPromiseError(f"seed {seed}: {error}") from None
+
+
+def test_every_promise_is_kept_whatever_happens() -> None:
+    hits: Counter[str] = Counter()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for found in pool.map(one, range(SEEDS), chunksize=5):
+            hits += found
+    assert {point for point in POINTS if hits[point] < 5} == set()
+    assert set(hits) == set(POINTS)
+
+
+def test_a_seed_is_one_federation() -> None:
+    assert one(3) == one(3)
+    assert one(3) != one(4)
+
+
+def duplicates_are_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Devices, "has", lambda *_: False)
+
+
+def replies_do_not_wait_for_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = "return [*records, *self.committed()]"
+    broken(monkeypatch, Coordinator, "_update", "return records", at_once)
+
+
+def sums_are_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = inspect.getsource(rules.aggregate)
+    right = "sorted(messages, key=lambda m: (tick - m.sent, m.client))"
+    # The classes stay in their order: only the last bits of a sum depend on that of arrival.
+    wrong = "sorted(messages, key=lambda m: tick - m.sent)"
+    assert right in source
+    scope = dict(vars(rules))
+    exec(source.replace(right, wrong), scope)  # noqa: S102 (our own source)
+    monkeypatch.setattr(rules, "aggregate", scope["aggregate"])
+    sort = "messages.sort(key=lambda m: (tick - m.sent, m.client))"
+    broken(monkeypatch, RuleState, "apply", sort, "messages.sort(key=lambda m: tick - m.sent)")
+
+
+def the_age_limit_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Coordinator, "_update", "self.manifest.max_age", "10**6")
+
+
+def a_reply_confirms_all_that_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "_reply", "u.tick in safe", "u.tick <= reply.answers")
+
+
+def a_reply_confirms_what_was_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "_reply", "if tick >= reply.tick - self.manifest.max_age", "")
+
+
+def the_journal_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = "coordinator.recover(self.journal(snapshot.line))"
+    broken(monkeypatch, Store, "recover", replay, "pass")
+
+
+def the_window_of_duplicates_is_not_in_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten = '"accepted": 0 * self.accepted[:, : used // 8]'
+    kept = '"accepted": np.ascontiguousarray(self.accepted[:, : used // 8])'
+    broken(monkeypatch, Devices, "arrays", kept, forgotten)
+
+
+def lines_are_committed_after_the_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Store, "write", "with self._writing():", "if not self.folder:")
+
+
+def replies_do_not_wait_until_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Host, "flush", "self._store.confirm(self._sync)", "pass")
+
+
+def what_was_confirmed_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Store, "check", "self._require(known, self._held())", "pass")
+
+
+def the_journal_is_never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(
+        monkeypatch,
+        Store,
+        "snapshot",
+        "DELETE FROM journal WHERE",
+        "DELETE FROM journal WHERE 0 AND",
+    )
+
+
+def a_torn_state_file_is_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def newest(path: Path, edge: Edge) -> bool:
+        torn = path.with_name(f".{path.name}.cut")
+        return load_state(torn if torn.exists() else path, edge)
+
+    monkeypatch.setattr(rehearsal, "load_state", newest)
+
+
+def refused_input_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse = "in_a_row = self.devices.refuse(device)"
+    broken(monkeypatch, Coordinator, "_refuse", refuse, f"{refuse}; self.devices.mark(device, 0)")
+
+
+def nobody_asks_for_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "contact", "or self.unanswered > self.lost_after", "")
+
+
+def devices_keep_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "_keep", "maxlen=MOST_REPEATS + 1", "maxlen=9 * MOST_REPEATS")
+
+
+def updates_count_at_a_closed_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Coordinator, "_update", "max(now, sent)", "max(now - 1, sent)")
+
+
+def updates_count_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Coordinator, "_update", "max(now, sent)", "now + self.manifest.max_age + 1")
+
+
+def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Store, "_verified", "coordinator.close(newer.tick)", "pass")
+
+
+BREAKAGES = [
+    updates_count_at_a_closed_tick,
+    updates_count_too_late,
+    snapshots_differ_from_the_journal,
+    duplicates_are_not_recognised,
+    replies_do_not_wait_for_the_commit,
+    sums_are_in_the_order_of_arrival,
+    the_age_limit_is_forgotten,
+    a_reply_confirms_all_that_is_older,
+    a_reply_confirms_what_was_too_old,
+    the_journal_is_not_replayed,
+    the_window_of_duplicates_is_not_in_the_snapshot,
+    lines_are_committed_after_the_replies,
+    replies_do_not_wait_until_they_are_counted,
+    what_was_confirmed_is_not_looked_at,
+    the_journal_is_never_compacted,
+    refused_input_is_remembered,
+    nobody_asks_for_the_time,
+    devices_keep_everything,
+]
+
+
+def caught() -> str:
+    """What the first few seeds say."""
+    for seed in range(FEW):
+        try:
+            one(seed)
+        except PaofedError as error:
+            return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("breaks", BREAKAGES, ids=lambda breaks: breaks.__name__)
+def test_a_broken_promise_is_noticed(
+    breaks: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks(monkeypatch)
+    assert caught().startswith("seed ")
+
+
+def test_a_torn_state_file_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_torn_state_file_is_taken_up(monkeypatch)
+    assert "is no device's state" in caught()
+
+
+def a_snapshot_forgets_what_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Coordinator, "state", "self.waiting()", "[]")
+
+
+def a_restart_closes_ticks_that_were_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Coordinator, "recover", "record.arrived - ahead", "record.arrived")
+
+
+@pytest.mark.parametrize(
+    "breaks",
+    [
+        a_snapshot_forgets_what_is_pending,
+        a_restart_closes_ticks_that_were_open,
+    ],
+    ids=lambda breaks: breaks.__name__,
+)
+def test_clocks_a_little_ahead_try_what_is_pending(
+    breaks: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks(monkeypatch)
+    assert caught()
+
+
+def test_the_seed_is_named_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duplicates_are_not_recognised(monkeypatch)
+    assert main(["chaos", "--first", "7", "--seeds", "3"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("seed 7: update ")
+    assert "was accepted twice" in err
+    assert err.endswith("again: paofed chaos --first 7 --seeds 1\n")
