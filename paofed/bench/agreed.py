@@ -2,7 +2,8 @@
 
 import time
 
-from paofed.live.protocol.manifest import Manifest, Scaling
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.scaling import Scaling
 
 FEATURES = 200
 

@@ -3,7 +3,8 @@
 import math
 
 from paofed.core.random import child
-from paofed.live.protocol.manifest import Manifest, Scaling
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.scaling import Scaling
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS

@@ -22,7 +22,7 @@ from paofed.live.journal.database import CONFIRMED, FILE, locked
 from paofed.live.journal.exports import FleetModel, replay_messages
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.coordinator import TOLERANCE
-from paofed.live.protocol.manifest import Scaling
+from paofed.live.protocol.scaling import Scaling
 from paofed.live.server.monitor import Monitor
 from paofed.live.server.status import ServiceStatus, Status
 from tests.live.fleets import f32, live, opened, records, stored, update

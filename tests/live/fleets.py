@@ -14,8 +14,9 @@ import pytest
 from paofed.algorithms.base import PaperParts
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Record
-from paofed.live.protocol.manifest import Manifest, Scaling
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Repeat, Update, Values, encode
+from paofed.live.protocol.scaling import Scaling
 
 _SMALL = Manifest(
     algorithm="pao-fed-u1",

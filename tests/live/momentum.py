@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Message, ServerRule, Stamp, draws
 
@@ -43,7 +43,7 @@ RULE = ServerRule(
 def serve(monkeypatch: pytest.MonkeyPatch, **parts: Any) -> None:
     """Let every fleet follow its row with some parts of one's own."""
 
-    def row(name: str, **options: Any) -> Algorithm:
-        return replace(algorithm(name, **options), **parts)
+    def row(name: str, options: dict[str, Any]) -> Algorithm:
+        return replace(made(name, options), **parts)
 
-    monkeypatch.setattr("paofed.live.protocol.manifest.algorithm", row)
+    monkeypatch.setattr("paofed.live.protocol.manifest.made", row)

@@ -13,7 +13,8 @@ from paofed.cli.shared.folder import add_folder, say_result
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
 from paofed.live.fleet.settings import Security, Settings
-from paofed.live.protocol.manifest import SERVED, Manifest, ManifestError, Scaling
+from paofed.live.protocol.manifest import SERVED, Manifest
+from paofed.live.protocol.scaling import ManifestError, Scaling
 
 EXAMPLE = (
     "paofed fleet init greenhouse --input temperature:20:10 --input hour:12:6 "

@@ -229,7 +229,8 @@ class Device:
             return
         edge = Edge(manifest, self.device, patience=self._patience)
         if old is not None and _same_model(old.manifest, manifest):
-            edge.w, edge.joined = old.w, old.joined
+            edge.begin(old.w)
+            edge.joined = old.joined
         self._edge = edge
         self._link.unsubscribe(self._topics.manifest)
 
@@ -307,9 +308,14 @@ def _unanswered(edge: Edge) -> Callable[[], bool]:
 
 
 def _same_model(old: Manifest, new: Manifest) -> bool:
-    """Whether a model's parameters mean the same under both."""
-    names = ("features", "kernel_width", "seed", "inputs", "target")
-    return all(getattr(old, name) == getattr(new, name) for name in names)
+    """Whether a device may go on with its model: its parameters mean the same under both.
+
+    Nor was it told to begin from the server's.
+    """
+    names = ("features", "kernel_width", "seed", "lineage")
+    return old.meaning == new.meaning and all(
+        getattr(old, name) == getattr(new, name) for name in names
+    )
 
 
 def seconds() -> float:

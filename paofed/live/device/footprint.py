@@ -34,7 +34,7 @@ def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
     up, down = topics.up(device), topics.down(device)
     return Footprint(
         _FLOAT * numbers,
-        packet_size(up, bytes(HEADER.size + _WIRE * shared)),
+        packet_size(up, bytes(HEADER.size + 1 + _WIRE * shared)),
         packet_size(down, bytes(HEADER.size + 1 + _WIRE * shared)),
         packet_size(down, bytes(HEADER.size + _WIRE * features)),
         packet_size(topics.manifest, manifest.to_json().encode()),

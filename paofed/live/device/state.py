@@ -25,7 +25,11 @@ STATE = Contents(
         "left": Form("iu", "U"),
         "values": Form("f", "Vm"),  # one row without numbers where no update is on its way
     },
-    optional=({"manifest": Form("U")},),
+    optional=(
+        {"manifest": Form("U")},
+        {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
+    ),
+    beside="model_",  # the state of the learner
     sizes={"D": "features", "U": "updates", "V": "updates", "m": "shared numbers"},
     may_be_none="Um",
 )

@@ -13,8 +13,9 @@ from paofed.errors import FileError, InputError
 from paofed.forms import Contents, Form
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.manifest import Manifest, ManifestError
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.rule_state import RuleState, Sent
+from paofed.live.protocol.scaling import ManifestError
 
 _MODEL = Contents(
     arrays={"server_model": Form("f", "D"), "tick": Form("iu"), "manifest": Form("U")},
@@ -29,6 +30,7 @@ _MESSAGES = Contents(
         "start_tick": Form("iu"),
         "manifest": Form("U"),
     },
+    optional=({"level": Form("iu", "M")},),  # exports of wire version 1 have none
     sizes={"M": "messages", "V": "messages", "m": "shared numbers"},
     may_be_none="Mm",
     beside="start_model",  # the state of the server's rule
@@ -78,7 +80,7 @@ def export_messages(store: Store, path: str | Path) -> int:
     values = [line.values for line in lines] or [np.zeros(0, dtype="<f4")]
     columns = {
         name: np.array([getattr(line, name) for line in lines], dtype=np.int64)
-        for name in ("device", "sent", "arrived")
+        for name in ("device", "sent", "arrived", "level")
     }
     start = {f"start_{name}": array for name, array in base.rule.arrays().items()}
     start["start_tick"] = np.array(base.tick)

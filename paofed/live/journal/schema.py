@@ -75,6 +75,12 @@ MIGRATIONS: Sequence[str] = (
     UPDATE snapshot SET line = -line, checksum = crc(tick, -line, state) WHERE line < 0;
     DROP TABLE gap;
     """,
+    # A line also has how well its device predicted.
+    """
+    ALTER TABLE journal ADD COLUMN level INTEGER NOT NULL DEFAULT 0;
+    UPDATE journal SET checksum = crc(arrived, device, sent, vals, 0)
+        WHERE checksum = crc(arrived, device, sent, vals);
+    """,
 )
 SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
 

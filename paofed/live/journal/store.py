@@ -118,10 +118,11 @@ class Store(Members):
 
         `sync` is told where the write stands: tests let the power fail there.
         """
-        rows = [(*r[:3], blob := r.values.tobytes(), checksum(*r[:3], blob)) for r in records]
+        rows = [_row(record) for record in records]
         with self._writing():
             self._connection.executemany(
-                "INSERT INTO journal (arrived, device, sent, vals, checksum) VALUES (?,?,?,?,?)",
+                "INSERT INTO journal (arrived, device, sent, vals, level, checksum) "
+                "VALUES (?,?,?,?,?,?)",
                 rows,
             )
             sync("before commit")
@@ -219,16 +220,17 @@ class Store(Members):
         after = self._snapshots()[0].line if after is None else after
         last = self._held().lines if until is None else until
         rows = self._rows(
-            "SELECT line, arrived, device, sent, vals, checksum FROM journal "
+            "SELECT line, checksum, arrived, device, sent, vals, level FROM journal "
             "WHERE line > ? AND line <= ? ORDER BY line",
             (after, 2**62 if until is None else until),
         )
-        for number, (line, arrived, device, sent, values, total) in enumerate(rows, after + 1):
+        for number, (line, total, *columns) in enumerate(rows, after + 1):
             if line != number:
                 raise self._gap(number)
-            if checksum(arrived, device, sent, values) != total:
+            if checksum(*columns) != total:
                 raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
-            yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"))
+            arrived, device, sent, values, level = columns
+            yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"), level)
         if after + len(rows) != last:
             raise self._gap(after + len(rows) + 1)
 
@@ -265,6 +267,12 @@ class Store(Members):
             coordinator.restore(dict(arrays))
         self.introduce(coordinator)
         return coordinator
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    """A line of the journal, with its checksum."""
+    columns = *record[:3], record.values.tobytes(), record.level
+    return *columns, checksum(*columns)
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

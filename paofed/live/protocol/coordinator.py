@@ -21,15 +21,15 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
     Hello,
     Model,
+    Repeat,
     Reply,
-    Reread,
     Update,
     Values,
     WireError,
     age_of,
     decode,
     encode,
-    epoch_of,
+    reread,
 )
 from paofed.live.protocol.rule_state import RuleState
 
@@ -46,6 +46,7 @@ class Record(NamedTuple):
     device: int
     sent: int
     values: Values
+    level: int = 0  # how well the device predicts (paofed.live.protocol.level)
 
 
 class Send(NamedTuple):
@@ -64,8 +65,9 @@ class Suspect(NamedTuple):
 
 Effect = Record | Send | Suspect
 
-# Of a state, what follows from the journal; the rest counts and remembers what was not accepted.
-_EXACT = ("tick", "pending", "pending_values", "accepted")  # and the arrays of the rule
+# Of a state, what follows from the journal, beside the arrays of the rule; the rest counts and
+# remembers what was not accepted.
+_EXACT = ("tick", "pending", "pending_values", "pending_levels", "accepted")
 
 
 class Coordinator:
@@ -100,10 +102,10 @@ class Coordinator:
             return self._refuse(device, "quarantined")
         if self.devices.hear(device) > MOST_PER_TICK:
             return self._refuse(device, "flood")
-        epoch = epoch_of(payload)
-        if epoch is not None and epoch != self.manifest.epoch:
+        answer = reread(payload, self.manifest.epoch)
+        if answer is not None:
             self.counts["refused: epoch"] += 1
-            return [Send(device, encode(Reread(self.manifest.epoch)))]
+            return [Send(device, encode(answer))]
         try:
             message = decode(payload, shared=self.manifest.shared, features=self.manifest.features)
         except WireError as error:
@@ -119,7 +121,7 @@ class Coordinator:
     def close(self, tick: int) -> None:
         """Time went on: close all ticks before `tick`, applying what arrived in each (eq. 9)."""
         for arrived in sorted(t for t in self._pending if t < tick):
-            self.rule.apply(arrived, (record[1:] for record in self._pending.pop(arrived)))
+            self.rule.apply(arrived, (record[1:4] for record in self._pending.pop(arrived)))
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
             self.devices.new_tick()
@@ -166,6 +168,7 @@ class Coordinator:
             **self.rule.arrays(),
             "pending": np.array([r[:3] for r in waiting], dtype=np.int64).reshape(-1, 3),
             "pending_values": np.stack(values),
+            "pending_levels": np.array([r.level for r in waiting], dtype=np.uint8),
             "counts": np.array(json.dumps(self.counts)),
             "ages": np.array(json.dumps(self.ages)),
             **self.devices.arrays(),
@@ -179,8 +182,9 @@ class Coordinator:
         ages = json.loads(str(state.pop("ages", "{}")))
         self.ages = Counter({int(age): count for age, count in ages.items()})
         pending, values = state.pop("pending").tolist(), state.pop("pending_values")
-        for (arrived, device, sent), part in zip(pending, values, strict=False):
-            self._pending[arrived].append(Record(arrived, device, sent, part))
+        levels = state.pop("pending_levels", np.zeros(len(pending), dtype=np.uint8)).tolist()
+        for (arrived, device, sent), part, level in zip(pending, values, levels, strict=False):
+            self._pending[arrived].append(Record(arrived, device, sent, part, level))
         self.devices = Devices.of(state)
 
     def digest(self) -> bytes:
@@ -197,17 +201,17 @@ class Coordinator:
             return self._refuse(device, "future")
         if now - newest > self.manifest.max_age:
             return self._refuse(device, "too old")
-        values = [message.values, *(repeat.values for repeat in message.repeats)]
         self.devices.good(device, now)
-        ticks = [newest, *(newest - repeat.earlier for repeat in message.repeats)]
+        updates: list[tuple[int, Update | Repeat]] = [(newest, message)]
+        updates += [(newest - repeat.earlier, repeat) for repeat in message.repeats]
         records: list[Effect] = []
-        for sent, part in zip(ticks, values, strict=True):
+        for sent, update in updates:
             if now - sent > self.manifest.max_age:
                 self.counts["repeats too old"] += 1
             elif self.devices.has(device, sent):
                 self.counts["duplicates"] += 1
             else:
-                record = Record(max(now, sent), device, sent, part)
+                record = Record(max(now, sent), device, sent, update.values, update.level)
                 self._accept(record)
                 records.append(record)
         down = self.manifest.parts.downlink(device, now, self.manifest.features)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Part, Weights
+from paofed.core.parts import Part
 from paofed.errors import InputError
+from paofed.live.protocol.level import Recent
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
     LAST_TICK,
@@ -33,6 +34,7 @@ from paofed.live.protocol.messages import (
     decode,
     encode,
 )
+from paofed.live.protocol.rule_state import named
 
 _NONE: frozenset[int] = frozenset()
 _NO_TICK = 0  # a device may not know the tick; learners that are served do not look at the tick
@@ -53,6 +55,7 @@ class Unconfirmed:
     tick: int
     values: Values
     left: int  # tick of the last message that carried it
+    level: int = 0  # how well the device predicted then
     carried: frozenset[int] | None = None  # ticks in every message that it headed
 
 
@@ -80,7 +83,11 @@ class Edge:
         self.doubt = doubt
         self._doubt_ends = -math.inf  # by its own clock
         self.lost_after = manifest.max_age + _LOST_AFTER if lost_after is None else lost_after
-        self.w: FloatArray = np.zeros(manifest.features)
+        self._parts = manifest.parts
+        self._features = manifest.features
+        self.learned: Any = self._parts.learner.init(manifest.features)  # the learner's state
+        self.recent = Recent()
+        self.implausible = 0  # samples that were not learned from, in this life
         self.clock: Clock | None = None
         self.merged = -1  # tick of the newest reply whose values were taken
         self.joined = False  # whether it ever had the fleet's model
@@ -89,38 +96,56 @@ class Edge:
         self.unanswered = 0  # contacts since anything was heard
         self.outdated = False  # whether the server told it to read the manifest again
         self.unconfirmed: deque[Unconfirmed] = deque(maxlen=MOST_REPEATS + 1)  # oldest first
-        self._parts = manifest.parts
-        self._features = manifest.features
+
+    @property
+    def w(self) -> FloatArray:
+        """The device's model."""
+        return self._parts.learner.model(self.learned)
+
+    def begin(self, w: FloatArray) -> None:
+        """Go on from a whole model."""
+        whole = Part(np.arange(self._features), w)
+        self.learned = self._parts.learner.merge(self.learned, whole)
+        self.joined = True
 
     def predict(self, x: FloatArray) -> float:
         """The target at one input, as the device measures both."""
         target = self.manifest.target
         return float(self.w @ self._map(x)) * target.scale + target.offset
 
-    def learn(self, x: FloatArray, y: float) -> None:
-        """Take one step on one sample (eq. 5 or 8)."""
+    def learn(self, x: FloatArray, y: float) -> bool:
+        """Take one step on one sample (eq. 5 or 8); an implausible one is counted, and that is all.
+
+        Returns whether it was plausible.
+        """
         if not np.isfinite(y):
             raise InputError(f"the target is {y!r}: expected a finite number")
-        target = self.manifest.target
-        self.learn_mapped(self._map(x), (y - target.offset) / target.scale)
+        z, target = self._map(x), self.manifest.target
+        if not self.manifest.is_plausible(x, y):
+            self.recent.passed_over()
+            self.implausible += 1
+            return False
+        self.learn_mapped(z, (y - target.offset) / target.scale)
+        return True
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
         learner, mu = self._parts.learner, self.manifest.step_size
+        self.recent.learned(y - float(self.w @ z))
         with np.errstate(over="ignore", invalid="ignore"):
-            learned = learner.learn(Weights(self.w), z, y, mu, _NO_TICK)
-        self._take(learned.w)
+            self._take(learner.learn(self.learned, z, y, mu, _NO_TICK))
 
-    def _take(self, w: FloatArray) -> None:
-        """Go on with this model, unless it cannot travel: the server would refuse it for ever.
+    def _take(self, learned: Any) -> None:
+        """Go on with this state, unless its model cannot travel: the server would refuse it always.
 
         A sample or a step size that is too large makes such numbers. The device then starts again
         from the fleet's model, for which its next contact asks.
         """
-        if can_travel(w):
-            self.w = w
+        learner = self._parts.learner
+        if can_travel(learner.model(learned)):
+            self.learned = learned
         else:
-            self.w = np.zeros(self._features)
+            self.learned = learner.init(self._features)
             self.joined = False
             self.restarts += 1
 
@@ -152,7 +177,8 @@ class Edge:
         if now > self.stamped:
             self.stamped = now
             up = self._parts.uplink(self.device, now, self._features)
-            self.unconfirmed.append(Unconfirmed(now, self.w[up].astype("<f4"), now))
+            values, level = self.w[up].astype("<f4"), self.recent.level
+            self.unconfirmed.append(Unconfirmed(now, values, now, level))
         if not self.unconfirmed:
             return None
         self.unanswered += 1
@@ -168,8 +194,8 @@ class Edge:
         doubtful = seconds < self._doubt_ends
         ticks = frozenset(u.tick for u in ((head,) if doubtful else (*repeated, head)))
         head.carried = ticks if head.carried is None else head.carried & ticks
-        repeats = tuple(Repeat(head.tick - update.tick, update.values) for update in repeated)
-        return encode(Update(self.manifest.epoch, head.tick, head.values, repeats))
+        repeats = tuple(Repeat(head.tick - u.tick, u.values, u.level) for u in repeated)
+        return encode(Update(self.manifest.epoch, head.tick, head.values, repeats, head.level))
 
     def receive(self, payload: bytes, seconds: float) -> frozenset[int]:
         """A message arrived from the server; one that is none is ignored.
@@ -204,7 +230,7 @@ class Edge:
         if reply.tick > self.merged:
             down = self._parts.downlink(self.device, reply.tick, self._features)
             heard = Part(down, reply.values.astype(np.float64))
-            self.w = self._parts.learner.merge(Weights(self.w), heard).w
+            self.learned = self._parts.learner.merge(self.learned, heard)
             self.merged = reply.tick
         self._follow(reply.tick, seconds)
         return confirmed
@@ -214,8 +240,7 @@ class Edge:
         lost = self.clock is None or self.unanswered > self.lost_after
         self.unanswered = 0
         if not self.joined:
-            self.w = model.values.astype(np.float64)
-            self.joined = True
+            self.begin(model.values.astype(np.float64))
         if lost:  # the one occasion on which its time may go back, and ticks be used again
             self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
             self.clock = Clock(model.tick, seconds)
@@ -242,13 +267,15 @@ class Edge:
         return {
             "epoch": np.array(self.manifest.epoch),
             "device": np.array(self.device),
-            "model": self.w,
+            **named(self.learned),
             "merged": np.array(self.merged),
             "joined": np.array(self.joined),
             "stamped": np.array(self.stamped),
             "ticks": np.array([u.tick for u in updates], dtype=np.int64),
             "left": np.array([u.left for u in updates], dtype=np.int64),
             "values": np.stack(values),
+            "levels": np.array([u.level for u in updates], dtype=np.uint8),
+            "recent": np.array([*vars(self.recent).values()]),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> bool:
@@ -260,8 +287,15 @@ class Edge:
             raise ValueError("a state of another model")
         self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
         self.joined = bool(state["joined"])
-        self._take(state["model"].astype(np.float64))
-        for tick, left, values in zip(state["ticks"], state["left"], state["values"], strict=False):
+        # What an earlier version, or another learner, did not keep begins anew.
+        begun = named(self.learned)
+        kept = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}
+        self._take(type(self.learned)(*kept.values()))
+        self.recent = Recent(*state.get("recent", ()))
+        levels = state.get("levels", np.zeros(len(state["ticks"]), dtype=np.uint8))
+        columns = (state[name] for name in ("ticks", "values", "left"))
+        for tick, values, left, level in zip(*columns, levels, strict=False):
             if can_travel(values):
-                self.unconfirmed.append(Unconfirmed(int(tick), values, int(left), frozenset()))
+                update = Unconfirmed(int(tick), values, int(left), int(level), frozenset())
+                self.unconfirmed.append(update)
         return True

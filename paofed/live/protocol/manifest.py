@@ -7,14 +7,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap, draw_map
 from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
-from paofed.errors import InputError, unknown
+from paofed.errors import unknown
+from paofed.live.protocol.messages import LAST_TICK, VERSION
+from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
 
 SERVED = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", "online-fedsgd")
 _WHY_NOT = {
@@ -24,32 +26,11 @@ _WHY_NOT = {
     "online-fed": "its server picks who takes part before any contact",
 }
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
-_FAR = 1e300  # where numbers end that people mean
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
 _MOST_FEATURES = 1_000_000
 _KERNELS = (1e-6, 1e6)  # narrower, and the map's numbers overflow
 _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # more would only make the manifest longer
-
-
-class ManifestError(InputError):
-    """A manifest that cannot be followed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scaling:
-    """One number as a device measures it, and as the model sees it: (x - offset) / scale."""
-
-    name: str
-    offset: float = 0.0
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check("name of a number", _is_name(self.name), self.name, 'text without , or "')
-        for value in (self.offset, self.scale):
-            right = type(value) in (int, float) and abs(value) < _FAR
-            _check(f"scaling of {self.name}", right, value, "a finite number")
-        _check(f"scale of {self.name}", self.scale > 0, self.scale, "a number above 0")
 
 
 class ServedParts(NamedTuple):
@@ -59,6 +40,10 @@ class ServedParts(NamedTuple):
     uplink: Windows
     learner: Learner
     server: Newest | ServerRule
+
+
+# What manifests of wire version 1 do not have; a fleet that has agreed on one goes on without.
+_SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,31 +62,46 @@ class Manifest:
     epoch: int  # generation of the manifest, modulo 256
     inputs: tuple[Scaling, ...]
     target: Scaling
+    from_tick: int = 0  # the tick since which ticks have this length
+    from_time: float | None = None  # when that tick began; None: at `start`, with tick 0
+    lineage: int = 0  # how often devices were told to begin from the server's model
+    clip: float | None = None  # an innovation counts at most so many usual ones; None: as it is
+    aside: bool = True  # with `clip`: whether devices far outside are set aside
+    bound: float | None = None  # a device's error counts at most so many usual ones
 
     def __post_init__(self) -> None:
-        _check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
-        for name in ("features", "shared", "max_age", "seed", "epoch"):
-            _check(name, type(getattr(self, name)) is int, getattr(self, name), "a whole number")
+        check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
+        for name in ("features", "shared", "max_age", "seed", "epoch", "from_tick", "lineage"):
+            check(name, type(getattr(self, name)) is int, getattr(self, name), "a whole number")
         for name in ("kernel_width", "tick_seconds", "start", "step_size"):
             value = getattr(self, name)
-            right = type(value) in (int, float) and 0 < value < _FAR
-            _check(name, right, value, "a finite number above 0")
+            check(name, is_finite(value) and value > 0, value, "a finite number above 0")
         narrowest, widest = _KERNELS
         right = narrowest <= self.kernel_width <= widest
-        _check("kernel_width", right, self.kernel_width, f"{narrowest:g} to {widest:g}")
+        check("kernel_width", right, self.kernel_width, f"{narrowest:g} to {widest:g}")
         most = _MOST_FEATURES
-        _check("features", 1 <= self.features <= most, self.features, f"1 to {most:,}")
+        check("features", 1 <= self.features <= most, self.features, f"1 to {most:,}")
         shortest = _SHORTEST_TICK
         right = self.tick_seconds >= shortest
-        _check("tick_seconds", right, self.tick_seconds, f"at least {shortest} seconds")
-        _check("epoch", 0 <= self.epoch < 256, self.epoch, "0 to 255")
-        _check("seed", 0 <= self.seed < 2**64, self.seed, "0 to 2^64 - 1")
-        _check("max_age", 0 <= self.max_age <= LONGEST_AGE, self.max_age, f"0 to {LONGEST_AGE}")
-        _check("inputs", len(self.inputs) >= 1, self.inputs, "at least one input")
+        check("tick_seconds", right, self.tick_seconds, f"at least {shortest} seconds")
+        check("epoch", 0 <= self.epoch < 256, self.epoch, "0 to 255")
+        check("seed", 0 <= self.seed < 2**64, self.seed, "0 to 2^64 - 1")
+        check("max_age", 0 <= self.max_age <= LONGEST_AGE, self.max_age, f"0 to {LONGEST_AGE}")
+        check("inputs", len(self.inputs) >= 1, self.inputs, "at least one input")
+        right = 0 <= self.from_tick <= LAST_TICK
+        check("from_tick", right, self.from_tick, f"0 to {LAST_TICK}")
+        right = self.from_time is None or is_finite(self.from_time)
+        check("from_time", right, self.from_time, "seconds since 1970, or none")
+        check("lineage", self.lineage >= 0, self.lineage, "0 or more")
+        for name in ("clip", "bound"):
+            value = getattr(self, name)
+            right = value is None or (is_finite(value) and value > 0)
+            check(name, right, value, "a number above 0, or none")
+        check("aside", type(self.aside) is bool, self.aside, "true or false")
         names = [scaling.name for scaling in (*self.inputs, self.target)]
-        _check("list of names", len(set(names)) == len(names), names, "each one once")
+        check("list of names", len(set(names)) == len(names), names, "each one once")
         size = self.parts.uplink.size(self.features)
-        _check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
+        check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
 
     @cached_property
     def row(self) -> Algorithm:
@@ -113,14 +113,14 @@ class Manifest:
                     f"(served: {', '.join(SERVED)})"
                 )
             raise ManifestError(unknown("algorithm", self.algorithm, SERVED))
-        shared = None if self.algorithm == "online-fedsgd" else self.shared
-        row = algorithm(
-            self.algorithm,
-            shared=shared,
-            step_size=self.step_size,
-            max_age=self.max_age,
-            exchange="live",
-        )
+        options: dict[str, Any] = {"step_size": self.step_size, "max_age": self.max_age}
+        if self.algorithm != "online-fedsgd":
+            options["shared"] = self.shared
+        if self.clip is not None:
+            options |= {"clip": self.clip, "aside": self.aside}
+        if self.bound is not None:
+            options["bound"] = self.bound
+        row = made(self.algorithm, {**options, "exchange": "live"})
         return replace(row, name=self.algorithm)  # the options are the manifest's own
 
     @cached_property
@@ -145,6 +145,29 @@ class Manifest:
             width=self.kernel_width,
         )
 
+    def tick_at(self, seconds: float) -> int:
+        """The tick at a time, in seconds since 1970."""
+        passed = (seconds - self._origin) // self.tick_seconds
+        return int(min(max(self.from_tick + passed, 0), LAST_TICK))
+
+    def begins(self, tick: int) -> float:
+        """When a tick begins, in seconds since 1970."""
+        return self._origin + (tick - self.from_tick) * self.tick_seconds
+
+    @property
+    def _origin(self) -> float:
+        return self.start if self.from_time is None else self.from_time
+
+    @property
+    def meaning(self) -> list[tuple[str, float, float]]:
+        """What the numbers of a sample are called, and how the model sees them."""
+        return [number.meaning for number in (*self.inputs, self.target)]
+
+    def is_plausible(self, x: FloatArray, y: float) -> bool:
+        """Whether a sample, as measured, lies within the plausible ranges."""
+        numbers = zip((*self.inputs, self.target), (*x.tolist(), y), strict=True)
+        return all(number.is_plausible(value) for number, value in numbers)
+
     def scaled(self, x: FloatArray) -> FloatArray:
         """Inputs as the model sees them, of shape (..., d)."""
         offset = np.array([s.offset for s in self.inputs])
@@ -154,7 +177,7 @@ class Manifest:
     def to_json(self) -> str:
         """Write it, with z of three fixed inputs: both sides must have drawn the same map."""
         probes = np.round(self.probes(), _PROBE_DIGITS).tolist()
-        return json.dumps({**asdict(self), "probes": probes})
+        return json.dumps({"wire": VERSION, **asdict(self), "probes": probes})
 
     def probes(self) -> FloatArray:
         """Map three fixed inputs, (3, D)."""
@@ -170,12 +193,16 @@ class Manifest:
             raise ManifestError(f"the manifest is not JSON: {error}") from None
         if not isinstance(values, dict):
             raise ManifestError("the manifest is not a JSON object")
-        probes = values.pop("probes", None)
+        wire, probes = values.pop("wire", 1), values.pop("probes", None)  # version 1 had no word
+        if type(wire) is not int or wire > VERSION:
+            raise ManifestError(
+                f"the fleet speaks wire version {wire!r}, this paofed {VERSION}: upgrade paofed"
+            )
         known = {field.name for field in fields(cls)}
         for key in values:
             if key not in known:
                 raise ManifestError(unknown("manifest key", key, known))
-        for key in known - set(values):
+        for key in known - set(values) - (_SINCE_2 if wire < 2 else set()):
             raise ManifestError(f"the manifest has no {key!r}")
         try:
             values["inputs"] = tuple(Scaling(**scaling) for scaling in values["inputs"])
@@ -194,14 +221,3 @@ class Manifest:
         ours = self.probes()
         if theirs.shape != ours.shape or not np.allclose(theirs, ours, 0, _PROBE_TOLERANCE):
             raise ManifestError("the Fourier map drawn here is not the manifest's: upgrade paofed")
-
-
-def _is_name(value: object) -> bool:
-    """Whether a name can stand in the header of a table."""
-    text = value if isinstance(value, str) else ""
-    return text.isprintable() and text == text.strip() != "" and not set(text) & set(',"')
-
-
-def _check(name: str, right: bool, got: object, expected: str) -> None:  # noqa: FBT001
-    if not right:
-        raise ManifestError(f"the manifest's {name} is {got!r}: expected {expected}")

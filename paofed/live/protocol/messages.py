@@ -3,14 +3,16 @@
     off 0  u8   wire version (high nibble), kind (low nibble)
     off 1  u8   epoch: the generation of the manifest
     off 2  u32  tick
-    off 6  m x f32                  update; repeats follow as (u8 ticks earlier, m x f32)
+    off 6  u8 level, m x f32        update; repeats follow as (u8 ticks earlier, u8 level, m x f32)
     off 6  u8 age, m x f32          reply
     off 6  -                        hello, "read the manifest again"
     off 6  D x f32                  whole model
 
 Which coordinates they are follows from (device, tick): no indices, no names. Whose they are, the
-transport says. Every length is checked exactly; numbers that are not finite, or beyond LARGEST,
-are refused.
+transport says. The level is how well the device predicts (paofed.live.protocol.level). Every length
+is checked exactly; numbers that are not finite, or beyond LARGEST, are refused.
+
+Version 1 had no levels. Its devices are told in their own version to read the manifest again.
 """
 
 import math
@@ -23,7 +25,8 @@ from numpy.typing import NDArray
 
 from paofed.errors import PaofedError
 
-VERSION = 1
+VERSION = 2
+EARLIEST = 1  # the oldest version whose devices are told that there is a new one
 UPDATE, REPLY, HELLO, MODEL, REREAD = range(5)
 HEADER = struct.Struct("<BBI")
 LAST_TICK = 2**32 - 1
@@ -48,6 +51,7 @@ class Repeat:
 
     earlier: int  # ticks before the update it travels with, 1 to 255
     values: Values  # (m,)
+    level: int = 0  # as it was then
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,7 @@ class Update:
     tick: int
     values: Values  # (m,)
     repeats: tuple[Repeat, ...] = ()
+    level: int = 0  # how well the device predicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,7 @@ class Reread:
     """Server to device: you follow an old manifest."""
 
     epoch: int  # of the present one
+    version: int = VERSION  # in which the device speaks
 
 
 Message = Update | Reply | Hello | Model | Reread
@@ -110,17 +116,17 @@ def age_of(tick: int, update: int) -> int:
 def encode(message: Message) -> bytes:
     """Write a message as bytes."""
     match message:
-        case Update(epoch, tick, values, repeats):
-            tail = b"".join(bytes([r.earlier]) + _bytes(r.values) for r in repeats)
-            return _header(UPDATE, epoch, tick) + _bytes(values) + tail
+        case Update(epoch, tick, values, repeats, level):
+            tail = b"".join(bytes([r.earlier, r.level]) + _bytes(r.values) for r in repeats)
+            return _header(UPDATE, epoch, tick) + bytes([level]) + _bytes(values) + tail
         case Reply(epoch, tick, age, values):
             return _header(REPLY, epoch, tick) + bytes([age]) + _bytes(values)
         case Hello(epoch):
             return _header(HELLO, epoch, 0)
         case Model(epoch, tick, values):
             return _header(MODEL, epoch, tick) + _bytes(values)
-        case Reread(epoch):
-            return _header(REREAD, epoch, 0)
+        case Reread(epoch, version):
+            return _header(REREAD, epoch, 0, version)
 
 
 def decode(data: bytes, *, shared: int, features: int) -> Message:
@@ -134,11 +140,12 @@ def decode(data: bytes, *, shared: int, features: int) -> Message:
     body = data[HEADER.size :]
     width = 4 * shared
     if kind == UPDATE:
-        repeats, rest = divmod(len(body) - width, width + 1)
-        _require(len(body) >= width and rest == 0 and repeats <= MOST_REPEATS, kind, data)
-        later = (body[i : i + width + 1] for i in range(width, len(body), width + 1))
-        known = tuple(Repeat(_earlier(part[0], tick), _values(part[1:])) for part in later)
-        return Update(epoch, tick, _values(body[:width]), known)
+        newest, later = width + 1, width + 2  # bytes of the update itself, and of each repeat
+        repeats, rest = divmod(len(body) - newest, later)
+        _require(len(body) >= newest and rest == 0 and repeats <= MOST_REPEATS, kind, data)
+        parts = (body[i : i + later] for i in range(newest, len(body), later))
+        known = tuple(Repeat(_earlier(p[0], tick), _values(p[2:]), p[1]) for p in parts)
+        return Update(epoch, tick, _values(body[1:newest]), known, body[0])
     if kind == REPLY:
         _require(len(body) == width + 1, kind, data)
         return Reply(epoch, tick, body[0], _values(body[1:]))
@@ -153,17 +160,19 @@ def decode(data: bytes, *, shared: int, features: int) -> Message:
     raise WireError("kind", f"kind {kind}: expected {UPDATE} to {REREAD}")
 
 
-def epoch_of(data: bytes) -> int | None:
-    """The epoch of what may be a message, whatever its length; None where there is none.
+def reread(data: bytes, epoch: int) -> Reread | None:
+    """What to answer to what may be a message of an earlier version or of another epoch.
 
     A device with an old manifest sends other lengths: it is told so, not refused for them.
     """
-    right = len(data) >= HEADER.size and data[0] >> 4 == VERSION
-    return data[1] if right else None
+    version = data[0] >> 4 if len(data) >= HEADER.size else 0
+    if not EARLIEST <= version <= VERSION or (version == VERSION and data[1] == epoch):
+        return None
+    return Reread(epoch, version)
 
 
-def _header(kind: int, epoch: int, tick: int) -> bytes:
-    return HEADER.pack(VERSION << 4 | kind, epoch, tick)
+def _header(kind: int, epoch: int, tick: int, version: int = VERSION) -> bytes:
+    return HEADER.pack(version << 4 | kind, epoch, tick)
 
 
 def _bytes(values: Values) -> bytes:

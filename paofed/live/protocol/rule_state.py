@@ -12,7 +12,7 @@ from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
 
 Sent = tuple[int, int, NDArray[np.floating[Any]]]  # by which device, at which tick, the values
-_MODEL = "model"  # what the field `w` is called on disk; another field is `model_` and its name
+_MODEL = "model"
 
 
 class RuleState:
@@ -40,8 +40,7 @@ class RuleState:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, for snapshots, digests and exports."""
-        fields = self.state._asdict().items()
-        return {_on_disk(name): np.asarray(array) for name, array in fields}
+        return named(self.state)
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Take up the arrays of a state among those that were saved."""
@@ -55,8 +54,16 @@ class RuleState:
         self.state = type(self.state)(*(found[n].astype(own[n].dtype) for n in own))
 
 
-def _on_disk(field: str) -> str:
-    return _MODEL if field == "w" else f"{_MODEL}_{field}"
+def named(state: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a state, of a server's rule or a device's learner, as they are called on disk.
+
+    The field `w` is the model, another field is called after it.
+    """
+    fields = state._asdict().items()
+    return {
+        _MODEL if field == "w" else f"{_MODEL}_{field}": np.asarray(array)
+        for field, array in fields
+    }
 
 
 def _forms(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import LAST_TICK
 
 _NOTICEABLE = 2.0  # seconds; smaller corrections are a clock's daily life
 
 
 class TickClock:
-    """floor((wall clock - start) / tick length), held where the wall clock goes back."""
+    """The manifest's tick at the wall clock's time, held where the wall clock goes back."""
 
     def __init__(
         self,
@@ -36,9 +35,8 @@ class TickClock:
         wall = self._wall()
         jumped = wall - self._steady() - self._difference
         self._difference += jumped  # small corrections are taken as they come
-        length, start = self._manifest.tick_seconds, self._manifest.start
-        now = min(max(int((wall - start) // length), 0), LAST_TICK)
-        self.behind = max(0.0, start + before * length - wall)
+        now = self._manifest.tick_at(wall)
+        self.behind = max(0.0, self._manifest.begins(before) - wall)
         if abs(jumped) >= self._jump:
             self.jumps += 1
             self._told(f"the clock jumped by {jumped:+.1f} s: {self._consequence(now, before)}")
@@ -53,8 +51,7 @@ class TickClock:
 
     def remaining(self, tick: int) -> float:
         """Seconds until a tick ends."""
-        end = self._manifest.start + (tick + 1) * self._manifest.tick_seconds
-        return max(0.0, end - self._wall())
+        return max(0.0, self._manifest.begins(tick + 1) - self._wall())
 
 
 def at_present(store: Store) -> Coordinator:

@@ -60,7 +60,7 @@ class Auditor:
         for n in range(self._tick, tick):
             records = self._by_tick.pop(n, [])
             order = self._random.permutation(len(records)).tolist()
-            self._rule.apply(n, (records[i][1:] for i in order))
+            self._rule.apply(n, (records[i][1:4] for i in order))
         self._tick = max(self._tick, tick)
         ours, theirs = self._rule.arrays(), rule.arrays()
         if any(ours[name].tobytes() != theirs[name].tobytes() for name in ours):

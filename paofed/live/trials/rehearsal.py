@@ -19,7 +19,7 @@ from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import MOST_HELLOS, TOLERANCE, Send
 from paofed.live.protocol.edge import Clock, Edge
-from paofed.live.protocol.manifest import SERVED, Manifest, Scaling
+from paofed.live.protocol.manifest import SERVED, Manifest
 from paofed.live.protocol.messages import (
     LARGEST,
     MOST_REPEATS,
@@ -30,6 +30,7 @@ from paofed.live.protocol.messages import (
     decode,
     encode,
 )
+from paofed.live.protocol.scaling import Scaling
 from paofed.live.trials.auditor import Auditor, BrokenPromiseError
 
 NETWORK = ("drop", "duplicate", "delay", "reorder", "partition")

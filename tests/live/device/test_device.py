@@ -33,8 +33,8 @@ from paofed.live.fleet.authority import Authority
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link, packet_size
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import ManifestError, Scaling
 from paofed.live.protocol.messages import Model, encode
+from paofed.live.protocol.scaling import ManifestError, Scaling
 from tests.live.brokers import PATIENCE, TICK, Site, sample, until, work
 from tests.live.fleets import manifest
 

@@ -14,8 +14,9 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paofed.live.device.footprint import Footprint, footprint
 from paofed.live.network.mqtt import packet_size
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import Manifest, Scaling
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import MOST_REPEATS, Model, Reply, Update, encode
+from paofed.live.protocol.scaling import Scaling
 from tests.live.fleets import f32, manifest
 
 

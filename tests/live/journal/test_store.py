@@ -100,7 +100,7 @@ def tamper(folder: Path, line: int) -> None:
         f"SELECT arrived, device, sent FROM journal WHERE line = {line}",  # noqa: S608
     )
     values = f32(0.25, 0.5).tobytes()
-    checksum = zlib.crc32(b"%d %d %d " % (arrived, device, sent) + values)
+    checksum = zlib.crc32(b"%d %d %d %s 0" % (arrived, device, sent, values))
     execute(
         folder,
         ("UPDATE journal SET vals = ?, checksum = ? WHERE line = ?", (values, checksum, line)),

@@ -141,9 +141,9 @@ def test_the_same_repeat_twice_in_one_message_counts_once() -> None:
 GOOD = update(20)
 REFUSED: dict[str, list[bytes]] = {
     "length": [b"", b"\x10\x03", GOOD[:-1], GOOD + b"\0"],
-    "version": [b"\x20" + GOOD[1:], b"\x00" + GOOD[1:]],
+    "version": [b"\x30" + GOOD[1:], b"\x00" + GOOD[1:]],
     "kind": [
-        b"\x15" + GOOD[1:],
+        b"\x25" + GOOD[1:],
         encode(Reply(3, 20, 0, f32(1, 2))),
         encode(Model(3, 20, f32(*range(8)))),
         encode(Reread(3)),

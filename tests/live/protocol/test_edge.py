@@ -163,7 +163,7 @@ def test_what_is_not_confirmed_travels_again_after_a_while() -> None:
 def test_a_repeat_is_what_was_sent_then() -> None:
     edge = joined()
     edge.contact(1.0)
-    edge.w = np.zeros(8)
+    edge.begin(np.zeros(8))
     # W(2 (11 + 1 + 1), 2) of 8 was sent at tick 11.
     assert edge.contact(2.0) == update(12, 0.0, 0.0, repeats=[(1, (3.0, 4.0))])
 

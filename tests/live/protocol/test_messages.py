@@ -21,7 +21,7 @@ from paofed.live.protocol.messages import (
     age_of,
     decode,
     encode,
-    epoch_of,
+    reread,
 )
 from tests.live.fleets import f32
 
@@ -46,15 +46,16 @@ def reason(data: bytes) -> str:
 @pytest.mark.parametrize(
     ("message", "wire", "size"),
     [
-        (Update(7, 0x01020304, VALUES), "10 07 04030201" + ON_THE_WIRE, 22),
-        (Reply(255, 258, 9, VALUES), "11 ff 02010000 09" + ON_THE_WIRE, 23),
-        (Hello(7), "12 07 00000000", 6),
-        (Model(0, LAST_TICK, WHOLE), "13 00 ffffffff" + (ONE + MINUS_TWO) * 5, 6 + 4 * FEATURES),
-        (Reread(200), "14 c8 00000000", 6),
+        (Update(7, 0x01020304, VALUES), "20 07 04030201 00" + ON_THE_WIRE, 23),
+        (Reply(255, 258, 9, VALUES), "21 ff 02010000 09" + ON_THE_WIRE, 23),
+        (Hello(7), "22 07 00000000", 6),
+        (Model(0, LAST_TICK, WHOLE), "23 00 ffffffff" + (ONE + MINUS_TWO) * 5, 6 + 4 * FEATURES),
+        (Reread(200), "24 c8 00000000", 6),
+        (Update(7, 1, VALUES, level=200), "20 07 01000000 c8" + ON_THE_WIRE, 23),
         (
-            Update(7, 300, VALUES, (Repeat(1, VALUES[::-1]), Repeat(255, VALUES))),
-            f"10 07 2c010000 {ON_THE_WIRE}01 {ZERO} {HALF} {MINUS_TWO} {ONE}ff {ON_THE_WIRE}",
-            22 + 2 * 17,
+            Update(7, 300, VALUES, (Repeat(1, VALUES[::-1], 9), Repeat(255, VALUES)), 128),
+            f"20 07 2c010000 80 {ON_THE_WIRE} 0109 {ZERO}{HALF}{MINUS_TWO}{ONE} ff00 {ON_THE_WIRE}",
+            23 + 2 * 18,
         ),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str | int) else "",
@@ -88,7 +89,7 @@ def test_what_is_read_is_what_was_written() -> None:
     assert advice.epoch == 11
 
 
-epochs = st.integers(0, 255)
+epochs = levels = st.integers(0, 255)
 ticks = st.integers(0, LAST_TICK)
 
 
@@ -101,9 +102,9 @@ def values(count: int) -> st.SearchStrategy[Values]:
 def updates(draw: st.DrawFn) -> Update:
     tick = draw(ticks)
     earlier = st.integers(1, max(1, min(255, tick)))
-    repeats = st.lists(st.builds(Repeat, earlier, values(SHARED)), max_size=MOST_REPEATS)
+    repeats = st.lists(st.builds(Repeat, earlier, values(SHARED), levels), max_size=MOST_REPEATS)
     kept = () if tick == 0 else tuple(draw(repeats))
-    return Update(draw(epochs), tick, draw(values(SHARED)), kept)
+    return Update(draw(epochs), tick, draw(values(SHARED)), kept, draw(levels))
 
 
 messages = st.one_of(
@@ -121,7 +122,6 @@ def test_every_message_comes_back(message: Message) -> None:
     back = read(data)
     assert type(back) is type(message)
     assert encode(back) == data
-    assert epoch_of(data) == message.epoch
 
 
 @st.composite
@@ -170,13 +170,13 @@ def test_every_length_is_checked_exactly(message: Message) -> None:
         assert reason(data[:length]) == "length"
     for extra in range(1, 80):
         longer = data + (repeat * 5)[:extra]
-        if isinstance(message, Update) and extra in (17, 34, 51):
+        if isinstance(message, Update) and extra in (18, 36, 54):
             assert isinstance(read(longer), Update)
         else:
             assert reason(longer) == "length"
 
 
-@pytest.mark.parametrize("version", [0, 2, 3, 15])
+@pytest.mark.parametrize("version", [0, 1, 3, 15])
 def test_other_versions(version: int) -> None:
     data = encode(Hello(7))
     assert reason(bytes([version << 4 | 2]) + data[1:]) == "version"
@@ -185,7 +185,7 @@ def test_other_versions(version: int) -> None:
 @pytest.mark.parametrize("kind", range(5, 16))
 def test_other_kinds(kind: int) -> None:
     data = encode(Hello(7))
-    assert reason(bytes([0x10 | kind]) + data[1:]) == "kind"
+    assert reason(bytes([0x20 | kind]) + data[1:]) == "kind"
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
@@ -234,15 +234,20 @@ def test_high_ages_mean_that_the_device_is_ahead(age: int, answers: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "epoch"),
+    ("data", "version"),
     [
         (b"", None),
-        (bytes.fromhex("1007000000"), None),
-        (bytes.fromhex("200700000000"), None),
+        (bytes.fromhex("1007000000"), None),  # too short for a header
         (bytes.fromhex("000700000000"), None),
-        (bytes.fromhex("100700000000"), 7),
-        (bytes.fromhex("1fff00000000") + b"any length", 255),
+        (bytes.fromhex("300700000000"), None),  # of a version to come
+        (bytes.fromhex("200700000000"), None),  # of this epoch
+        (bytes.fromhex("2f0800000000") + b"any length", 2),
+        (bytes.fromhex("100700000000"), 1),
+        (bytes.fromhex("100800000000") + b"any length", 1),
     ],
 )
-def test_the_epoch_of_what_may_be_a_message(data: bytes, epoch: int | None) -> None:
-    assert epoch_of(data) == epoch
+def test_who_is_told_to_read_the_manifest_again(data: bytes, version: int | None) -> None:
+    answer = reread(data, epoch=7)
+    assert (answer and answer.version) == version
+    if answer is not None:
+        assert encode(answer) == bytes([answer.version << 4 | 4, 7, 0, 0, 0, 0])

@@ -19,7 +19,7 @@ from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Repair, Store, Verification, pack
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.manifest import ManifestError
+from paofed.live.protocol.scaling import ManifestError
 from paofed.live.trials.rehearsal import rehearse
 from tests.effort import effort
 from tests.live import momentum

@@ -1,0 +1,47 @@
+"""How well a device predicts, in one byte of each update.
+
+The level is the device's recent root mean squared error, in steps of 0.75 dB of the target's scale:
+128 is an error as large as the scale, 1 is -95.25 dB, 254 is +94.5 dB. Two values are words: a
+device that has learned nothing yet, and one whose samples are mostly outside the plausible ranges.
+"""
+
+import math
+
+UNKNOWN, IMPLAUSIBLE = 0, 255
+_STEP, _MIDDLE = 0.75, 128
+_FORGET = 1 / 32  # weight of the newest sample, once there are so many
+_MOSTLY = 0.5  # share of implausible samples from which on a device says so
+
+
+class Recent:
+    """What a device remembers of its own samples to say its level."""
+
+    def __init__(self, samples: float = 0.0, square: float = 0.0, implausible: float = 0.0) -> None:
+        self.samples = samples  # learned from, up to as many as are remembered
+        self.square = square  # running mean of squared errors, before learning, in scales
+        self.implausible = implausible  # running share of samples that were not learned from
+
+    def learned(self, error: float) -> None:
+        """A sample was learned from; `error` is that of the prediction before, in scales."""
+        self.samples = min(self.samples + 1.0, 1 / _FORGET)
+        self.square += (min(error * error, 1e30) - self.square) / self.samples
+        self.implausible -= _FORGET * self.implausible
+
+    def passed_over(self) -> None:
+        """A sample was not plausible."""
+        self.implausible += _FORGET * (1.0 - self.implausible)
+
+    @property
+    def level(self) -> int:
+        """The byte that travels."""
+        if self.implausible > _MOSTLY:
+            return IMPLAUSIBLE
+        if not self.samples:
+            return UNKNOWN
+        decibels = 10.0 * math.log10(max(self.square, 1e-30))
+        return min(max(round(_MIDDLE + decibels / _STEP), UNKNOWN + 1), IMPLAUSIBLE - 1)
+
+
+def decibels(level: int) -> float | None:
+    """The error that a level says, in dB of the target's scale squared; None for the two words."""
+    return None if level in (UNKNOWN, IMPLAUSIBLE) else (level - _MIDDLE) * _STEP
