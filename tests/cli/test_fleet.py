@@ -64,7 +64,7 @@ def test_verify_says_that_all_is_well(fleet: Path, capsys: pytest.CaptureFixture
 
 def test_verify_says_that_it_is_not(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = f32(0.25, 0.5).tobytes()
-    checksum = zlib.crc32(b"10 0 10 " + values)
+    checksum = zlib.crc32(b"10 0 10 %s 0" % values)
     execute(fleet, "UPDATE journal SET vals = ?, checksum = ? WHERE line = 31", values, checksum)
     assert main(["fleet", "verify", str(fleet)]) == 1
     assert "DOES NOT EQUAL the snapshot of tick 20" in said(capsys)
