@@ -1,6 +1,7 @@
 """The device as a state machine: what it learns, sends, repeats, believes and forgets."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from paofed.core.rules import lms_step
 from paofed.errors import InputError
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.edge import Clock, Edge
+from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN
 from paofed.live.protocol.messages import (
     LARGEST,
     LAST_TICK,
@@ -118,6 +120,65 @@ def test_targets_that_are_none(y: float) -> None:
     with pytest.raises(InputError, match="expected a finite number"):
         edge.learn(np.array([1.0, 2.0]), y)
     assert edge.w is before
+
+
+def ranged() -> Edge:
+    """A device that has joined a fleet with plausible ranges."""
+    agreed = manifest()
+    inputs = (agreed.inputs[0], replace(agreed.inputs[1], low=-1.0, high=3.0))
+    edge = Edge(replace(agreed, inputs=inputs, target=replace(agreed.target, high=50.0)), 1)
+    edge.receive(model(10), 0.0)
+    return edge
+
+
+@pytest.mark.parametrize(("x", "y"), [([0.0, 3.1], 10.0), ([0.0, -1.5], 10.0), ([0.0, 0.0], 51.0)])
+def test_an_implausible_sample_is_counted_and_not_learned_from(x: list[float], y: float) -> None:
+    edge = ranged()
+    before = edge.w
+    assert edge.learn(np.array(x), y) is False
+    assert edge.w is before
+    assert (edge.implausible, edge.recent.samples) == (1, 0)
+    assert edge.learn(np.array([0.0, 3.0]), 50.0) is True
+    assert edge.w is not before
+
+
+def test_an_update_says_how_well_the_device_predicts() -> None:
+    edge = ranged()
+    assert level(edge.contact(1.0)) == UNKNOWN
+    x = np.array([0.0, 0.0])
+    edge.begin(np.zeros(8))
+    edge.learn(x, 14.0)  # one scale beside what it predicts
+    assert level(edge.contact(2.0)) == 128
+    for _ in range(40):
+        edge.learn(x, 1e6)
+    assert level(edge.contact(3.0)) == IMPLAUSIBLE
+
+
+def level(payload: bytes | None) -> int:
+    message = decode(payload or b"", shared=2, features=8)
+    assert isinstance(message, Update)
+    return message.level
+
+
+def test_what_it_says_survives_a_power_cut() -> None:
+    edge, again = ranged(), ranged()
+    edge.learn(np.array([0.0, 0.0]), 30.0)
+    edge.contact(1.0)
+    edge.learn(np.array([0.0, 0.0]), 1e6)
+    assert again.restore(edge.state())
+    assert vars(again.recent) == vars(edge.recent)
+    assert [u.level for u in again.unconfirmed] == [u.level for u in edge.unconfirmed] != [UNKNOWN]
+
+
+def test_a_state_of_wire_version_1_begins_to_count() -> None:
+    edge, again = joined(), joined()
+    edge.learn(np.array([0.0, 0.0]), 30.0)
+    edge.contact(1.0)
+    old = {name: array for name, array in edge.state().items() if name not in ("levels", "recent")}
+    assert again.restore(old)
+    assert again.w.tobytes() == edge.w.tobytes()
+    assert again.recent.level == UNKNOWN
+    assert [u.level for u in again.unconfirmed] == [UNKNOWN]
 
 
 def test_an_update_is_the_model_on_the_uplink_window() -> None:
