@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.live.journal.database import CONFIRMED, FILE, StoreError
-from paofed.live.journal.schema import MIGRATIONS
+from paofed.live.journal.schema import MIGRATIONS, SEALED, checksum
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from tests.live.fleets import live, opened, records, server, stored, update
@@ -66,6 +66,7 @@ def as_before(folder: Path, *, version: int) -> None:
     """Let a fleet's folder be as a paofed that made this version of the schema left it."""
     path, new = folder / FILE, folder / "before.sqlite"
     connection = sqlite3.connect(new)
+    connection.create_function("crc", -1, checksum)
     try:
         connection.executescript("".join(MIGRATIONS[:version]))
         connection.execute("ATTACH ? AS now", (str(path),))
@@ -77,12 +78,19 @@ def as_before(folder: Path, *, version: int) -> None:
             connection.execute(
                 f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}"  # noqa: S608
             )
+        connection.execute("UPDATE main.manifest SET checksum = crc(CAST(json AS BLOB))")
+        connection.execute("UPDATE main.snapshot SET checksum = crc(tick, line, state)")
+        if version >= SEALED:
+            connection.execute(
+                "UPDATE main.seal SET total = total - (SELECT sum(checksum) FROM now.manifest)"
+            )
         connection.commit()
         connection.execute(f"PRAGMA main.user_version = {version}")
     finally:
         connection.close()
     new.replace(path)
-    (folder / CONFIRMED).unlink()
+    if version < SEALED:
+        (folder / CONFIRMED).unlink()
 
 
 class PowerCutError(Exception):

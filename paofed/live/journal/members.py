@@ -1,15 +1,14 @@
-"""Who is in a fleet, what proves it, and what they have agreed on."""
+"""Who is in a fleet, and what proves it."""
 
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from paofed.errors import unknown
-from paofed.live.journal.database import FILE, LAST_RESORT, Database, StoreError
+from paofed.live.journal.database import FILE, StoreError
+from paofed.live.journal.epochs import Epochs
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.manifest import Manifest
 
 REMEDY = (
     "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
@@ -37,22 +36,12 @@ _SEALED = {
     "revoked": "credential",
     "server": "credential",
 }
-_ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in _SEALED)  # noqa: S608
+_ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in (*_SEALED, "manifest"))  # noqa: S608
 _TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (constants)
 
 
-class Members(Database):
-    """The fleet's manifest, its devices and their credentials."""
-
-    def manifest(self) -> Manifest:
-        """The present manifest."""
-        return Manifest.from_json(self._manifest())
-
-    def _manifest(self) -> str:
-        rows = self._rows("SELECT json, checksum FROM manifest ORDER BY rowid DESC LIMIT 1")
-        if not rows or zlib.crc32(str(rows[0][0]).encode()) != rows[0][1]:
-            raise StoreError(f"the manifest in {self.folder / FILE} is damaged: {LAST_RESORT}")
-        return str(rows[0][0])
+class Members(Epochs):
+    """The fleet's devices and their credentials."""
 
     def members(self) -> list[Member]:
         """All devices that are or were in the fleet, by index."""
@@ -183,11 +172,12 @@ class Members(Database):
 
     def _check_members(self) -> None:
         """Refuse rows that are damaged, missing, or not the newest."""
-        for look in (self._manifest, self.members, self.revoked, self.server):
+        for look in (self._present, self.members, self.revoked, self.server):
             look()
         if self._rows("SELECT total FROM seal") != self._rows(_TOTAL):
             raise StoreError(
-                f"rows of devices or credentials in {self.folder / FILE} are missing: {REMEDY}"
+                f"rows of devices, credentials or manifests in {self.folder / FILE} are missing: "
+                f"{REMEDY}"
             )
 
     def _mend_members(self) -> tuple[int, ...]:

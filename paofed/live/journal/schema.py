@@ -81,6 +81,35 @@ MIGRATIONS: Sequence[str] = (
     UPDATE journal SET checksum = crc(arrived, device, sent, vals, 0)
         WHERE checksum = crc(arrived, device, sent, vals);
     """,
+    # A fleet may agree on something else: each manifest has its generation, the journal's last line
+    # and the tick when it began, when and why that was, and the snapshots that were taken under it.
+    # A manifest that is lost is noticed like a device that is.
+    """
+    CREATE TABLE agreed (
+        generation INTEGER PRIMARY KEY, json TEXT NOT NULL, line INTEGER NOT NULL,
+        tick INTEGER NOT NULL, time REAL NOT NULL, why TEXT NOT NULL, checksum INTEGER NOT NULL);
+    INSERT INTO agreed SELECT rowid, json, 0, 0, 0.0, 'made', checksum FROM manifest;
+    UPDATE agreed SET time = CAST(json_extract(json, '$.start') AS REAL)
+        WHERE checksum = crc(CAST(json AS BLOB));
+    UPDATE agreed SET checksum = crc(generation, json, line, tick, time, why)
+        WHERE checksum = crc(CAST(json AS BLOB));
+    DROP TABLE manifest;
+    ALTER TABLE agreed RENAME TO manifest;
+    CREATE TABLE state (
+        tick INTEGER NOT NULL, line INTEGER NOT NULL, generation INTEGER NOT NULL,
+        state BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (line, generation));
+    INSERT INTO state SELECT tick, line, generation, state, CASE
+        WHEN snapshot.checksum = crc(tick, line, state) THEN crc(tick, line, generation, state)
+        ELSE snapshot.checksum END
+        FROM snapshot, (SELECT coalesce(max(generation), 1) AS generation FROM manifest);
+    DROP TABLE snapshot;
+    ALTER TABLE state RENAME TO snapshot;
+    UPDATE seal SET total = total + (SELECT coalesce(sum(checksum), 0) FROM manifest);
+    CREATE TRIGGER manifest_agreed AFTER INSERT ON manifest BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    CREATE TRIGGER manifest_forgotten AFTER DELETE ON manifest BEGIN
+        UPDATE seal SET total = total - old.checksum; END;
+    """,
 )
 SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
 

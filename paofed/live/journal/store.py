@@ -9,9 +9,10 @@ what was confirmed (paofed.live.journal.confirmed).
 """
 
 import io
-import zlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -27,6 +28,7 @@ from paofed.live.journal.database import (
     explained,
     is_finished,
 )
+from paofed.live.journal.epochs import Epoch
 from paofed.live.journal.members import REMEDY, Members
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator, Record
@@ -34,10 +36,11 @@ from paofed.live.protocol.manifest import Manifest
 
 
 class Snapshot(NamedTuple):
-    """The coordinator's state after the journal's lines up to `line`."""
+    """The coordinator's state after the journal's lines up to `line`, under one manifest."""
 
     tick: int
     line: int
+    generation: int
     state: bytes
 
 
@@ -75,12 +78,7 @@ class Store(Members):
             store = cls(folder, connect(path))
             with store._closed_on_error():
                 store._migrate()
-                store.snapshot(Coordinator(manifest))
-                text = manifest.to_json()
-                with store._writing():  # last: a fleet without a manifest is none
-                    store._connection.execute(
-                        "INSERT INTO manifest VALUES (?, ?)", (text, zlib.crc32(text.encode()))
-                    )
+                store.begin_epoch(Coordinator(manifest), "made")
         return store
 
     @classmethod
@@ -133,26 +131,53 @@ class Store(Members):
         self, coordinator: Coordinator, sync: Callable[[str], None] = lambda _: None
     ) -> None:
         """Write the state, keep the newest two, and delete the journal behind the older one."""
-        state = pack(coordinator.state())
         with self._writing():
             execute = self._connection.execute
-            line = execute(
-                "SELECT max(line) FROM (SELECT line FROM journal UNION "
-                "SELECT line FROM snapshot UNION SELECT 0 AS line)"
-            ).fetchone()[0]
-            execute("DELETE FROM snapshot WHERE line = ?", (line,))
-            execute(
-                "INSERT INTO snapshot (tick, line, state, checksum) VALUES (?,?,?,?)",
-                (coordinator.tick, line, state, checksum(coordinator.tick, line, state)),
-            )
+            self._put_snapshot(coordinator, self._last_line(), self._present().generation)
             sync("inside snapshot")
             execute(
-                "DELETE FROM snapshot WHERE line NOT IN "
-                "(SELECT line FROM snapshot ORDER BY line DESC LIMIT 2)"
+                "DELETE FROM snapshot WHERE rowid NOT IN "
+                "(SELECT rowid FROM snapshot ORDER BY generation DESC, line DESC LIMIT 2)"
             )
             execute("DELETE FROM journal WHERE line <= (SELECT min(line) FROM snapshot)")
             sync("before snapshot's commit")
         sync("after snapshot")
+
+    def begin_epoch(
+        self, coordinator: Coordinator, why: str, sync: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Go on under the coordinator's manifest, from its state: both are written, or neither.
+
+        What waits in the journal, and not in the coordinator, is never applied.
+        """
+        self._count()  # before: what could not be counted is not done
+        with self._writing():
+            line = self._last_line()
+            generation = self._rows("SELECT coalesce(max(generation), 0) + 1 FROM manifest")[0][0]
+            text, tick = coordinator.manifest.to_json(), coordinator.tick
+            self._agree(Epoch(generation, text, line, tick, time.time(), why))
+            sync("inside epoch")
+            self._put_snapshot(coordinator, line, generation)
+            sync("before epoch's commit")
+        sync("after epoch's commit")
+        self._ahead = True
+        self.confirm(sync)
+
+    def _last_line(self) -> int:
+        rows = self._rows(
+            "SELECT max(line) FROM (SELECT line FROM journal UNION "
+            "SELECT line FROM snapshot UNION SELECT 0 AS line)"
+        )
+        return int(rows[0][0])
+
+    def _put_snapshot(self, coordinator: Coordinator, line: int, generation: int) -> None:
+        """Write the state, inside a transaction; one at the same line is replaced."""
+        columns = coordinator.tick, line, generation, pack(coordinator.state())
+        self._connection.execute(
+            "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
+            "VALUES (?, ?, ?, ?, ?)",
+            (*columns, checksum(*columns)),
+        )
 
     def recover(self) -> Coordinator:
         """The server as it was: the newest snapshot and the journal behind it."""
@@ -163,19 +188,27 @@ class Store(Members):
         return coordinator
 
     def verify(self) -> Verification:
-        """Recompute the newest snapshot from the older one and the journal between them."""
+        """Recompute each snapshot from the one before it and the journal between them.
+
+        The first one of a manifest is where a recomputation starts.
+        """
         with self._reading():
             return self._verified()
 
     def _verified(self) -> Verification:
-        snapshots = self._snapshots()
-        older, newer = snapshots[0], snapshots[-1]
-        coordinator, expected = self._unpacked(older), self._unpacked(newer)
-        records = list(self.journal(older.line, newer.line))
-        coordinator.recover(records)
-        coordinator.close(newer.tick)
-        list(self.journal(newer.line))  # what came after it is checked, too
-        return Verification(newer.tick, len(records), coordinator.digest() == expected.digest())
+        snapshots, lines = self._snapshots(), 0
+        for older, newer in pairwise(snapshots):
+            records = list(self.journal(older.line, newer.line))
+            if older.generation != newer.generation:
+                continue
+            coordinator, expected = self._unpacked(older), self._unpacked(newer)
+            coordinator.recover(records)
+            coordinator.close(newer.tick)
+            lines += len(records)
+            if coordinator.digest() != expected.digest():
+                return Verification(newer.tick, lines, agrees=False)
+        list(self.journal(snapshots[-1].line))  # what came after it is checked, too
+        return Verification(snapshots[-1].tick, lines, agrees=True)
 
     def is_intact(self) -> bool:
         """Whether everything that was confirmed is there, and the journal gives the snapshot."""
@@ -202,7 +235,10 @@ class Store(Members):
         written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
         with self._writing():
             execute = self._connection.execute
-            execute("DELETE FROM snapshot WHERE line != ?", (snapshot.line,))
+            execute(
+                "DELETE FROM snapshot WHERE (line, generation) != (?, ?)",
+                (snapshot.line, snapshot.generation),
+            )
             execute("DELETE FROM journal WHERE line > ?", (last,))
             execute("DELETE FROM journal WHERE line <= ?", (snapshot.line,))
             execute("DELETE FROM sqlite_sequence WHERE name = 'journal'")
@@ -242,9 +278,10 @@ class Store(Members):
         return self._snapshots()[-1].tick
 
     def history(self) -> tuple[Coordinator, list[Record]]:
-        """The server as it was at the older snapshot, and all lines since."""
+        """The server as it was at the oldest snapshot of this manifest, and all lines since."""
         with self._reading():
-            older = self._snapshots()[0]
+            present = self._present().generation
+            older = next(s for s in self._snapshots() if s.generation == present)
             return self._unpacked(older), list(self.journal(older.line))
 
     def lines(self) -> int:
@@ -253,8 +290,10 @@ class Store(Members):
 
     def _snapshots(self, *, damaged_too: bool = False) -> list[Snapshot]:
         """Oldest first. A damaged one is an error, or is left out."""
-        rows = self._rows("SELECT tick, line, state, checksum FROM snapshot ORDER BY line")
-        intact = [Snapshot(*row[:3]) for row in rows if checksum(*row[:3]) == row[3]]
+        rows = self._rows(
+            "SELECT tick, line, generation, state, checksum FROM snapshot ORDER BY generation, line"
+        )
+        intact = [Snapshot(*row[:-1]) for row in rows if checksum(*row[:-1]) == row[-1]]
         if len(intact) < len(rows) and not damaged_too:
             raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
         if not intact:
@@ -262,7 +301,10 @@ class Store(Members):
         return intact
 
     def _unpacked(self, snapshot: Snapshot) -> Coordinator:
-        coordinator = Coordinator(self.manifest())
+        held = {epoch.generation: epoch for epoch in self.epochs()}
+        if snapshot.generation not in held:
+            raise self._damaged()
+        coordinator = Coordinator(held[snapshot.generation].manifest)
         with np.load(io.BytesIO(snapshot.state), allow_pickle=False) as arrays:
             coordinator.restore(dict(arrays))
         self.introduce(coordinator)

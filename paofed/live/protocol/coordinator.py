@@ -157,6 +157,18 @@ class Coordinator:
         """What was accepted and not yet applied."""
         return [record for arrived in sorted(self._pending) for record in self._pending[arrived]]
 
+    def under(self, manifest: Manifest) -> "Coordinator":
+        """The server as it begins under another manifest: tick, devices and counts stay.
+
+        Its rule begins anew, nothing waits, and no update counts as accepted.
+        """
+        begun = Coordinator(manifest)
+        begun.tick = self.tick
+        begun.counts, begun.ages = self.counts.copy(), self.ages.copy()
+        begun.removed = set(self.removed)
+        begun.devices = self.devices.anew(len(begun.devices.accepted))
+        return begun
+
     # Snapshots
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -89,6 +89,12 @@ class Devices:
         self.refused[device] += 1
         return int(self.refused[device])
 
+    def anew(self, window: int) -> "Devices":
+        """The same devices, of which no update was accepted yet."""
+        rows = np.zeros((window, self.accepted.shape[1]), dtype=np.uint8)
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return Devices.of({**columns, "accepted": rows})
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything up to the last device, for a snapshot."""
         used = int(np.flatnonzero(self.known).max(initial=-1)) + 1

@@ -53,6 +53,10 @@ class RuleState:
             )
         self.state = type(self.state)(*(found[n].astype(own[n].dtype) for n in own))
 
+    def begin(self, w: FloatArray) -> None:
+        """Begin anew, from a model."""
+        self.state = self._rule.init(self._features, 0)._replace(w=w.copy())
+
 
 def named(state: Any) -> dict[str, NDArray[Any]]:
     """The arrays of a state, of a server's rule or a device's learner, as they are called on disk.

@@ -158,7 +158,7 @@ def test_what_sqlite_itself_adds_is_no_damage(fleet: Path) -> None:
 
 def test_a_schema_that_is_no_text(fleet: Path) -> None:
     content = (fleet / FILE).read_bytes()
-    first = content.index(b"CREATE TABLE manifest")
+    first = content.index(b'CREATE TABLE "manifest"')
     for place in range(first, first + 64):
         changed = bytearray(content)
         changed[place] ^= 0x80

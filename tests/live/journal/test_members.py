@@ -133,7 +133,7 @@ def test_a_missing_row_is_noticed(table: str, known: Path) -> None:
         (f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})", ()),  # noqa: S608
         (made, ()),
     )
-    assert "rows of devices or credentials in " in refusal(known)
+    assert "rows of devices, credentials or manifests in " in refusal(known)
 
 
 def test_an_older_form_of_a_row_is_noticed(known: Path) -> None:

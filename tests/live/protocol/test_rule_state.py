@@ -111,7 +111,7 @@ def test_a_flipped_byte_in_the_second_array_is_noticed(line: int, byte: int, fle
     # And if the snapshot's checksum hides it: the journal does not give this array.
     state["model_push"].view(np.uint8)[byte] ^= 4
     forged = pack(state)
-    values = forged, checksum(tick, line, forged), line
+    values = forged, checksum(tick, line, 1, forged), line
     execute(fleet, ("UPDATE snapshot SET state = ?, checksum = ? WHERE line = ?", values))
     with opened(fleet) as store:
         assert store.verify() == Verification(20, 30, agrees=False)
