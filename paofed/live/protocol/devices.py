@@ -95,6 +95,15 @@ class Devices:
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return Devices.of({**columns, "accepted": rows})
 
+    def recount(self, last: int, tick: int, longer: float) -> None:
+        """Ticks have another length: tell in the new ones when each device was last seen.
+
+        `last` was the present tick, `tick` is, and ticks were `longer` times as long as they are.
+        """
+        ago = np.maximum(last - self.last_seen, 0) * longer
+        seen = np.maximum(tick - ago, 0).astype(np.int64)  # as far back as there are any
+        self.last_seen = np.where(self.last_seen < 0, -1, seen)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything up to the last device, for a snapshot."""
         used = int(np.flatnonzero(self.known).max(initial=-1)) + 1

@@ -57,6 +57,14 @@ class RuleState:
         """Begin anew, from a model."""
         self.state = self._rule.init(self._features, 0)._replace(w=w.copy())
 
+    def carry(self, saved: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
+        """Go on with what fits of another rule's state; the fields of which nothing is taken."""
+        own = self.arrays()
+        fitting = {n: saved[n] for n in own if n in saved and _fits(saved[n], own[n])}
+        self.state = type(self.state)(*({**own, **fitting}[n].astype(own[n].dtype) for n in own))
+        unused = {*own, *saved} - set(fitting)
+        return tuple(sorted(name.removeprefix(f"{_MODEL}_") for name in unused))
+
 
 def named(state: Any) -> dict[str, NDArray[Any]]:
     """The arrays of a state, of a server's rule or a device's learner, as they are called on disk.
@@ -68,6 +76,15 @@ def named(state: Any) -> dict[str, NDArray[Any]]:
         _MODEL if field == "w" else f"{_MODEL}_{field}": np.asarray(array)
         for field, array in fields
     }
+
+
+def _fits(array: NDArray[Any], begun: NDArray[Any]) -> bool:
+    """Whether a rule could go on with an array in place of the one that it begins with.
+
+    What a rule keeps of each device begins with no rows.
+    """
+    rows = array.shape[:1] if begun.shape[:1] == (0,) else begun.shape[:1]
+    return array.dtype.kind == begun.dtype.kind and array.shape == rows + begun.shape[1:]
 
 
 def _forms(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -1,0 +1,197 @@
+"""A fleet that is changed while it lives: what it agrees on next, and what of it goes on.
+
+A change begins the next epoch: messages of the one before are refused from then on, and their
+devices read the manifest again. So the server first closes every tick for which it has accepted
+anything, and tick numbers go on behind those, whatever the new length of a tick.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+from paofed.live.protocol.coordinator import TOLERANCE, Coordinator
+from paofed.live.protocol.manifest import Manifest, usual_shared
+from paofed.live.protocol.rule_state import named
+from paofed.live.protocol.scaling import ManifestError, Scaling
+
+_CHANGEABLE = (
+    *("algorithm", "shared", "step_size", "tick_seconds", "max_age"),
+    *("clip", "aside", "bound"),
+)
+_EPOCHS = 256  # an epoch travels in one byte
+Limits = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What is to be different: fields of a manifest, numbers to measure as well, ranges by name."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[Scaling, ...] = ()
+    ranges: Mapping[str, Limits] = field(default_factory=dict)
+
+
+class Difference(NamedTuple):
+    """One thing that is different, as people are told."""
+
+    what: str
+    before: str
+    after: str
+
+
+class Changed(NamedTuple):
+    """A fleet after a change, and what the change does, in words."""
+
+    server: Coordinator
+    differences: tuple[Difference, ...]
+    kept: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
+    """Begin the next epoch, at a time in seconds since 1970; None where nothing is different.
+
+    All ticks of the server that are over by then, or for which anything was accepted, are closed.
+    """
+    old = server.manifest
+    wanted = changed_manifest(old, changes)
+    if wanted == old:
+        return None
+    present = max(server.tick, old.tick_at(now))
+    server.close(present + TOLERANCE + 1)
+    new = replace(
+        wanted,
+        epoch=(old.epoch + 1) % _EPOCHS,
+        lineage=old.lineage + (wanted.meaning != old.meaning),
+        from_tick=server.tick,
+        from_time=now,
+    )
+    after, begun = _continued(server, new, present)
+    kept, lost = _consequences(old, new, begun)
+    return Changed(after, _differences(old, new), kept, lost)
+
+
+def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
+    """What a fleet agrees on with some values changed; a change of the model itself is refused."""
+    values = dict(changes.values)
+    for name, value in values.items():
+        _require_changeable(old, name, value)
+    row = values.get("algorithm", old.algorithm)
+    usual, before = (usual_shared(name, old.features) for name in (row, old.algorithm))
+    if usual != before:
+        values.setdefault("shared", usual)
+    inputs = _with_inputs(old, changes.inputs)
+    known = {number.name: number for number in (*inputs, old.target)}
+    for name, (low, high) in changes.ranges.items():
+        if name not in known:
+            raise ManifestError(f"there is no {name!r} to give a range (known: {', '.join(known)})")
+        known[name] = replace(known[name], low=low, high=high)
+    return replace(
+        old,
+        **values,
+        inputs=tuple(known[number.name] for number in inputs),
+        target=known[old.target.name],
+    )
+
+
+def _require_changeable(old: Manifest, name: str, value: object) -> None:
+    known = getattr(old, name)
+    if name not in _CHANGEABLE and value != known:
+        raise ManifestError(
+            f"{_words(name)} cannot be changed from {_shown(known)} to {_shown(value)}: the model "
+            f"has learned with the former; a new fleet (`paofed fleet init`) would begin without it"
+        )
+
+
+def _with_inputs(old: Manifest, given: tuple[Scaling, ...]) -> tuple[Scaling, ...]:
+    """The inputs and those that are new, last: the map of the others stays as it is."""
+    inputs = {number.name: number for number in old.inputs}
+    for number in given:
+        known = inputs.get(number.name)
+        if known is not None and known.meaning != number.meaning:
+            raise ManifestError(
+                f"the input {number.name} has {_scaling(known)} and cannot get {_scaling(number)}: "
+                f"the model has learned the former; its range may be changed"
+            )
+        if known is None or (number.low, number.high) != (None, None):
+            inputs[number.name] = number
+    return tuple(inputs.values())
+
+
+def _continued(
+    old: Coordinator, manifest: Manifest, present: int
+) -> tuple[Coordinator, tuple[str, ...]]:
+    """The server of the next epoch, and the fields of its rule's state that do not go on."""
+    new = old.under(manifest)
+    begun = new.rule.carry(old.rule.arrays())
+    if manifest.tick_seconds != old.manifest.tick_seconds:
+        new.ages.clear()
+    longer = old.manifest.tick_seconds / manifest.tick_seconds
+    new.devices.recount(present, new.tick, longer)
+    return new, begun
+
+
+def _differences(old: Manifest, new: Manifest) -> tuple[Difference, ...]:
+    skipped = {"inputs", "target", "from_tick", "from_time"}
+    found = [
+        Difference(_words(name), _shown(getattr(old, name)), _shown(getattr(new, name)))
+        for name in (entry.name for entry in fields(Manifest))
+        if name not in skipped and getattr(old, name) != getattr(new, name)
+    ]
+    before = {number.name: number for number in (*old.inputs, old.target)}
+    for number in (*new.inputs, new.target):
+        was = before.get(number.name)
+        if was is None:
+            found.append(Difference(f"input {number.name}", "none", _scaling(number)))
+        if was is None or _range(was) != _range(number):
+            limits = "none" if was is None else _range(was)
+            found.append(Difference(f"range of {number.name}", limits, _range(number)))
+    return tuple(found)
+
+
+def _consequences(
+    old: Manifest, new: Manifest, begun: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is kept and what is lost, in words."""
+    kept = ["the server's model, and who is in the fleet"]
+    lost = ["updates that were not confirmed: they are of the old epoch, and never applied"]
+    if old.lineage == new.lineage:
+        kept.append("the devices' models, with what is in those updates")
+    else:
+        lost.append("the devices' own models: all begin from the server's")
+    for number in new.inputs[len(old.inputs) :]:
+        name, usual = number.name, f"{number.offset:g}"
+        kept.append(f"what the model predicts where {name} is {usual}")
+        lost.append(f"what it predicts where {name} is not {usual}: that has to be learned")
+        lost.append(f"samples without {name}: devices refuse them from now on, so provide it first")
+    if old.tick_seconds != new.tick_seconds:
+        kept.append(f"tick numbers: they go on with {new.from_tick}")
+        lost.append("the count of how late updates came, which was in ticks of the old length")
+        age = new.max_age
+        kept.append(f"the age limit of {age} ticks, which is {age * new.tick_seconds:g} s from now")
+    if begun:
+        lost.append(f"what the server's rule has for {', '.join(begun)}: it begins anew")
+    if len(named(new.parts.learner.init(new.features))) > 1:
+        lost.append("what a device's learner has beside its model: it begins anew")
+    return tuple(kept), tuple(lost)
+
+
+def _words(name: str) -> str:
+    return "tick" if name == "tick_seconds" else name.replace("_", " ")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _scaling(number: Scaling) -> str:
+    return f"offset {number.offset:g} and scale {number.scale:g}"
+
+
+def _range(number: Scaling) -> str:
+    low, high = number.low, number.high
+    if low is None and high is None:
+        return "any"
+    return f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"
