@@ -301,8 +301,11 @@ def test_init_makes_a_fleet_and_says_what_comes_next(tmp_path: Path, capsys: Cap
     assert fleet.settings == Settings(name="greenhouse")
     with fleet.store() as store:
         agreed = store.manifest()
-    assert agreed.inputs == (Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0))
-    assert agreed.target == Scaling(name="y", offset=10.0, scale=4.0)
+    assert agreed.inputs == (
+        Scaling(name="a", low=-10.0, high=10.0),
+        Scaling(name="b", offset=0.5, scale=2.0, low=-19.5, high=20.5),
+    )
+    assert agreed.target == Scaling(name="y", offset=10.0, scale=4.0, low=-30.0, high=50.0)
     assert (agreed.algorithm, agreed.features, agreed.shared) == ("pao-fed-u1", 200, 4)
     assert agreed.tick_seconds == 60.0
     assert agreed.start > 1_700_000_000
@@ -386,11 +389,14 @@ def test_init_of_a_fleet_that_shares_everything(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--target", "y"), "the following arguments are required: --input"),
-        (("--input", "a"), "the following arguments are required: --target"),
-        (("--input", "a:1", "--target", "y"), "'a:1' is not NAME or NAME:OFFSET:SCALE"),
-        (("--input", "a:1:2:3", "--target", "y"), "'a:1:2:3' is not NAME or NAME:OFFSET:SCALE"),
-        (("--input", "a:x:2", "--target", "y"), "'a:x:2' is not NAME or NAME:OFFSET:SCALE"),
+        (("--target", "y"), "fleet init needs --input, or --from"),
+        (("--input", "a"), "fleet init needs --target, or --from"),
+        (("--input", "a:1", "--target", "y"), "'a:1' is not NAME[:OFFSET:SCALE[:LOW:HIGH]]"),
+        (
+            ("--input", "a:1:2:3", "--target", "y"),
+            "'a:1:2:3' is not NAME[:OFFSET:SCALE[:LOW:HIGH]]",
+        ),
+        (("--input", "a:x:2", "--target", "y"), "'a:x:2' is not NAME[:OFFSET:SCALE[:LOW:HIGH]]"),
         (("--input", "a:1:0", "--target", "y"), "scale of a is 0.0: expected a number above 0"),
         (("--input", "a:1:-2", "--target", "y"), "scale of a is -2.0: expected a number above 0"),
         (("--input", "a:nan:1", "--target", "y"), "scaling of a is nan: expected a finite number"),

@@ -1,43 +1,57 @@
 """Make a fleet's folder: settings, an authority with certificates, what mosquitto needs.
 
-A number is given as NAME:OFFSET:SCALE, or NAME alone: the model sees (value - offset) / scale,
-which should mostly lie between -2 and 2.
+A number is given as NAME, NAME:OFFSET:SCALE or NAME:OFFSET:SCALE:LOW:HIGH. The model sees (value -
+offset) / scale, which should mostly lie between -2 and 2; a sample with a value below LOW or above
+HIGH (usually 10 scales from the offset) is not learned from.
 """
 
 import secrets
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import get_args
+from argparse import ArgumentParser, Namespace
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
 
+from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling
 from paofed.cli.shared.folder import add_folder, say_result
+from paofed.core.arrays import FloatArray
+from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
 from paofed.live.fleet.settings import Security, Settings
-from paofed.live.protocol.manifest import SERVED, Manifest
-from paofed.live.protocol.scaling import ManifestError, Scaling
+from paofed.live.journal.exports import FleetModel
+from paofed.live.journal.store import Store
+from paofed.live.protocol.change import Changes, changed_manifest
+from paofed.live.protocol.manifest import Manifest, usual_shared
+from paofed.live.server.clock import at_present
 
 EXAMPLE = (
     "paofed fleet init greenhouse --input temperature:20:10 --input hour:12:6 "
     "--target load:300:100 --tick 60"
 )
 
-_NUMBER = "NAME[:OFFSET:SCALE]"
+_USUAL = {
+    "tick_seconds": 60.0,
+    "algorithm": "pao-fed-u1",
+    "features": 200,
+    "kernel_width": 1.0,
+    "step_size": 0.4,
+    "max_age": 10,
+    "seed": 0,
+}
+_EPOCHS = 256
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--input", action="append", type=_scaling, required=True, metavar=_NUMBER, help="each one")
-    add("--target", type=_scaling, required=True, metavar=_NUMBER, help="what is to be predicted")
-    add("--tick", type=float, default=60.0, metavar="SECONDS", help="(default %(default)g)")
-    add("--algorithm", default="pao-fed-u1", metavar="NAME", help=f"one of {', '.join(SERVED)}")
-    add("--features", type=int, default=200, metavar="D", help="parameters (default %(default)s)")
-    add("--shared", type=int, metavar="M", help="of them in a contact (default 4)")
-    add("--kernel-width", type=float, default=1.0, metavar="S", help="(default %(default)g)")
-    add("--step-size", type=float, default=0.4, metavar="MU", help="(default %(default)g)")
-    add("--max-age", type=int, default=10, metavar="L", help="ticks (default %(default)s)")
-    add("--seed", type=int, default=0, metavar="S", help="of the map (default %(default)s)")
+    add("--input", action="append", type=scaling, default=[], metavar=NUMBER, help="each one")
+    add("--target", type=scaling, metavar=NUMBER, help="what is to be predicted")
+    add("--from", dest="other", type=Path, metavar="OTHER", help="go on from a fleet or a model")
+    said = {name: f"default {value}" for name, value in _USUAL.items()}
+    add_agreement(parser, {**said, "shared": "default 4"})
     add("--name", help="begins every topic (default: the folder's name)")
     add("--host", default="localhost", help="the broker, as devices reach it (%(default)s)")
     add("--port", type=int, default=8883, help="of the broker (default %(default)s)")
@@ -54,22 +68,8 @@ def run(args: Namespace) -> int:
         security=args.security,
         http=args.http,
     )
-    whole = args.algorithm == "online-fedsgd"
-    manifest = Manifest(
-        algorithm=args.algorithm,
-        features=args.features,
-        shared=args.shared if args.shared is not None else args.features if whole else 4,
-        kernel_width=args.kernel_width,
-        seed=args.seed,
-        step_size=args.step_size,
-        max_age=args.max_age,
-        tick_seconds=args.tick,
-        start=time.time(),
-        epoch=secrets.randbelow(256),  # a device of another fleet would not be understood
-        inputs=tuple(args.input),
-        target=args.target,
-    )
-    Fleet.create(args.folder, settings, manifest)
+    manifest, w = _begun(args) if args.other is None else _taken(args)
+    Fleet.create(args.folder, settings, manifest, w)
     configuration = (args.folder / FOLDER / CONFIGURATION).resolve()
     text = (
         f"made {args.folder}\n"
@@ -81,12 +81,46 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _scaling(text: str) -> Scaling:
-    name, *numbers = text.split(":")
-    try:
-        offset, scale = (float(n) for n in numbers or (0, 1))
-        return Scaling(name=name, offset=offset, scale=scale)
-    except ManifestError as error:
-        raise ArgumentTypeError(str(error)) from None
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not NAME or NAME:OFFSET:SCALE") from None
+def _begun(args: Namespace) -> tuple[Manifest, None]:
+    """What a fleet agrees on that begins with nothing."""
+    for option, found in (("--input", args.input), ("--target", args.target)):
+        if not found:
+            raise InputError(f"fleet init needs {option}, or --from another fleet or a model")
+    values = {**_USUAL, **given(args)}
+    manifest = Manifest(
+        **{"shared": usual_shared(values["algorithm"], values["features"]), **values},
+        **_new_identity(),
+        inputs=tuple(number.limited() for number in args.input),
+        target=args.target.limited(),
+    )
+    return manifest, None
+
+
+def _taken(args: Namespace) -> tuple[Manifest, FloatArray]:
+    """What a fleet agrees on that goes on from another's model, and that model."""
+    model = _model(args.other)
+    known = {number.name for number in model.manifest.inputs}
+    inputs = (n if n.name in known else n.limited() for n in args.input)
+    manifest = changed_manifest(
+        model.manifest, Changes(values=given(args), inputs=tuple(inputs), target=args.target)
+    )
+    return replace(manifest, **_new_identity()), model.w
+
+
+def _model(other: Path) -> FleetModel:
+    """The present model of a fleet's folder, or the one in a file."""
+    if not other.is_dir():
+        return FleetModel.load(other)
+    with closing(Store.open(other)) as store:
+        return FleetModel.of(at_present(store))
+
+
+def _new_identity() -> dict[str, Any]:
+    """What tells a fleet from every other; a device of another would not be understood."""
+    return {
+        "start": time.time(),
+        "epoch": secrets.randbelow(_EPOCHS),
+        "from_tick": 0,
+        "from_time": None,
+        "lineage": 0,
+    }

@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Self
 
+from paofed.core.arrays import FloatArray
 from paofed.errors import FileError, InputError
 from paofed.files import make_folder, read_text, write_secret, write_text
 from paofed.live.fleet import mosquitto
@@ -49,8 +50,17 @@ class Fleet:
         self.told = True  # whether the broker knows of the last change
 
     @classmethod
-    def create(cls, folder: str | Path, settings: Settings, manifest: Manifest) -> Self:
-        """Make a folder with all that a server and a broker need, whole or not at all."""
+    def create(
+        cls,
+        folder: str | Path,
+        settings: Settings,
+        manifest: Manifest,
+        w: FloatArray | None = None,
+    ) -> Self:
+        """Make a folder with all that a server and a broker need, whole or not at all.
+
+        The fleet begins with the model `w`, or with one that knows nothing.
+        """
         folder = Path(folder)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileError(f"{folder} is not an empty folder: choose another")
@@ -60,7 +70,7 @@ class Fleet:
         except OSError as error:
             raise FileError(f"{folder} cannot be made: {error.strerror}") from None
         try:
-            Store.create(place, manifest).close()
+            Store.create(place, manifest, w).close()
             (place / STORE).chmod(0o600)  # as will be what SQLite writes beside it
             for name in (DEVICES, mosquitto.FOLDER):
                 (place / name).mkdir(mode=0o700)

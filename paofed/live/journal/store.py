@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.core.arrays import FloatArray
 from paofed.files import make_folder
 from paofed.live.journal.database import (
     FILE,
@@ -65,8 +66,8 @@ class Store(Members):
     """One fleet's folder, open for its server or for looking at it."""
 
     @classmethod
-    def create(cls, folder: str | Path, manifest: Manifest) -> Self:
-        """Make a new fleet; a folder that holds one is refused."""
+    def create(cls, folder: str | Path, manifest: Manifest, w: FloatArray | None = None) -> Self:
+        """Make a new fleet, from a model or from nothing; a folder that holds one is refused."""
         folder = Path(folder)
         make_folder(folder)
         path = folder / FILE
@@ -78,7 +79,10 @@ class Store(Members):
             store = cls(folder, connect(path))
             with store._closed_on_error():
                 store._migrate()
-                store.begin_epoch(Coordinator(manifest), "made")
+                coordinator = Coordinator(manifest)
+                if w is not None:
+                    coordinator.rule.begin(w)
+                store.begin_epoch(coordinator, "made")
         return store
 
     @classmethod

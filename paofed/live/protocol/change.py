@@ -24,10 +24,14 @@ Limits = tuple[float | None, float | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What is to be different: fields of a manifest, numbers to measure as well, ranges by name."""
+    """What is to be different: fields of a manifest, numbers of a sample, ranges by name.
+
+    Of numbers that are known already, only the range can be different; other inputs are added.
+    """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[Scaling, ...] = ()
+    target: Scaling | None = None
     ranges: Mapping[str, Limits] = field(default_factory=dict)
 
 
@@ -80,8 +84,9 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
     usual, before = (usual_shared(name, old.features) for name in (row, old.algorithm))
     if usual != before:
         values.setdefault("shared", usual)
-    inputs = _with_inputs(old, changes.inputs)
-    known = {number.name: number for number in (*inputs, old.target)}
+    inputs = _with_inputs(old.inputs, changes.inputs)
+    target = _merged(old.target, changes.target or old.target)
+    known = {number.name: number for number in (*inputs, target)}
     for name, (low, high) in changes.ranges.items():
         if name not in known:
             raise ManifestError(f"there is no {name!r} to give a range (known: {', '.join(known)})")
@@ -90,7 +95,7 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
         old,
         **values,
         inputs=tuple(known[number.name] for number in inputs),
-        target=known[old.target.name],
+        target=known[target.name],
     )
 
 
@@ -99,23 +104,26 @@ def _require_changeable(old: Manifest, name: str, value: object) -> None:
     if name not in _CHANGEABLE and value != known:
         raise ManifestError(
             f"{_words(name)} cannot be changed from {_shown(known)} to {_shown(value)}: the model "
-            f"has learned with the former; a new fleet (`paofed fleet init`) would begin without it"
+            f"has learned with the former; a new fleet (`paofed fleet init`) begins without it"
         )
 
 
-def _with_inputs(old: Manifest, given: tuple[Scaling, ...]) -> tuple[Scaling, ...]:
+def _with_inputs(known: tuple[Scaling, ...], given: tuple[Scaling, ...]) -> tuple[Scaling, ...]:
     """The inputs and those that are new, last: the map of the others stays as it is."""
-    inputs = {number.name: number for number in old.inputs}
+    inputs = {number.name: number for number in known}
     for number in given:
-        known = inputs.get(number.name)
-        if known is not None and known.meaning != number.meaning:
-            raise ManifestError(
-                f"the input {number.name} has {_scaling(known)} and cannot get {_scaling(number)}: "
-                f"the model has learned the former; its range may be changed"
-            )
-        if known is None or (number.low, number.high) != (None, None):
-            inputs[number.name] = number
+        inputs[number.name] = _merged(inputs.get(number.name, number), number)
     return tuple(inputs.values())
+
+
+def _merged(known: Scaling, given: Scaling) -> Scaling:
+    """A number with the range that is given, if one is; it cannot get another meaning."""
+    if known.meaning != given.meaning:
+        raise ManifestError(
+            f"{known.name} ({_scaling(known)}) cannot become {given.name} ({_scaling(given)}): "
+            f"the model has learned the former; ranges may be changed, and inputs added"
+        )
+    return known if (given.low, given.high) == (None, None) else given
 
 
 def _continued(

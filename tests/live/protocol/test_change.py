@@ -315,8 +315,12 @@ REFUSED = [
     (Changes(ranges={"a": (2.0, 1.0)}), "the lower one first"),
     (Changes(inputs=(Scaling(name="y"),)), "each one once"),
     (
+        Changes(target=Scaling(name="z", offset=10.0, scale=4.0)),
+        r"y \(offset 10 and scale 4\) cannot become z \(offset 10 and scale 4\): ",
+    ),
+    (
         Changes(inputs=(Scaling(name="b", offset=0.5, scale=3.0),)),
-        "input b has offset 0.5 and scale 2 and cannot get offset 0.5 and scale 3",
+        r"b \(offset 0.5 and scale 2\) cannot become b \(offset 0.5 and scale 3\): ",
     ),
 ]
 

@@ -1,0 +1,87 @@
+"""What a fleet agrees on, as options of the command line: for a new fleet, and to change one."""
+
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from paofed.live.protocol.change import Limits
+from paofed.live.protocol.manifest import SERVED
+from paofed.live.protocol.scaling import ManifestError, Scaling
+
+NUMBER = "NAME[:OFFSET:SCALE[:LOW:HIGH]]"
+_LEFT_OUT = {0: ("0", "1", "", ""), 2: ("", ""), 4: ()}  # by how many numbers are given
+_NONE = "none"
+
+
+def _or_none(text: str) -> float | None:
+    try:
+        return None if text == _NONE else float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is neither a number nor {_NONE}") from None
+
+
+def _yes(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise ArgumentTypeError(f"{text!r} is neither yes nor no")
+    return text == "yes"
+
+
+# By field of the manifest: the option, what reads it, what stands for its value, and its meaning.
+_OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
+    "tick_seconds": ("--tick", float, "SECONDS", "in which a device contributes at most once"),
+    "algorithm": ("--algorithm", str, "NAME", f"one of {', '.join(SERVED)}"),
+    "shared": ("--shared", int, "M", "parameters in a contact"),
+    "step_size": ("--step-size", float, "MU", "of a device's steps"),
+    "max_age": ("--max-age", int, "L", "the latest that an update may be, in ticks"),
+    "clip": ("--clip", _or_none, "C", "cut innovations at C usual ones, or none"),
+    "aside": ("--aside", _yes, "yes|no", "with --clip, set devices far outside aside"),
+    "bound": ("--bound", _or_none, "B", "cut a device's error at B usual ones, or none"),
+    "features": ("--features", int, "D", "parameters of the model"),
+    "kernel_width": ("--kernel-width", float, "S", "of the Gaussian kernel, in scaled inputs"),
+    "seed": ("--seed", int, "S", "of the Fourier map"),
+}
+
+
+def add_agreement(parser: ArgumentParser, usual: Mapping[str, str]) -> None:
+    """Declare the options; `usual` says what a value is where it is not given."""
+    for name, (option, read, shown, meaning) in _OPTIONS.items():
+        parser.add_argument(
+            option,
+            dest=name,
+            type=read,
+            default=SUPPRESS,
+            metavar=shown,
+            help=f"{meaning} ({usual[name]})" if name in usual else meaning,
+        )
+
+
+def given(args: Namespace) -> dict[str, Any]:
+    """The values that were given, by field of the manifest."""
+    return {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
+
+
+def scaling(text: str) -> Scaling:
+    """Read one number of a sample."""
+    name, *numbers = text.split(":")
+    try:
+        offset, scale, low, high = (*numbers, *_LEFT_OUT[len(numbers)])
+        return Scaling(
+            name=name, offset=float(offset), scale=float(scale), low=_limit(low), high=_limit(high)
+        )
+    except ManifestError as error:
+        raise ArgumentTypeError(str(error)) from None
+    except (ValueError, KeyError):
+        raise ArgumentTypeError(f"{text!r} is not {NUMBER}") from None
+
+
+def limits(text: str) -> tuple[str, Limits]:
+    """Read the plausible range of a number; nothing in place of a limit is none."""
+    try:
+        name, low, high = text.rsplit(":", 2)
+        return name, (_limit(low), _limit(high))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not NAME:LOW:HIGH") from None
+
+
+def _limit(text: str) -> float | None:
+    return float(text) if text else None
