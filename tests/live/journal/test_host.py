@@ -13,7 +13,7 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import REPORT_AFTER, Send, Suspect
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.messages import MODEL, REPLY, REREAD, Hello, encode
-from paofed.live.trials.rehearsal import CRASHES
+from paofed.live.trials.power import CRASHES
 from tests.live.fleets import manifest, opened, records, stored, update
 
 

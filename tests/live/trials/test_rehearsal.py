@@ -20,7 +20,7 @@ from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.rule_state import RuleState
-from paofed.live.trials import rehearsal
+from paofed.live.trials import misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
 from tests.effort import effort
@@ -127,7 +127,7 @@ def a_torn_state_file_is_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
         torn = path.with_name(f".{path.name}.cut")
         return load_state(torn if torn.exists() else path, edge)
 
-    monkeypatch.setattr(rehearsal, "load_state", newest)
+    monkeypatch.setattr(misfortunes, "load_state", newest)
 
 
 def refused_input_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

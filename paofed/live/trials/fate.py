@@ -1,0 +1,24 @@
+"""One seed's chance: every choice of a rehearsal comes from it, and it counts what befell whom."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class Fate:
+    """The generator of one seed, the tick of its virtual time, and the points hit so far."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.hits: Counter[str] = Counter()
+        self.now = 0  # the tick
+        self.calm = False  # whether the faults have ended
+
+    def strikes(self, chance: float) -> bool:
+        """Whether a fault of this chance happens now; none does in the calm at the end."""
+        return not self.calm and self.random.random() < chance
+
+    def one_of(self, names: Sequence[str]) -> str:
+        """Pick a name."""
+        return names[int(self.random.integers(len(names)))]

@@ -1,0 +1,26 @@
+"""The small fleet that a seed picks."""
+
+import numpy as np
+
+from paofed.live.protocol.manifest import SERVED, Manifest
+from paofed.live.protocol.scaling import Scaling
+
+
+def picked(random: np.random.Generator) -> Manifest:
+    """What the fleet has agreed on."""
+    name = SERVED[int(random.integers(len(SERVED)))]
+    features = int(random.integers(3, 9))
+    return Manifest(
+        algorithm=name,
+        features=features,
+        shared=features if name == "online-fedsgd" else int(random.integers(1, features + 1)),
+        kernel_width=1.0,
+        seed=int(random.integers(2**32)),
+        step_size=0.5,
+        max_age=int(random.integers(1, 7)),
+        tick_seconds=1.0,
+        start=1.0,
+        epoch=int(random.integers(256)),
+        inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
+        target=Scaling(name="y"),
+    )
