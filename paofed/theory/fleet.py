@@ -14,7 +14,7 @@ from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
 _MOST_BYTES = 1_500_000_000
-_UNKNOWN = ("loss", "outages", "battery")  # laws that a scenario may have
+_UNKNOWN = ("loss", "outages", "battery", "faults")  # laws that a scenario may have
 
 
 class Contacts(NamedTuple):
@@ -32,7 +32,7 @@ class Contacts(NamedTuple):
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
         """Read the rates off a scenario's laws."""
-        _require_known(*(name for name in _UNKNOWN if getattr(scenario, name) is not None))
+        _require_known(*(name for name in _UNKNOWN if getattr(scenario, name)))
         data = scenario.synthetic.samples_of(scenario.clients) / scenario.ticks
         presence, delay = scenario.availability, scenario.delay
         if isinstance(presence, Recorded):
@@ -85,11 +85,11 @@ class FleetInTheory(NamedTuple):
 
 
 def _require_known(*laws: str) -> None:
-    """Refuse what theory cannot follow: messages that never arrive, contacts that depend."""
+    """Refuse what theory cannot follow: messages lost or wrong, contacts that depend."""
     if laws:
         raise InputError(
-            f"theory knows no {' and no '.join(laws)}: every message arrives, and contacts are "
-            f"independent; leave {'it' if len(laws) == 1 else 'them'} out, or simulate"
+            f"theory knows no {' and no '.join(laws)}: every message is true and arrives, and "
+            f"contacts are independent; leave {'it' if len(laws) == 1 else 'them'} out, or simulate"
         )
 
 

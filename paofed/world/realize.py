@@ -15,10 +15,12 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 from paofed.core.features import FourierMap, draw_map
+from paofed.core.parts import keys_of
 from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
 from paofed.errors import InputError
 from paofed.memory import require_memory
 from paofed.world.events import threshold
+from paofed.world.faults import Chance, FaultyReadings, Measured
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.streams import INPUTS, ClientLaws, target
@@ -45,6 +47,7 @@ class Purpose(IntEnum):
     CONTACT = 5  # one more block per client and tick, where used: loss up and down, charge
     OUTAGE = 6  # of the whole fleet: one word per tick, whether there is an outage
     HIT = 7  # one word per client and tick at which an outage began
+    FAULT = 8  # one block per client, tick and faulty reading
 
 
 class World(NamedTuple):
@@ -133,6 +136,8 @@ def realize(
         samples = _recorded(scenario, scenario.stream, world_key(seed, world), k)
     else:
         samples = _drawn(scenario, make_world(scenario, seed, world), key, k, data)
+    if scenario.numbered(FaultyReadings):
+        samples = _faulty(scenario, samples, k, seed, world, run)
     wanted = samples.has_data & _presence(scenario, k, presence)
     return Trace(
         x=samples.x,
@@ -149,6 +154,25 @@ def realize(
         y_test_drifted=samples.test_targets.y[1:],
         drift_ticks=samples.test_targets.takes,
     )
+
+
+def _faulty(
+    scenario: Scenario, samples: _Samples, k: IntArray, seed: int, world: int, run: int
+) -> _Samples:
+    """The same samples as broken sensors give them."""
+    there = tick, column = np.nonzero(samples.has_data)
+    seen = Measured(tick, k[column], samples.x[there], samples.y[there])
+    x, y = samples.x.copy(), samples.y.copy()
+    _, _, x[there], y[there] = with_faults(scenario, seen, seed, world, run)
+    return samples._replace(x=x, y=y)
+
+
+def with_faults(scenario: Scenario, seen: Measured, seed: int, world: int, run: int) -> Measured:
+    """Let the faults of a scenario's sensors change what is measured in one run."""
+    faults = scenario.numbered(FaultyReadings)
+    key = run_key(world_key(seed, world), run)
+    chance = Chance(keys_of(seed, world, run).up, key, Purpose.FAULT, scenario.clients)
+    return seen.with_faults(faults, scenario.units, chance) if faults else seen
 
 
 def _require_room(scenario: Scenario, cells: int) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 from paofed.core.arrays import BoolArray, IntArray, WordArray
 from paofed.core.random import Key, philox, uniform
 from paofed.memory import require_memory
+from paofed.world.faults import Measured
 from paofed.world.lookback import Words, offered_at, on_at
-from paofed.world.realize import Purpose, map_of, past_of, run_key, world_key
+from paofed.world.realize import Purpose, map_of, past_of, run_key, with_faults, world_key
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -28,13 +29,16 @@ def realize_samples(
     available = chance.contacts()
     lost = chance.losses(available)
     x_test, test_targets = past_of(scenario, readings)
+    seen = Measured(readings.tick, readings.device, readings.x, readings.y)
+    seen = with_faults(scenario, seen, seed, world, run)
     return SparseTrace(
         ticks=scenario.ticks,
         clients=scenario.clients,
         tick=readings.tick,
         client=readings.device,
-        x=readings.x,
-        y=readings.y,
+        x=seen.x,
+        y=seen.y,
+        truth=readings.y,
         available=available,
         delay=chance.delays(),
         lottery=uniform(chance.words(Purpose.EVENTS)[3]),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Self, get_args
+from typing import Annotated, Any, NoReturn, Self, TypeVar, get_args
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -17,10 +17,12 @@ from paofed.errors import FileError, InputError, ScenarioError, unknown
 from paofed.world.availability import Availability, Bursts
 from paofed.world.battery import Battery
 from paofed.world.delays import LONGEST, Delay
+from paofed.world.faults import KINDS, AnyFault, Fault, FaultyReadings, column_of
 from paofed.world.loss import Loss
 from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
-from paofed.world.streams import Stream, Synthetic
+from paofed.world.streams import INPUTS, Stream, Synthetic
+from paofed.world.table.columns import Unit
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.value import FORMS, Grouped, Value
@@ -29,6 +31,7 @@ _UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
 _FOUND_IN_TABLE = ("ticks", "clients")  # not written into files: the table has them
+_Kind = TypeVar("_Kind", bound=Fault)
 
 
 class Scenario(Value):
@@ -48,6 +51,18 @@ class Scenario(Value):
     loss: Loss | None = None
     outages: Outages | None = None
     battery: Battery | None = None
+    faults: Annotated[tuple[AnyFault, ...], Field(strict=False)] = ()
+
+    def numbered(self, kind: type[_Kind]) -> list[tuple[int, _Kind]]:
+        """The faults of a kind, with their places among all faults: chance goes by these."""
+        return [(i, fault) for i, fault in enumerate(self.faults) if isinstance(fault, kind)]
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """What the inputs and, last, the target stand for."""
+        if isinstance(self.stream, Table):
+            return read(self.stream).units
+        return (Unit(),) * (INPUTS + 1)
 
     @property
     def synthetic(self) -> Synthetic:
@@ -106,6 +121,8 @@ class Scenario(Value):
             self._groups_fit(self.stream)
             self._ticks_fit(self.stream)
         self._tables_fit()
+        for number, fault in enumerate(self.faults):
+            self._fault_fits(f"faults.{number}", fault)
         return self
 
     def _groups_fit(self, stream: Synthetic) -> None:
@@ -148,6 +165,26 @@ class Scenario(Value):
                     law.table(self.ticks, self.clients)
                 except FileError as error:
                     _misfit(place, f"{place}: {error}")
+
+    def _fault_fits(self, place: str, fault: Fault) -> None:
+        if fault.start >= self.ticks:
+            _misfit(
+                f"{place}.start",
+                f"{place}.start is {fault.start}: the last of {self.ticks} ticks is "
+                f"{self.ticks - 1}",
+            )
+        listed = fault.clients if isinstance(fault.clients, tuple) else ()
+        if fault.how_many(self.clients) > self.clients or max(listed, default=0) >= self.clients:
+            _misfit(
+                f"{place}.clients",
+                f"{place}.clients is {list(listed) or fault.clients}, but there are "
+                f"{self.clients} clients, 0 to {self.clients - 1}",
+            )
+        if isinstance(fault, FaultyReadings):
+            try:
+                column_of(fault.what, self.units)
+            except ValueError as error:
+                _misfit(f"{place}.what", f"{place}.what is {fault.what!r}: {error}")
 
     @classmethod
     def load(cls, name: str | Path) -> Self:
@@ -217,10 +254,12 @@ def to_toml(values: Mapping[str, Any]) -> str:
     """Write a scenario's values as a file; what a table says itself is left to it."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
     left_out = _FOUND_IN_TABLE if tables["stream"].get("kind") == "table" else ()
-    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out)}
+    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out, "faults")}
     lines = _assignments(plain)
     for key, table in tables.items():
         lines += ["", f"[{key}]", *_assignments(table)]
+    for fault in values.get("faults", ()):
+        lines += ["", "[[faults]]", *_assignments(fault)]
     return "\n".join(lines) + "\n"
 
 
@@ -274,10 +313,12 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
         return f"{place}{error['msg']}"
     # A union of laws puts the chosen kind behind the law's name, and one of forms of a number the
     # form behind its key; people only wrote the key.
-    tagged = len(loc) > 1 and loc[0] in ("stream", "availability", "delay") and loc[1] in _LAWS
-    written = (loc[0], *loc[2:]) if tagged else loc
+    depth = 2 if loc[:1] == ("faults",) else 1
+    unions = ("stream", "availability", "delay", "faults")
+    tagged = len(loc) > depth and loc[0] in unions and loc[depth] in _LAWS
+    written = (*loc[:depth], *loc[depth + 1 :]) if tagged else loc
     if kind == "extra_forbidden":
-        law = str(loc[1] if tagged else loc[0])
+        law = str(loc[depth] if tagged else loc[0])
         model = _LAWS.get(law, Scenario) if len(loc) > 1 else Scenario
         place = _place([str(part) for part in written], text, origin)
         return f"{place}{unknown('key', str(loc[-1]), model.model_fields)}"
@@ -305,6 +346,7 @@ _LAWS: Mapping[str, type[Value]] = {
     for union in (Availability, Delay)
     for law in get_args(get_args(union)[0])
 } | {
+    **KINDS,
     "synthetic": Synthetic,
     "table": Table,
     "loss": Loss,
@@ -315,11 +357,15 @@ _LAWS: Mapping[str, type[Value]] = {
 
 def _place(path: Sequence[str], text: str, origin: str) -> str:
     """Name the origin and the line of a key, or of the nearest table above it, before a mistake."""
-    wanted = [part for part in path if not part.isdigit()]
+    of_list = len(path) > 1 and path[0] == "faults"
+    wanted = [p for i, p in enumerate(path) if not p.isdigit() or (of_list and i == 1)]
     table: list[str] = []
-    best, depth = 0, 0
+    best, depth, items = 0, 0, 0
     for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[([^\[\]]+)\]", line):
+        if item := re.match(r"\s*\[\[([^\[\]]+)\]\]", line):
+            here = table = [item[1].strip(), str(items)]
+            items += 1
+        elif header := re.match(r"\s*\[([^\[\]]+)\]", line):
             here = table = [part.strip() for part in header[1].split(".")]
         elif key := re.match(r"\s*([\w.-]+)\s*=", line):
             here = [*table, *key[1].split(".")]

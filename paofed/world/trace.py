@@ -184,6 +184,7 @@ class Trace:
             client=client,
             x=self.x[there],
             y=self.y[there],
+            truth=self.y[there],
             available=self.available[there],
             delay=self.delay[there],
             lottery=self.lottery[there],
@@ -223,6 +224,7 @@ class SparseTrace:
     client: IntArray  # (M,)
     x: FloatArray  # (M, d)
     y: FloatArray  # (M,)
+    truth: FloatArray  # (M,): what y would be without faults of sensors; models are judged on it
     available: BoolArray  # (M,)
     delay: IntArray  # (M,)
     lottery: FloatArray  # (M,)
@@ -253,6 +255,7 @@ class Samples(NamedTuple):
     client: IntArray
     x: FloatArray  # (S, d)
     y: FloatArray
+    truth: FloatArray
     available: BoolArray
     delay: IntArray
     lottery: FloatArray

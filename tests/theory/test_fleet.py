@@ -181,10 +181,11 @@ def test_a_trace_s_fleet_is_estimated_from_it() -> None:
     np.testing.assert_array_equal(seen.contacts.available, trace.available.mean(axis=0))
 
 
-HAZARDS: dict[str, dict[str, Any]] = {
+HAZARDS: dict[str, Any] = {
     "loss": {"up": 0.1},
     "outages": {"mean_length": 3.0, "mean_between": 9.0},
     "battery": {"capacity": 3, "fill": 0.2},
+    "faults": [{"kind": "scaled", "by": 10.0, "clients": 1}],
 }
 
 
@@ -195,7 +196,9 @@ def test_laws_that_theory_does_not_know_are_refused(law: str) -> None:
 
 
 def test_all_of_them_are_named() -> None:
-    with pytest.raises(InputError, match=r"no loss and no outages and no battery: .* leave them"):
+    with pytest.raises(
+        InputError, match=r"no loss and no outages and no battery and no faults: .*them"
+    ):
         FleetInTheory.of(small_scenario(**HAZARDS))
 
 

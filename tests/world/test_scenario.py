@@ -24,6 +24,7 @@ COMMON = {
     "loss": None,
     "outages": None,
     "battery": None,
+    "faults": (),
     "stream": {
         "kind": "synthetic",
         "samples": (500, 1000, 1500, 2000),
@@ -567,6 +568,86 @@ def test_what_befalls_contacts_must_fit_together(old: str, new: str, at: str, sa
     found, said = complaint((SMALL + HAZARDS).replace(old, new))
     assert said.startswith(says)
     assert found == at
+
+
+FAULTS = """
+[[faults]]
+kind = "scaled"  # a wrong unit
+by = 10.0
+clients = 0.25
+
+[[faults]]
+kind = "stuck"
+clients = [0, 3]
+start = 2
+end = 6
+what = 1
+
+[[faults]]
+kind = "liar"
+push = 0.1
+clients = 1
+"""
+
+
+def test_faults_are_read_and_written() -> None:
+    scenario = Scenario.parse(SMALL + FAULTS, "fleet.toml")
+    assert [fault.kind for fault in scenario.faults] == ["scaled", "stuck", "liar"]
+    assert scenario.faults[1].clients == (0, 3)
+    assert Scenario.parse(scenario.to_toml(), "again") == scenario
+    assert Scenario.made(scenario.model_dump(), "") == scenario
+    in_one_line = 'faults = [{kind = "liar", push = 0.1, clients = 1}]\n'
+    assert Scenario.parse(in_one_line + SMALL, "fleet.toml").faults == scenario.faults[2:]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "says"),
+    [
+        ("by = 10.0", "by = true", "by = true", "faults.0.by is True: input should be a valid"),
+        ("by = 10.0\n", "", "[[faults]]", "faults.0.by is missing"),
+        ("by = 10.0", "bye = 10.0", "bye = 10.0", "unknown key 'bye': did you mean 'by'?"),
+        (
+            'kind = "liar"',
+            'kind = "lier"',
+            'kind = "lier"',
+            "unknown faults.2.kind 'lier': did you mean 'liar'?",
+        ),
+        ('kind = "liar"\n', "", "[[faults]]", "faults.2.kind is missing"),
+        (
+            "clients = 1\n",
+            "clients = 1.5\n",
+            "clients = 1.5",
+            "faults.2.clients is 1.5: expected a share below 1, a count from 1 on, or a list of",
+        ),
+        ("clients = 1\n", "clients = []\n", "clients = []", "faults.2.clients is []: expected a"),
+        ("[0, 3]", "[0, 0]", "clients = [0, 0]", "faults.1.clients is [0, 0]: a client is given"),
+        ("[0, 3]", "[0, 4]", "clients = [0, 4]", "faults.1.clients is [0, 4], but there are 4 cli"),
+        ("clients = 1\n", "clients = 5\n", "clients = 5", "faults.2.clients is 5, but there are 4"),
+        ("start = 2", "start = 8", "start = 8", "end is 6: expected a tick after the start, 8"),
+        (
+            "start = 2\nend = 6",
+            "start = 8",
+            "start = 8",
+            "faults.1.start is 8: the last of 8 ticks is 7",
+        ),
+        ("what = 1", "what = 4", "what = 4", "faults.1.what is 4: expected target or an input (0"),
+        ("what = 1", 'what = "x"', 'what = "x"', "faults.1.what is 'x': expected target or an in"),
+        ("push = 0.1", "push = 1e31", "push = 1e31", "faults.2.push is 1e+31: input should be"),
+    ],
+)
+def test_a_bad_fault_is_told_with_its_key_and_line(old: str, new: str, at: str, says: str) -> None:
+    assert FAULTS.count(old) == 1
+    line, said = complaint(SMALL + FAULTS.replace(old, new))
+    assert line.startswith(at) or (at == "start = 8" and line == "[[faults]]")
+    assert said.startswith(says)
+
+
+def test_a_mistake_in_a_fault_is_told_of_the_right_one() -> None:
+    twice = SMALL + FAULTS + FAULTS.replace("push = 0.1", "push = true")
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.parse(twice, "fleet.toml")
+    number = int(str(refusal.value).split(":")[1])
+    assert twice.splitlines()[number - 1] == "push = true"
 
 
 def test_groups_that_just_fit() -> None:

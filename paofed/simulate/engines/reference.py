@@ -116,7 +116,7 @@ def ticks(
 
         for i, k in enumerate(now.client.tolist()):
             z, y = fourier_map(now.x[i]), float(now.y[i])
-            squared[:, i] = fleet.squared_errors(k, z, y)
+            squared[:, i] = fleet.squared_errors(k, z, float(now.truth[i]))
             # 2. The server shares w_n (before anything that arrives now is applied).
             if taking_part[i] and alg.exchange == "paper":
                 fleet.share(k, n, lost=now.lost_down[i])

@@ -51,13 +51,38 @@ class Column(NamedTuple):
         return self.transform in _SCALED
 
 
+class Unit(NamedTuple):
+    """What one number that a model sees stands for: from a measured value and back."""
+
+    name: str = ""  # the column
+    mean: float = 0.0
+    spread: float = 1.0
+    logarithm: bool = False
+    one_number: bool = True  # not one of several that a column became
+
+    def measured(self, values: FloatArray) -> FloatArray:
+        """Return what was measured."""
+        plain = values * self.spread + self.mean
+        return np.expm1(plain) if self.logarithm else plain
+
+    def learned(self, values: FloatArray) -> FloatArray:
+        """Return what a device makes of it; of a negative amount, what it makes of 0."""
+        plain = np.log1p(np.maximum(values, 0.0)) if self.logarithm else values
+        return (plain - self.mean) / self.spread
+
+
 class Inputs(NamedTuple):
     """What one column became: M readings of one or more numbers, and how, in words."""
 
     labels: tuple[str, ...]
     values: FloatArray  # (M, len(labels)); NaN where the reading is missing
     recipe: str  # what a device must compute
-    scale: float = 1.0  # what it was divided by
+    unit: Unit
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """That of each of the numbers."""
+        return (self.unit,) * len(self.labels)
 
 
 def column(text: str) -> Column:
@@ -89,22 +114,26 @@ def expand(
     numbers = values.astype(np.float64)
     if col.transform == "cyclic":
         labels = (f"sin {col.name}", f"cos {col.name}")
-        return Inputs(
-            labels, _turn(numbers / period), f"sin and cos of 2 pi {col.name} / {period:g}"
-        )
+        recipe = f"sin and cos of 2 pi {col.name} / {period:g}"
+        return Inputs(labels, _turn(numbers / period), recipe, _part_of(col))
     if col.transform == "log1p":
         if (numbers <= -1).any():
             raise InputError(
                 f"column {col.name} holds {numbers[numbers <= -1][0]:g}, which has no log1p: "
                 f"expected values above -1; leave {col.name} standardised"
             )
-        return _standardised(f"log1p({col.name})", np.log1p(numbers), past)
+        unit = Unit(col.name, logarithm=True)
+        return _standardised(f"log1p({col.name})", np.log1p(numbers), past, unit)
     if col.transform == "raw":
-        return Inputs((col.name,), numbers[:, None], col.name)
-    return _standardised(col.name, numbers, past)
+        return Inputs((col.name,), numbers[:, None], col.name, Unit(col.name))
+    return _standardised(col.name, numbers, past, Unit(col.name))
 
 
-def _standardised(label: str, numbers: FloatArray, past: BoolArray) -> Inputs:
+def _part_of(col: Column) -> Unit:
+    return Unit(col.name, one_number=False)
+
+
+def _standardised(label: str, numbers: FloatArray, past: BoolArray, unit: Unit) -> Inputs:
     known = numbers[past & np.isfinite(numbers)]
     if not known.size:
         raise InputError(f"{label} has no value in the calibration period: calibrate longer")
@@ -119,7 +148,7 @@ def _standardised(label: str, numbers: FloatArray, past: BoolArray) -> Inputs:
         (label,),
         ((numbers - mean) / spread)[:, None],
         f"({label} {'-+'[mean < 0]} {abs(mean):.6g}) / {spread:.6g}",
-        spread,
+        unit._replace(mean=mean, spread=spread),
     )
 
 
@@ -139,7 +168,8 @@ def _one_hot(col: Column, names: TextArray, past: BoolArray) -> Inputs:
     values = (names[:, None] == np.array(known)).astype(np.float64)
     values[names == ""] = np.nan
     labels = tuple(f"{col.name}={name}" for name in known)
-    return Inputs(labels, values, f"1 where {col.name} is {', '.join(known)}, in turn; else 0")
+    recipe = f"1 where {col.name} is {', '.join(known)}, in turn; else 0"
+    return Inputs(labels, values, recipe, _part_of(col))
 
 
 def _compass(col: Column, names: TextArray) -> Inputs:
@@ -153,7 +183,8 @@ def _compass(col: Column, names: TextArray) -> Inputs:
             )
     turns = np.array([sixteenths.get(n.upper(), math.nan) for n in found.tolist()]) / 16
     recipe = f"sin and cos of 2 pi {col.name} / 16, with N = 0, NNE = 1, ... NNW = 15"
-    return Inputs((f"sin {col.name}", f"cos {col.name}"), _turn(turns[where]), recipe)
+    labels = (f"sin {col.name}", f"cos {col.name}")
+    return Inputs(labels, _turn(turns[where]), recipe, _part_of(col))
 
 
 def _turn(turns: FloatArray) -> FloatArray:

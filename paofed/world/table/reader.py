@@ -72,6 +72,7 @@ def readings_of(table: Table) -> Readings:
         devices=devices,
         labels=tuple(label for part in parts[:-1] for label in part.labels),
         recipes=tuple(part.recipe for part in parts),
+        units=tuple(unit for part in parts for unit in part.units),
         timeline=line,
         ticks=_ticks(source, rows, line),
         tick=rows.tick[now],
@@ -82,7 +83,7 @@ def readings_of(table: Table) -> Readings:
         x_past=values[past, :-1],
         y_past=values[past, -1],
         scored=_scored(source, line, table.score_from, rows.tick[now]),
-        scale=f"{parts[-1].scale:.3g} of {parts[-1].labels[0]}",
+        scale=f"{parts[-1].unit.spread:.3g} of {parts[-1].labels[0]}",
         doubts=(*source.doubts, *_doubts(line, rows, len(device))),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import median_distance
 from paofed.words import counted, listed
+from paofed.world.table.columns import Unit
 from paofed.world.table.timeline import Timeline
 
 
@@ -23,6 +24,7 @@ class Readings:
     devices: tuple[str, ...]
     labels: tuple[str, ...]  # of the inputs
     recipes: tuple[str, ...]  # what a device computes for its inputs and, last, its target
+    units: tuple[Unit, ...]  # of the inputs and, last, the target
     timeline: Timeline
     ticks: int
     tick: IntArray  # (M,)

@@ -106,6 +106,13 @@ HAZARDS: dict[str, Any] = {
     "outages": {"mean_length": 20.0, "mean_between": 10.0, "share": 0.5},
     "battery": {"capacity": 4, "fill": (0.3, 0.05, 0.1)},
 }
+FAULTS: list[dict[str, Any]] = [
+    {"kind": "stuck", "what": 2},
+    {"kind": "scaled", "by": 2.0},
+    {"kind": "spikes", "size": 3.0, "probability": 0.1},
+    {"kind": "drift", "per_tick": 0.01, "what": 0},
+    {"kind": "noise", "deviation": 0.5},
+]
 LAWS: list[dict[str, Any]] = [
     {},
     {"stream": {"arrivals": "even"}},
@@ -126,6 +133,8 @@ LAWS: list[dict[str, Any]] = [
     {"stream": {"drifts": DRIFTS, "arrivals": "even"}},
     {"stream": {"drifts": (1, 30, 62, 149), "drift_ticks": 29}},
     {"stream": {"drifts": (60, 64, 68, 72, 76), "drift_ticks": 4, "arrivals": "even"}},
+    *({"faults": [{"clients": 3, "start": 20, "end": 110, **law}]} for law in FAULTS),
+    {"faults": [{"clients": 0.5, **law} for law in FAULTS], "stream": {"drifts": (30,)}},
 ]
 
 

@@ -71,7 +71,8 @@ def run(
 
     def drawn(made: World) -> Simulation:
         law = cast(Scenario, scenario)  # worlds of one's own are listed
-        nature, ages = layout.drawn(law, made, run), layout.ages_of(law)
+        wrong = layout.wrong_of(law, seed=seed, world=world, run=run)
+        nature, ages = layout.drawn(law, made, run, wrong), layout.ages_of(law)
         return Simulation(settled, nature, ages, made.fourier_map, law.clients, precision)
 
     place = Place(seed=seed, world=world, run=run, every=every)

@@ -468,7 +468,7 @@ def _catch_up(
         for i in range(first, beyond):
             _fourier(x[i], model.frequencies, model.phases, model.cosine, z[i - first])
             if model.judged.size and everyone:
-                _judge(model, z[i - first], y[i], k)
+                _judge(model, z[i - first], nature.truth[moment.newest[k] + 1 - count + i], k)
         contact = moment.available[k] and moment.todo[block, beyond - 1] == n
         together = everyone and beyond - first == GROUP and not contact
         if together:
@@ -515,6 +515,15 @@ def _observe(nature: Any, moment: Any, n: Any, block: Any, k: Any, everyone: Any
             y[i] = nature.y[oldest + i]
     else:
         _samples(nature, moment, block, k, count, everyone)
+        if nature.wrong.who.size and nature.wrong.who[k] >= 0:
+            wrong_x, wrong_y = (
+                nature.wrong.x[nature.wrong.who[k]],
+                nature.wrong.y[nature.wrong.who[k]],
+            )
+            for i in range(count):
+                for d in range(4):
+                    x[i, d] = wrong_x[todo[i], d]
+                y[i] = wrong_y[todo[i]]
     return count
 
 

@@ -10,18 +10,27 @@ from numpy.typing import DTypeLike, NDArray
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
+from paofed.core.parts import keys_of
 from paofed.core.random import Key
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.simulate.engines.fast import kernels
-from paofed.simulate.engines.fast.records import Family, FamilyModels, Hazards, Moment, Nature
+from paofed.simulate.engines.fast.records import (
+    Family,
+    FamilyModels,
+    Hazards,
+    Moment,
+    Nature,
+    Wrong,
+)
 from paofed.simulate.engines.guarded import guarded
 from paofed.simulate.engines.task import Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
 from paofed.world.events import threshold
-from paofed.world.realize import PHASE_BITS, Purpose, World, phases, run_key
+from paofed.world.faults import FaultyReadings
+from paofed.world.realize import PHASE_BITS, Purpose, World, phases, realize, run_key
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
@@ -40,6 +49,7 @@ _NO_VISITS = {name: np.zeros(0, dtype=np.int64) for name in ("busy", "begin", "s
 _NO_SAMPLES: dict[str, NDArray[Any]] = {
     "x": np.zeros((0, 0)),
     "y": np.zeros(0),
+    "truth": np.zeros(0),
     "available": np.zeros(0, dtype=np.uint8),
     "delay": np.zeros(0, dtype=np.int64),
     "lottery": np.zeros(0),
@@ -59,12 +69,15 @@ _NO_HAZARDS = Hazards(
 )
 
 
+NOTHING_WRONG = Wrong(_NO_NUMBERS, np.zeros((0, 0, INPUTS)), np.zeros((0, 0)))
+
+
 def laid_out(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     """An array as the kernels take it: for another layout they would be compiled once more."""
     return np.require(array, dtype, ["C", "A", "W"])
 
 
-def drawn(scenario: Scenario, made: World, run: int) -> Nature:
+def drawn(scenario: Scenario, made: World, run: int, wrong: Wrong = NOTHING_WRONG) -> Nature:
     """Nature as laws and thresholds, to be drawn inside the kernels."""
     ticks, clients, stream = scenario.ticks, scenario.clients, scenario.synthetic
     key = run_key(made.key, run)
@@ -94,6 +107,7 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         step=ladder.step,
         lateness=lateness,
         hazards=_hazards(scenario, key),
+        wrong=wrong,
         **made.laws._asdict(),
         fresh=np.sqrt(1 - made.laws.memory**2),
         drifts=made.test_targets.drifts,
@@ -103,6 +117,21 @@ def drawn(scenario: Scenario, made: World, run: int) -> Nature:
         **_NO_VISITS,
         **_NO_SAMPLES,
     )
+
+
+def wrong_of(scenario: Scenario, *, seed: int, world: int, run: int) -> Wrong:
+    """What faulty sensors measure in one run: the part of the trace of those who have them."""
+    faults = scenario.numbered(FaultyReadings)
+    if not faults:
+        return NOTHING_WRONG
+    key, fleet = keys_of(seed, world, run).up, scenario.clients
+    hit = np.logical_or.reduce([fault.picked(i, key, fleet) for i, fault in faults])
+    clients = np.flatnonzero(hit)
+    who = np.full(fleet, -1)
+    who[clients] = np.arange(clients.size)
+    trace = realize(scenario, world, run, seed=seed, clients=clients)
+    x, y = trace.x.swapaxes(0, 1), trace.y.T
+    return Wrong(who, laid_out(x, np.float64), laid_out(y, np.float64))
 
 
 def _hazards(scenario: Scenario, key: Key) -> Hazards:
@@ -142,6 +171,7 @@ def traced(trace: SparseTrace) -> Nature:
         step=whole,
         lateness=np.zeros((0, 0), dtype=np.int64),
         hazards=_NO_HAZARDS,
+        wrong=NOTHING_WRONG,
         memory=real,
         fresh=real,
         centre=real,

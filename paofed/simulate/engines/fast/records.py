@@ -16,6 +16,14 @@ class Hazards(NamedTuple):
     down: Any
 
 
+class Wrong(NamedTuple):
+    """What F clients with faulty sensors measure, in the place of what is drawn."""
+
+    who: Any  # (K,) int64: which of them a client is, or -1; or (0,)
+    x: Any  # (F, N, d)
+    y: Any  # (F, N)
+
+
 class Nature(NamedTuple):
     """What happens: either thresholds and laws to draw from, or a trace (`traced`) to read.
 
@@ -38,6 +46,7 @@ class Nature(NamedTuple):
     step: Any  # (G,) int64
     lateness: Any  # (N, K) int64 recorded, or (0, 0)
     hazards: Any  # Hazards
+    wrong: Any  # Wrong
     memory: Any  # (K,) float64
     fresh: Any  # sqrt(1 - memory^2)
     centre: Any
@@ -52,6 +61,7 @@ class Nature(NamedTuple):
     sample: Any  # (V,) int64: which of the M samples a client has at this tick, or -1
     x: Any  # (M, d): client by client, so that those which wait are neighbours
     y: Any  # (M,)
+    truth: Any  # (M,): what models are judged on
     available: Any  # (M,) uint8
     delay: Any  # (M,) int64
     lottery: Any  # (M,) float64

@@ -24,6 +24,7 @@ class Stretch(NamedTuple):
     client: Any  # (M,) int64
     z: Any  # (M, D) float64: mapped inputs
     y: Any  # (M,) float64
+    truth: Any  # (M,) float64: what models are judged on
     joins: Any  # (M,) uint8: whether the client takes part
     age: Any  # (M,) int64: how late its message will be
     lost_up: Any  # (M,) uint8: whether the message never arrives

@@ -35,7 +35,8 @@ def nothing(features: int) -> Stretch:
     none = np.zeros(0, dtype=np.int64)
     flags = np.zeros(0, dtype=np.uint8)
     begin = np.zeros(1, dtype=np.int64)
-    return Stretch(0, begin, none, np.zeros((0, features)), np.zeros(0), flags, none, flags, flags)
+    z, y = np.zeros((0, features)), np.zeros(0)
+    return Stretch(0, begin, none, z, y, y, flags, none, flags, flags)
 
 
 class MethodRun:

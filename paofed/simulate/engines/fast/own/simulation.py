@@ -49,7 +49,8 @@ def run(
 
     def drawn(made: World) -> General:
         law = cast(Scenario, scenario)  # worlds of one's own are listed
-        source = Drawn(layout.drawn(law, made, run), made.fourier_map, law.clients, precision)
+        nature = layout.drawn(law, made, run, layout.wrong_of(law, seed=seed, world=world, run=run))
+        source = Drawn(nature, made.fourier_map, law.clients, precision)
         return General(settled, source, law.clients, law.features, keys)
 
     place = Place(seed=seed, world=world, run=run, every=every)

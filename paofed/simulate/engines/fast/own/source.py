@@ -72,7 +72,9 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
         for i in range(samples.begin[t], samples.begin[t + 1]):
             k, z, y = samples.client[i], samples.z[i], samples.y[i]
             joins, lost = samples.joins[i], samples.lost_down[i]
-            if tally.judged.size and judge(learner, server, tally, k, z, y):
+            if tally.judged.size and judge(
+                learner, server, tally, k, z, samples.truth[i]
+            ):
                 return 1
             told, heard = tally.traffic[MESSAGES_UP], tally.traffic[MESSAGES_DOWN]
             if joins and numbers.exchange == PAPER:

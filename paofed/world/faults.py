@@ -1,0 +1,254 @@
+"""Faults: what broken devices measure and what broken or dishonest ones send.
+
+Readings are wrong before anything is learned from them, messages on their way to the server. What
+the fleet is judged on is never wrong. Who is hit by a fault is drawn anew in every run.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, PlainValidator, model_validator
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from paofed.core.parts import SERVER, Stamp, draws
+from paofed.core.random import Key, normal, philox
+from paofed.world.events import threshold
+from paofed.world.table.columns import Unit
+from paofed.world.value import Probability, Value
+
+_FAR = 1e30  # a fault of this size is beyond all doubt, and its numbers are still finite
+_Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
+_Size = Annotated[float, Field(gt=0, le=_FAR)]
+_Tick = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+def _affected(value: Any) -> float | tuple[int, ...]:
+    """Take a share of the fleet, a count, or the clients themselves."""
+    if isinstance(value, list | tuple):
+        if value and all(type(k) is int and k >= 0 for k in value):
+            if len(set(value)) == len(value):
+                return tuple(value)
+            raise ValueError("a client is given twice")
+    elif (type(value) is int and value >= 1) or (type(value) is float and 0 < value < 1):
+        return value
+    raise ValueError("expected a share below 1, a count from 1 on, or a list of clients")
+
+
+class Place(NamedTuple):
+    """Where the M samples of a run stand, and which of them a fault hits."""
+
+    tick: IntArray  # (M,), in order
+    client: IntArray  # (M,)
+    hit: IntArray  # (H,), by index
+    words: WordArray  # (4, H): chance at these
+
+
+class Fault(Value):
+    """Something that is wrong with some clients for some time."""
+
+    clients: Annotated[float | tuple[int, ...], PlainValidator(_affected)]
+    start: _Tick = 0
+    end: _Tick | None = None  # the first tick at which all is well again; None: it stays
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Self:
+        if self.end is not None and self.end <= self.start:
+            raise ValueError(f"end is {self.end}: expected a tick after the start, {self.start}")
+        return self
+
+    def how_many(self, clients: int) -> int:
+        """How many of so many clients it hits: a share is rounded, to one at least."""
+        if isinstance(self.clients, tuple):
+            return len(self.clients)
+        return self.clients if type(self.clients) is int else max(1, round(self.clients * clients))
+
+    def picked(self, number: int, key: Key, clients: int) -> BoolArray:
+        """Say who is hit, (K,): those who are listed, or the lowest of numbers drawn for all.
+
+        `number` is the place of the fault among all faults of a scenario. The key is that of what
+        goes up in the run (paofed.core.parts.keys_of), so that a channel can draw the same.
+        """
+        hit = np.zeros(clients, dtype=bool)
+        if isinstance(self.clients, tuple):
+            hit[list(self.clients)] = True
+        else:
+            numbers = draws(Stamp(SERVER, number, 0, key), clients)
+            hit[np.argsort(numbers, kind="stable")[: self.how_many(clients)]] = True
+        return hit
+
+    def lasts(self, tick: IntArray) -> BoolArray:
+        """Say at which of these ticks it is there."""
+        there: BoolArray = tick >= self.start
+        return there if self.end is None else there & (tick < self.end)
+
+
+class FaultyReadings(Fault):
+    """A fault of a sensor: changes what clients measure, and so what they learn from."""
+
+    what: str | int = "target"  # or an input: its column, or its place from 0 on
+
+    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+        """Return what is measured at the samples that are hit; `values` (M,) are right."""
+        raise NotImplementedError
+
+
+class Stuck(FaultyReadings):
+    """The sensor says the same again and again: a given value, or its last before the fault."""
+
+    kind: Literal["stuck"] = "stuck"
+    at: _Number | None = None
+
+    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+        """Hold on to a value; to the first one where there is none of before."""
+        if self.at is not None:
+            return np.full(place.hit.size, self.at)
+        held = np.zeros(int(place.client.max(initial=0)) + 1)
+        for known in (place.hit[::-1], np.flatnonzero(place.tick < self.start)):
+            held[place.client[known]] = values[known]  # of several, the last one stays
+        return held[place.client[place.hit]]
+
+
+class Scaled(FaultyReadings):
+    """A wrong unit: values are multiplied."""
+
+    kind: Literal["scaled"] = "scaled"
+    by: _Number
+
+    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+        """Multiply."""
+        return values[place.hit] * self.by
+
+
+class Spikes(FaultyReadings):
+    """Now and then a value is far off, in either direction."""
+
+    kind: Literal["spikes"] = "spikes"
+    size: _Size
+    probability: Probability = 1.0  # at a sample
+    count: Annotated[int, Field(ge=1)] | None = None  # of each client, at most
+
+    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+        """Add or subtract the size where chance says so."""
+        there, sign = place.words[0] < threshold(self.probability), place.words[1] & 1
+        if self.count is not None:
+            there[there] = _occurrence(place.client[place.hit[there]]) < self.count
+        spikes: FloatArray = self.size * there * (2.0 * sign - 1.0)
+        return values[place.hit] + spikes
+
+
+class Drift(FaultyReadings):
+    """The sensor loses its zero: an offset that grows with every tick."""
+
+    kind: Literal["drift"] = "drift"
+    per_tick: _Number
+
+    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+        """Add what has grown since the start, whose own tick is the first."""
+        return values[place.hit] + self.per_tick * (place.tick[place.hit] + 1 - self.start)
+
+
+class Noise(FaultyReadings):
+    """A loose contact: normal noise on top."""
+
+    kind: Literal["noise"] = "noise"
+    deviation: _Size
+
+    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+        """Add noise of a standard deviation."""
+        return values[place.hit] + self.deviation * normal(place.words[2])
+
+
+class FaultyMessages(Fault):
+    """A fault of what clients send; they measure and learn as ever."""
+
+
+class Garbage(FaultyMessages):
+    """Messages hold random numbers, uniform within the size around 0."""
+
+    kind: Literal["garbage"] = "garbage"
+    size: _Size
+
+
+class Liar(FaultyMessages):
+    """Messages hold the client's model, pushed: the same push on every number, every time."""
+
+    kind: Literal["liar"] = "liar"
+    push: _Number
+
+
+AnyFault = Annotated[
+    Stuck | Scaled | Spikes | Drift | Noise | Garbage | Liar, Field(discriminator="kind")
+]
+KINDS: dict[str, type[Fault]] = {
+    kind.model_fields["kind"].default: kind
+    for kind in (Stuck, Scaled, Spikes, Drift, Noise, Garbage, Liar)
+}
+
+
+class Chance(NamedTuple):
+    """Whose random numbers faults are made of, in one run of so many clients."""
+
+    who: Key
+    what: Key
+    purpose: int
+    clients: int
+
+
+class Measured(NamedTuple):
+    """The M samples of a run, in order of ticks, as the clients' sensors give them."""
+
+    tick: IntArray  # (M,)
+    client: IntArray  # (M,)
+    x: FloatArray  # (M, d)
+    y: FloatArray  # (M,)
+
+    def with_faults(
+        self, faults: Iterable[tuple[int, FaultyReadings]], units: Sequence[Unit], chance: Chance
+    ) -> "Measured":
+        """Let faults, with their numbers, have their part, one after the other.
+
+        Units are those of the inputs and then of the target.
+        """
+        columns = np.column_stack([self.x, self.y])
+        for number, fault in faults:
+            picked = fault.picked(number, chance.who, chance.clients)
+            hit = np.flatnonzero(picked[self.client] & fault.lasts(self.tick))
+            counters = self.client[hit], self.tick[hit], number, chance.purpose
+            place = Place(self.tick, self.client, hit, philox(chance.what, *counters))
+            at = column_of(fault.what, units)
+            values = units[at].measured(columns[:, at])
+            columns[hit, at] = units[at].learned(fault.changed(values, place))
+        return self._replace(x=columns[:, :-1], y=columns[:, -1])
+
+
+def column_of(what: str | int, units: Sequence[Unit]) -> int:
+    """The place among inputs and target of what a fault speaks of; raises ValueError."""
+    if what == "target":
+        return len(units) - 1
+    names = [unit.name for unit in units[:-1]]
+    places = (
+        dict(enumerate(names)) if isinstance(what, int) else {n: i for i, n in enumerate(names)}
+    )
+    if what not in places:
+        known = " or ".join(
+            filter(None, [", ".join(filter(None, names)), f"0 to {len(names) - 1}"])
+        )
+        raise ValueError(f"expected target or an input ({known})")
+    at = what if isinstance(what, int) else names.index(what)
+    if not units[at].one_number:
+        raise ValueError(f"{names[at]} is not one number: expected target or another input")
+    return at
+
+
+def _occurrence(values: IntArray) -> IntArray:
+    """How many equal values come before each.
+
+    >>> _occurrence(np.array([7, 5, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    found = np.empty_like(values)
+    found[order] = np.arange(values.size) - np.searchsorted(ordered, ordered)
+    return found
