@@ -100,7 +100,8 @@ def live(store: Store, coordinator: Coordinator, ticks: Iterable[int], snapshots
         group = []
         for device in range(len(coordinator.devices)):
             values = np.sin([device + 3.0 * tick, device - tick])
-            group += records(coordinator, device, update(tick, *values))
+            message = update(tick, *values, epoch=coordinator.manifest.epoch)
+            group += records(coordinator, device, message)
         store.write(group)
         store.confirm()
         coordinator.committed()

@@ -153,6 +153,7 @@ class Fleet:
 
         A store that was restored from a copy may have forgotten a quarantine, a removal or a
         rotation of which the broker's files still know. What either of them refuses is refused.
+        The file of an earlier paofed may lack a right.
         """
         if self.settings.security == "none":
             return
@@ -164,10 +165,17 @@ class Fleet:
                 forgotten(member.label)
         for number in numbers.difference(store.revoked()):
             store.revoke(number)
-        refused = {m.device for m in store.members() if m.removed or m.quarantined}
+        current = mosquitto.has_access(self.folder, self.topics, store.members())
         # Only if need be: a broker that is just starting would be ended by the signal.
-        if refused != denied or numbers != self._numbers(store):
+        if not current or numbers != self._numbers(store):
             self._tell_broker(store)
+
+    def make_room(self, manifest: Manifest) -> bool:
+        """Let the broker's settings allow a manifest that has grown; whether they had to change.
+
+        The broker reads this setting when it starts and not again.
+        """
+        return mosquitto.make_room(self.folder, manifest)
 
     def rotate_server(self, home: Path | None = None) -> None:
         """Give broker and server new credentials, and write the broker's settings anew.
@@ -230,12 +238,14 @@ class Fleet:
             self.told = True  # it asks nobody who they are
             return True
         mosquitto.write_access(self.folder, self.topics, members)
-        if security == "password":
-            mosquitto.write_passwords(self.folder, self.topics, store.server(), members)
-        else:
-            revoked = self._authority().revocations(sorted(self._numbers(store)))
-            write_text(self.folder / mosquitto.FOLDER / _REVOKED, revoked)
-        self.told = mosquitto.reload(self.folder)
+        try:
+            if security == "password":
+                mosquitto.write_passwords(self.folder, self.topics, store.server(), members)
+            else:
+                revoked = self._authority().revocations(sorted(self._numbers(store)))
+                write_text(self.folder / mosquitto.FOLDER / _REVOKED, revoked)
+        finally:  # the rights hold, even if the authority is kept elsewhere
+            self.told = mosquitto.reload(self.folder)
         return self.told
 
     def _numbers(self, store: Store) -> set[str]:

@@ -80,11 +80,28 @@ def write_configuration(folder: Path, home: Path, settings: Settings, manifest: 
         managed=managed.format(folder=place),
         anonymous="false" if managed else "true",
         rights=_RIGHTS.format(folder=place, access=ACCESS) if managed else "",
-        # The manifest is the largest thing that travels; what is larger ends its connection.
-        largest=_WORDS + max(len(manifest.to_json()), 4 * manifest.features),
+        largest=_largest(manifest),
         user=_owner(),
     )
     write_text(folder / FOLDER / CONFIGURATION, text)
+
+
+def make_room(folder: Path, manifest: Manifest) -> bool:
+    """Let the broker pass on packets of a manifest that has grown; whether its file was changed."""
+    path, largest = folder / FOLDER / CONFIGURATION, _largest(manifest)
+    if not path.is_file():  # another broker's is used
+        return False
+    text = read_text(path)
+    found = re.search(r"^max_packet_size ([0-9]{1,9})$", text, re.MULTILINE)
+    if found is None or int(found[1]) >= largest:
+        return False
+    write_text(path, f"{text[: found.start(1)]}{largest}{text[found.end(1) :]}")
+    return True
+
+
+def _largest(manifest: Manifest) -> int:
+    """The manifest is the largest thing that travels; what is larger ends its connection."""
+    return _WORDS + max(len(manifest.to_json()), 4 * manifest.features)
 
 
 def _owner() -> str:
@@ -95,8 +112,8 @@ def _owner() -> str:
         return ""
 
 
-def write_access(folder: Path, topics: Topics, members: Iterable[Member]) -> None:
-    """Write who may do what: a device writes its own topic and reads its own, nothing else."""
+def access(topics: Topics, members: Iterable[Member]) -> str:
+    """Who may do what: a device writes its own topic and reads its own, nothing else."""
     lines = [
         f"user {topics.user(SERVER)}",
         f"topic readwrite {topics.fleet}/#",
@@ -106,11 +123,25 @@ def write_access(folder: Path, topics: Topics, members: Iterable[Member]) -> Non
         f"pattern write {topics.up_of_user}",
         f"pattern read {topics.down_of_user}",
         f"pattern read {topics.manifest}",
+        f"pattern read {topics.first_manifest}",
     ]
     for member in members:
         if member.removed or member.quarantined:
             lines += ["", f"user {topics.user(member.device)}", f"topic deny {topics.fleet}/#"]
-    write_secret(folder / FOLDER / ACCESS, "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
+
+
+def write_access(folder: Path, topics: Topics, members: Iterable[Member]) -> None:
+    """Write who may do what."""
+    write_secret(folder / FOLDER / ACCESS, access(topics, members))
+
+
+def has_access(folder: Path, topics: Topics, members: Iterable[Member]) -> bool:
+    """Whether the broker's file says who may do what as it would be written now."""
+    try:
+        return read_text(folder / FOLDER / ACCESS) == access(topics, members)
+    except FileError:
+        return False
 
 
 def denied(folder: Path, topics: Topics) -> set[int]:

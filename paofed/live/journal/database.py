@@ -75,6 +75,10 @@ class Database:
             self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
             if version < SEALED:
                 self._begin_sealed(to_repair=to_repair)
+            self._carry_over(version)
+
+    def _carry_over(self, version: int) -> None:
+        """Bring what the rows say up to date; `version` is that of the schema they come from."""
 
     def _version(self) -> int:
         """How many migrations were done; more than are known is an error."""

@@ -1,9 +1,10 @@
 """What a fleet has agreed on, one manifest after the other, and since when."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from paofed.live.journal.database import FILE, LAST_RESORT, Database, StoreError
-from paofed.live.journal.schema import checksum
+from paofed.live.journal.schema import WIRE_2, checksum
 from paofed.live.protocol.manifest import Manifest
 
 
@@ -55,6 +56,18 @@ class Epochs(Database):
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*epoch, checksum(*epoch)),
         )
+
+    def _carry_over(self, version: int) -> None:
+        """Raise the epoch of a fleet of an earlier wire version, if there is one.
+
+        Its devices are told to read the manifest again, and believe it only of another epoch.
+        """
+        if 0 < version < WIRE_2:
+            present = self._present()
+            manifest = replace(present.manifest, epoch=(present.manifest.epoch + 1) % 256)
+            execute = self._connection.execute
+            execute("DELETE FROM manifest WHERE generation = ?", (present.generation,))
+            self._agree(present._replace(json=manifest.to_json()))
 
     def _damaged(self) -> StoreError:
         return StoreError(f"the manifest in {self.folder / FILE} is damaged: {LAST_RESORT}")

@@ -49,6 +49,14 @@ class Topics(NamedTuple):
     @property
     def manifest(self) -> str:
         """What the fleet has agreed on, retained."""
+        return f"{self.fleet}/c2"
+
+    @property
+    def first_manifest(self) -> str:
+        """Where servers of wire version 1 left it, and their devices look for it.
+
+        Such a device ends at a key it does not know, so nothing new is written here.
+        """
         return f"{self.fleet}/c"
 
     @property

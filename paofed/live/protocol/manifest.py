@@ -183,7 +183,8 @@ class Manifest:
     def to_json(self) -> str:
         """Write it, with z of three fixed inputs: both sides must have drawn the same map."""
         probes = np.round(self.probes(), _PROBE_DIGITS).tolist()
-        return json.dumps({"wire": VERSION, **asdict(self), "probes": probes})
+        values = {"wire": VERSION, **asdict(self), "probes": probes}
+        return json.dumps(values, separators=(",", ":"))
 
     def probes(self) -> FloatArray:
         """Map three fixed inputs, (3, D)."""

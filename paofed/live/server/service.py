@@ -170,9 +170,19 @@ class Service:
         self._since = self._steady()
 
     def _reconcile(self) -> None:
-        """Refuse whom the broker refuses, and the other way round."""
+        """Refuse whom the broker refuses, and the other way round; renew the broker's files."""
         try:
             self._fleet.reconcile(self._store, self._forgotten)
+            if not self._fleet.told:
+                self._log.warning(
+                    "the broker's files were written anew, and no broker was found here that reads "
+                    "them: one that runs elsewhere has to be told"
+                )
+            if self._fleet.make_room(self._store.manifest()):
+                self._log.warning(
+                    "the manifest has outgrown the largest packet that the broker takes; its "
+                    "settings allow it now: start the broker again"
+                )
         except (FileError, OSError) as error:  # its authority is kept elsewhere, say
             self._log.warning("the broker cannot be told who is refused: %s", error)
 

@@ -72,7 +72,7 @@ def test_what_travels_is_what_is_encoded(agreed: Manifest, device: int) -> None:
     assert told.up == len(paho(up, encode(Update(3, 9, part))))
     assert told.down == len(paho(down, encode(Reply(3, 9, 0, part))))
     assert told.whole == len(paho(down, encode(Model(3, 9, whole))))
-    assert told.manifest == len(paho("greenhouse/c", agreed.to_json().encode()))
+    assert told.manifest == len(paho("greenhouse/c2", agreed.to_json().encode()))
 
 
 @pytest.mark.parametrize("agreed", FLEETS)

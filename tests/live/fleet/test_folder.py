@@ -4,9 +4,10 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock, patch
 
 import pytest
 from cryptography import x509
@@ -21,6 +22,7 @@ from paofed.live.journal.database import StoreError
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
 from paofed.live.network.topics import SERVER
+from paofed.live.protocol.scaling import Scaling
 from tests.live.fleets import manifest
 from tests.live.folders import (
     EVERY,
@@ -673,6 +675,41 @@ def test_the_broker_s_files_are_written_where_they_are_gone(tmp_path: Path) -> N
         assert store.member("north").quarantined
     assert "user greenhouse/0\ntopic deny greenhouse/#\n" in text(fleet, "access")
     assert revoked(fleet) == {number(old.certificate)}
+
+
+@pytest.mark.parametrize("security", SECURE)
+@pytest.mark.parametrize("authority", [True, False])
+def test_rights_of_an_earlier_paofed_are_written_anew(
+    security: Security, authority: bool, tmp_path: Path
+) -> None:
+    fleet = create(tmp_path, security)
+    add(fleet, "north")
+    path = fleet.folder / mosquitto.FOLDER / "access"
+    now = path.read_text()
+    path.write_text(now.replace("pattern read greenhouse/c2\n", ""))
+    if not authority:  # kept elsewhere
+        (fleet.folder / AUTHORITY).unlink()
+    told = Mock(return_value=True)
+    with fleet.store() as store, suppress(FileError), patch.object(mosquitto, "reload", told):
+        reconciled(fleet, store)
+    assert path.read_text() == now
+    told.assert_called_once()
+
+
+def test_the_broker_takes_a_manifest_that_has_grown(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    before = text(fleet, mosquitto.CONFIGURATION)
+    assert not fleet.make_room(manifest())
+    assert text(fleet, mosquitto.CONFIGURATION) == before
+    many = manifest(inputs=tuple(Scaling(name=f"input number {k}") for k in range(99)))
+    assert fleet.make_room(many)
+    assert not fleet.make_room(many)
+    (largest,) = directives(fleet)["max_packet_size"]
+    assert len(many.to_json()) + 100 < int(largest)
+    after = text(fleet, mosquitto.CONFIGURATION)
+    assert after.replace(f"max_packet_size {largest}", "") == re.sub(
+        "max_packet_size [0-9]+", "", before
+    )
 
 
 def test_the_authority_in_the_folder_is_the_one_that_signs(tmp_path: Path) -> None:

@@ -83,13 +83,13 @@ def test_no_device_reaches_into_another_fleet(tmp_path: Path) -> None:
     with neighbours(tmp_path, "certificate") as (_, south):
         link = Link(
             Credential.load(device(tmp_path, "north", 0)),
-            ["north/0/d", "south/0/d", "south/c", "south/s", "#"],
+            ["north/0/d", "south/0/d", "south/c", "south/c2", "south/s", "#"],
             lambda topic, _: heard.append(topic),
         )
         link.open()
         try:
             until(link.up.is_set)
-            for topic in ("south/0/u", "south/1/u", "south/0/d", "south/c"):
+            for topic in ("south/0/u", "south/1/u", "south/0/d", "south/c", "south/c2"):
                 link.send(topic, update(1))
             with Device(device(tmp_path, "south", 0)) as other:
                 assert work(other, 3) == 3

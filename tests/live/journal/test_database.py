@@ -1,9 +1,12 @@
 """One SQLite file: what is none, what is damaged, older schemas, and the lock."""
 
+import json
 import sqlite3
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -17,7 +20,7 @@ from paofed.live.journal.members import Member
 from paofed.live.journal.schema import MIGRATIONS
 from paofed.live.journal.store import Repair, Store
 from paofed.live.protocol.manifest import Manifest
-from tests.live.fleets import live, manifest, opened
+from tests.live.fleets import live, manifest, opened, stored
 from tests.live.stores import (
     PowerCutError,
     as_before,
@@ -28,6 +31,12 @@ from tests.live.stores import (
     lived,
     made,
     refusal,
+)
+
+# What a manifest of wire version 1 has.
+_WIRE_1 = (
+    *("algorithm", "features", "shared", "kernel_width", "seed", "step_size", "max_age"),
+    *("tick_seconds", "start", "epoch", "inputs", "target", "probes"),
 )
 
 
@@ -255,6 +264,28 @@ def test_a_fleet_of_the_first_schema_keeps_its_devices_and_its_model(first_schem
             assert recovered.w.tobytes() == lived(25).w.tobytes()
             assert store.verify().agrees
     assert ask(first_schema, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+
+
+@pytest.mark.parametrize(("epoch", "then"), [(3, 4), (255, 0)])
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_fleet_of_an_earlier_wire_version_begins_an_epoch(
+    version: int, epoch: int, then: int, tmp_path: Path
+) -> None:
+    """Its devices believe that there is a new manifest only if it has another epoch."""
+    with stored(tmp_path, epoch=epoch) as store:
+        before = store.manifest()
+    as_before(tmp_path, version=version)
+    text, _ = ask(tmp_path, "SELECT json, checksum FROM manifest")[0]
+    old = {key: value for key, value in json.loads(text).items() if key in _WIRE_1}
+    text = json.dumps(old)
+    change = "UPDATE manifest SET json = ?, checksum = ?"
+    execute(tmp_path, (change, (text, zlib.crc32(text.encode()))))
+    for _ in range(2):  # once, not at every start
+        with opened(tmp_path) as store:
+            assert store.manifest() == replace(before, epoch=then)
+            assert store.is_intact()
+    with stored(tmp_path / "new", epoch=epoch) as store:
+        assert store.manifest().epoch == epoch
 
 
 def test_a_fleet_of_the_first_schema_can_be_changed(first_schema: Path) -> None:

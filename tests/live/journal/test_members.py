@@ -80,7 +80,7 @@ def test_a_damaged_manifest_is_noticed(fleet: Path) -> None:
     execute(
         fleet,
         (
-            "UPDATE manifest SET json = replace(json, '\"step_size\": 0.4', '\"step_size\": 0.6')",
+            "UPDATE manifest SET json = replace(json, '\"step_size\":0.4', '\"step_size\":0.6')",
             (),
         ),
     )

@@ -14,14 +14,15 @@ def test_names_begin_with_the_fleets() -> None:
     assert [FULL.user(who) for who in (3, SERVER)] == ["g/3", "g/server"]
     assert (FULL.up(3), FULL.down(3), FULL.up("+")) == ("g/3/u", "g/3/d", "g/+/u")
     assert (FULL.up_of_user, FULL.down_of_user) == ("%u/u", "%u/d")
-    assert (FULL.manifest, FULL.server, FULL.beginning) == ("g/c", "g/s", "g/p")
+    assert (FULL.manifest, FULL.server, FULL.beginning) == ("g/c2", "g/s", "g/p")
 
 
 def test_fleets_made_before_have_what_their_devices_carry() -> None:
     assert [SHORT.user(who) for who in (3, SERVER)] == ["3", "server"]
     assert (SHORT.up(3), SHORT.down(3), SHORT.up("+")) == ("g/u/3", "g/d/3", "g/u/+")
     assert (SHORT.up_of_user, SHORT.down_of_user) == ("g/u/%u", "g/d/%u")
-    assert (SHORT.manifest, SHORT.server, SHORT.beginning) == ("g/c", "g/s", "g/p")
+    assert (SHORT.manifest, SHORT.server, SHORT.beginning) == ("g/c2", "g/s", "g/p")
+    assert FULL.first_manifest == SHORT.first_manifest == "g/c"
 
 
 @given(names, names, st.integers(0, 99), st.integers(0, 99))
