@@ -5,6 +5,7 @@ ACTIONS = {
     "add": "add devices; writes one file for each, to put on it",
     "serve": "run the server",
     "status": "show devices, how late updates come, what is refused, bytes",
+    "change": "change what the fleet agrees on: step size, tick, shared, inputs, ...",
     "rotate": "give devices, or server and broker, new credentials",
     "remove": "let a device leave for good",
     "quarantine": "refuse what a device sends, or no longer",

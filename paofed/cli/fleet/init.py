@@ -99,11 +99,8 @@ def _begun(args: Namespace) -> tuple[Manifest, None]:
 def _taken(args: Namespace) -> tuple[Manifest, FloatArray]:
     """What a fleet agrees on that goes on from another's model, and that model."""
     model = _model(args.other)
-    known = {number.name for number in model.manifest.inputs}
-    inputs = (n if n.name in known else n.limited() for n in args.input)
-    manifest = changed_manifest(
-        model.manifest, Changes(values=given(args), inputs=tuple(inputs), target=args.target)
-    )
+    changes = Changes(values=given(args), inputs=tuple(args.input), target=args.target)
+    manifest = changed_manifest(model.manifest, changes)
     return replace(manifest, **_new_identity()), model.w
 
 

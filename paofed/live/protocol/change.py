@@ -112,7 +112,8 @@ def _with_inputs(known: tuple[Scaling, ...], given: tuple[Scaling, ...]) -> tupl
     """The inputs and those that are new, last: the map of the others stays as it is."""
     inputs = {number.name: number for number in known}
     for number in given:
-        inputs[number.name] = _merged(inputs.get(number.name, number), number)
+        found = inputs.get(number.name)
+        inputs[number.name] = number.limited() if found is None else _merged(found, number)
     return tuple(inputs.values())
 
 

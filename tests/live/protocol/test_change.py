@@ -17,7 +17,7 @@ from tests.live import momentum
 from tests.live.fleets import manifest, records, server, update
 
 NOW = 21.5  # the small fleet began at 1.0, with ticks of a second: this is tick 20
-WIND = Scaling(name="wind", offset=3.0, scale=2.0)
+WIND = Scaling(name="wind", offset=3.0, scale=2.0, high=40.0)
 
 
 def at_work() -> Coordinator:
@@ -246,7 +246,7 @@ def predicted(coordinator: Coordinator, *x: float) -> float:
 def test_a_new_input_keeps_the_model_where_it_is_at_its_offset() -> None:
     old, new = with_wind()
     agreed = new.server.manifest
-    assert agreed.inputs == (*manifest().inputs, WIND)
+    assert agreed.inputs == (*manifest().inputs, WIND.limited())
     frequencies = agreed.fourier_map.frequencies
     assert frequencies[:2].tobytes() == manifest().fourier_map.frequencies.tobytes()
     assert new.server.w.tobytes() == old.w.tobytes()
@@ -286,7 +286,7 @@ def test_differences_in_words() -> None:
         ("lineage", "0", "1"),
         ("range of a", "any", "-5 to inf"),
         ("input wind", "none", "offset 3 and scale 2"),
-        ("range of wind", "none", "any"),
+        ("range of wind", "none", "-17 to 40"),
         ("range of y", "any", "-inf to 30"),
     ]
     assert "the age limit of 4 ticks, which is 240 s from now" in found.kept

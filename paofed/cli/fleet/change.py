@@ -1,0 +1,62 @@
+"""Change what a fleet agrees on, while its server is stopped; devices follow by themselves.
+
+Shared, step size, tick, algorithm, age limit, clip, bound and ranges can be changed, and an input
+can be added. Features, kernel width, seed, and the scaling of numbers that are there cannot: the
+model has learned with them.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from paofed.cli.shared.agreement import NUMBER, add_agreement, given, limits, scaling
+from paofed.cli.shared.folder import add_folder, say_result
+from paofed.errors import InputError
+from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.folder import Fleet
+from paofed.live.protocol.change import Changed, Changes
+
+EXAMPLE = "paofed fleet change greenhouse --step-size 0.2 --clip 6 --dry-run"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+    stays = dict.fromkeys(("features", "kernel_width", "seed"), "cannot be changed")
+    add_agreement(parser, stays)
+    add = parser.add_argument
+    add("--input", action="append", type=scaling, default=[], metavar=NUMBER, help="add one")
+    said = "plausible values of an input or the target; an empty limit is none"
+    add("--range", action="append", type=limits, default=[], metavar="NAME:LOW:HIGH", help=said)
+    add("--dry-run", action="store_true", help="only say what would be")
+
+
+def run(args: Namespace) -> int:
+    """Change it, and say what is kept and what is lost."""
+    changes = Changes(
+        values=given(args),
+        inputs=tuple(args.input),
+        ranges=dict(args.range),
+    )
+    if changes == Changes():
+        raise InputError("fleet change needs something to change (see --help)")
+    found = change_fleet(Fleet(args.folder), changes, dry_run=args.dry_run)
+    if found is None:
+        say_result(args, f"{args.folder}: nothing is different, and nothing was done")
+        return 0
+    say_result(
+        args,
+        _told(args, found),
+        changes=[difference._asdict() for difference in found.differences],
+        kept=found.kept,
+        lost=found.lost,
+        tick=found.server.tick,
+        dry_run=args.dry_run,
+    )
+    return 0
+
+
+def _told(args: Namespace, found: Changed) -> str:
+    lines = [f"{what}: {before} -> {after}" for what, before, after in found.differences]
+    lines += [f"kept: {what}" for what in found.kept]
+    lines += [f"lost: {what}" for what in found.lost]
+    done = "nothing was changed yet (--dry-run)" if args.dry_run else "start its server again"
+    return "\n".join([*lines, f"{args.folder}: {done}"])
