@@ -2,17 +2,20 @@
 
 import io
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
 
 from paofed.cli import main
 from paofed.cli.device import run as module
+from paofed.live.device.device import Device
 from paofed.live.device.state import save_state
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.scaling import Scaling
 from tests.live.fleets import manifest
 
 Capsys = pytest.CaptureFixture[str]
@@ -80,8 +83,9 @@ class Alone:
         self._capsys, self._monkeypatch = capsys, monkeypatch
         monkeypatch.setattr(module, "_LINGER", 0.0)
 
-    def run(self, text: str, *options: str) -> tuple[int, list[str], str]:
-        self._monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    def run(self, text: str | Iterator[str], *options: str) -> tuple[int, list[str], str]:
+        lines = io.StringIO(text) if isinstance(text, str) else text
+        self._monkeypatch.setattr("sys.stdin", lines)
         words = [str(self.file), "--state", str(self.state), "--wait=0", *options]
         code = main(["device", "run", *words])
         out, err = self._capsys.readouterr()
@@ -127,6 +131,39 @@ def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
     assert (code, out) == (0, [there[0], "", there[1], "", "", there[2]])
     assert "0 samples, 3 lines passed over" in err
     assert alone.run(text, "--quiet")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("header", "old", "new"),
+    [
+        ("", '{"a": 0.1, "b": 0.2, "y": 11}', '{"a": 0.1, "b": 0.2, "wind": 4, "y": 11}'),
+        ("", "0.1,0.2,11", "0.1,0.2,4,11"),
+        ("wind,y,b,a\n", "4,11,0.2", "4,11,0.2,0.1"),
+    ],
+)
+def test_a_fleet_that_is_given_another_input_while_it_runs(
+    header: str, old: str, new: str, alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines without it are passed over, lines with it are learned from."""
+    wind = Scaling(name="wind", offset=4.0)
+    changed = manifest(epoch=4, lineage=1, inputs=(*manifest().inputs, wind))
+    before = f"{header}0.1,0.2,11\n" if not header else f"{header}4,11,0.2,0.1\n"
+
+    def lines() -> Iterator[str]:
+        yield from before.splitlines()
+        devices[0]._adopt(changed.to_json().encode())
+        yield from (old, new, old, new)
+
+    class Known(Device):
+        def __enter__(self) -> Self:
+            devices.append(self)
+            return self
+
+    devices: list[Device] = []
+    monkeypatch.setattr(module, "Device", Known)
+    code, out, err = alone.run(lines())
+    assert (code, [bool(line) for line in out]) == (0, [True, False, True, False, True])
+    assert "3 samples, 2 lines passed over" in err
 
 
 # What is told of the fleet

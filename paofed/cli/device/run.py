@@ -76,17 +76,12 @@ class _Run:
     def all(self) -> None:
         """Join, then take the samples as they come."""
         self._join()
-        manifest = self.device.manifest
         _say(f"{self.device.label} of {self.device.fleet}: {self.device.footprint}")
-        reader = Reader([s.name for s in (*manifest.inputs, manifest.target)], optional=1)
-        for *x, y in self._values(reader):
-            self._print(f"{self.device.predict(x):.9g}")
-            if not math.isnan(y):
-                self.device.learn(x, y)
-                self.samples += 1
-                self.told = False
-                if self.samples % self.args.every == 0:
-                    self._contact(self.args.wait if self._hopeful() else 0.0)
+        for _ in self._learned():
+            self.samples += 1
+            self.told = False
+            if self.samples % self.args.every == 0:
+                self._contact(self.args.wait if self._hopeful() else 0.0)
         if not self.told:
             self._contact(_LINGER)
 
@@ -119,10 +114,16 @@ class _Run:
                 _say(f"the fleet is not reached yet ({why}); trying on")
                 told = why
 
-    def _values(self, reader: Reader) -> Iterator[list[float]]:
+    def _learned(self) -> Iterator[None]:
+        """Read line by line, by the names that the fleet has agreed on; stops after each sample."""
+        names = self._names()
+        reader = Reader(names, optional=1)
         for line in sys.stdin:
             try:
-                values = reader.parse(line)
+                if names != self._names():  # the fleet was changed meanwhile
+                    names = self._names()
+                    reader.rename(names)
+                learned = self._take(reader.parse(line))
             except HeaderError:
                 raise  # up to a right header, all CSV that follows would be passed over as well
             except InputError as error:
@@ -130,8 +131,23 @@ class _Run:
                 _say(f"passed over: {error}")
                 self._print("")
             else:
-                if values is not None:
-                    yield values
+                if learned:
+                    yield
+
+    def _take(self, values: list[float] | None) -> bool:
+        """Predict, and learn if there is a target; whether there was one."""
+        if values is None:
+            return False
+        *x, y = values
+        predicted, learned = self.device.predict(x), not math.isnan(y)
+        if learned:
+            self.device.learn(x, y)
+        self._print(f"{predicted:.9g}")
+        return learned
+
+    def _names(self) -> list[str]:
+        manifest = self.device.manifest
+        return [number.name for number in (*manifest.inputs, manifest.target)]
 
     def _print(self, text: str) -> None:
         if not self.args.quiet:

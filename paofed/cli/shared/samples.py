@@ -38,13 +38,32 @@ class Reader:
     """
 
     def __init__(self, names: Sequence[str], optional: int = 0) -> None:
-        self._names = list(names)
-        self._needed = len(names) - optional
+        self._optional = optional
         self._columns: list[int] | None = None  # where each name stands in a line of CSV
-        self._width = len(names)  # the most cells in a line of CSV
         self._useless = ""  # what is wrong with the header
+        self._header: list[str] = []  # the last right one
         self._words: list[str] = []  # what may be a header, before the first numbers
         self._number = 0
+        self._name(names)
+
+    def rename(self, names: Sequence[str]) -> None:
+        """Read by these names from now on; the header counts as before.
+
+        Where lines were read by the order of the names, they need all numbers from now on: a
+        shorter one may be in the old order.
+        """
+        by_order = self._columns is not None and not self._header
+        self._columns = None
+        self._name(names)
+        if by_order:
+            self._needed = len(names)
+        elif self._header:
+            self._follow(self._header)
+
+    def _name(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._needed = len(names) - self._optional
+        self._width = len(names)  # the most cells in a line of CSV
 
     def read(self, lines: Iterable[str]) -> Iterator[list[float]]:
         """All lines; the first that cannot be used is an error."""
@@ -90,22 +109,27 @@ class Reader:
         """Whether these cells are names, by which the lines that follow are to be read."""
         if self._columns is not None and len(cells) < self._needed:
             return False  # a stray word: numbers as few as that could not be used anyway
-        named = [name for name in self._names if name in cells]
         words = any(cells) and not any(map(_is_number, cells))
         if self._columns is None and words and len(cells) > len(self._words):
             self._words = cells
+        named = any(name in cells for name in self._names)
         if not named or not (words or self._columns is None):
             return False
-        self._columns = None
+        self._follow(cells)
+        return True
+
+    def _follow(self, cells: list[str]) -> None:
+        """Read the lines that follow by a header."""
+        named = [name for name in self._names if name in cells]
+        self._columns, self._needed = None, len(self._names) - self._optional
         for name in self._names[: self._needed]:
             if name not in named:
                 raise self._lost(f"the header has no column {name!r}: it has {', '.join(cells)}")
         for name in named:
             if cells.count(name) > 1:
                 raise self._lost(f"the header has {name!r} more than once: {', '.join(cells)}")
-        self._width, self._useless = len(cells), ""
+        self._width, self._useless, self._header = len(cells), "", cells
         self._columns = [cells.index(name) if name in named else -1 for name in self._names]
-        return True
 
     def _lost(self, why: str) -> HeaderError:
         """Take no line of CSV any more, unless a right header comes."""

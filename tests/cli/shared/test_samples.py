@@ -269,6 +269,31 @@ def test_too_few_names_before_the_first_numbers_are_a_bad_header() -> None:
             reader.parse(line)
 
 
+def test_other_names_are_found_in_the_header_and_in_json() -> None:
+    reader = Reader(["a", "b", "y"], optional=1)
+    assert reader.parse("w,y,b,a") is None
+    assert reader.parse("4,3,2,1") == [1.0, 2.0, 3.0]
+    reader.rename(["a", "b", "w", "y"])
+    assert reader.parse("4,3,2,1") == [1.0, 2.0, 4.0, 3.0]
+    assert reader.parse('{"w": 4, "a": 1, "b": 2}')[:3] == [1.0, 2.0, 4.0]  # type: ignore[index]
+    with pytest.raises(InputError, match=r"expected 3 or 4 finite numbers \(a, b, w, y\)") as found:
+        reader.parse('{"a": 1, "b": 2, "y": 3}')
+    assert not isinstance(found.value, HeaderError)
+    with pytest.raises(HeaderError, match="the header has no column 'v': it has w, y, b, a"):
+        reader.rename(["a", "b", "v", "y"])
+
+
+def test_with_other_names_a_short_line_is_not_read_by_their_order() -> None:
+    reader = Reader(["a", "b", "y"], optional=1)
+    assert reader.parse("1,2,3") == [1.0, 2.0, 3.0]
+    reader.rename(["a", "b", "w", "y"])
+    with pytest.raises(InputError, match="expected 4 finite numbers"):
+        reader.parse("1,2,3")
+    assert reader.parse("1,2,4,3") == [1.0, 2.0, 4.0, 3.0]
+    assert reader.parse("a,b,w,y") is None
+    assert reader.parse("1,2,4")[:3] == [1.0, 2.0, 4.0]  # type: ignore[index]
+
+
 def test_lines_are_taken_as_they_come() -> None:
     lines = iter(["1,2\n", "3,4\n"])
     samples = Reader(["a", "b"]).read(lines)
