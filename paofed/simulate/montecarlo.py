@@ -5,8 +5,9 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,7 +18,15 @@ from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision, Task
-from paofed.simulate.results.result import Result, RunRecord, curve_ticks, usual_every, versions
+from paofed.simulate.faulty import with_faults
+from paofed.simulate.results.result import (
+    Clean,
+    Result,
+    RunRecord,
+    curve_ticks,
+    usual_every,
+    versions,
+)
 from paofed.simulate.stopping import Interrupted, Report
 from paofed.simulate.table.beside import about, progressive, with_baselines
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
@@ -40,6 +49,7 @@ def run(
     precision: Precision = "float32",
     every: int | None = None,
     cold_starts: int = 0,
+    clean: bool = True,
     workers: int | None = None,
     report: Report | None = None,
 ) -> Result:
@@ -48,8 +58,9 @@ def run(
     The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
     -> Trace alone. What the engine refuses, the reference engine runs. Over a table, all models are
     judged on the samples to come, beside baselines; with `cold_starts`, so many times each device
-    in turn joins late. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose `result`
-    holds what was finished.
+    in turn joins late. With faults, all is run once more without them unless `clean` is False, so
+    that the result says what they cost. An interrupt (Ctrl-C) ends the work: it raises Interrupted,
+    whose `result` holds what was finished.
     """
     chosen, setting = _chosen(methods), setting_of(scenario)
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
@@ -59,15 +70,13 @@ def run(
     key_of(seed)  # refused now, not in a thread
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
-    _check_kinds(same_world, report)
+    _check_kinds(same_world, clean, report)
     common = (seed, same_world, every, precision, runs, workers)
-    refused = {method.name: engine_of(engine).refuses(method) for method in chosen}
-    engines = [LAST if refused[method.name] else engine for method in chosen]
-    # In the door's order, the slow engine last: an interrupt keeps what all engines have finished.
-    of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
-    for method, name in zip(chosen, engines, strict=True):
-        of_engine[name].append(method)
-    tasks = {name: Task(setting, own, *common) for name, own in of_engine.items()}
+    work = [
+        _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
+        for world in _with_clean(setting, clean=clean)
+    ]
+    engines = work[0].engines
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
     table = setting.stream if isinstance(setting.stream, Table) else None
@@ -78,22 +87,57 @@ def run(
         "same_world": same_world,
         "runs_requested": runs,
         "engines": engines,
-        "refused": {name: reason for name, reason in refused.items() if reason},
+        "refused": work[0].refused,
         "precision": precision,
         "table": about(table) if table else None,
         "versions": versions(),
     }
-    shares = {name: engine_of(name).cost * len(task.methods) for name, task in tasks.items()}
+    tasks = [(name, task) for part in work for name, task in part.tasks.items()]
+    shares = [engine_of(name).cost * len(task.methods) for name, task in tasks]
     beside = _BESIDE if table else 0.0, len(newcomers) * len(starts.devices) if starts else 0.0
-    progress = _Progress(report, [*shares.values(), *beside], runs)
+    progress = _Progress(report, [*shares, *beside], runs)
     finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
-    found = partial(_gathered, finished, provenance, setting, chosen, engines, every)
+    found = partial(_gathered, finished, work, provenance, setting, chosen, every)
     try:
-        for stage, (name, task) in enumerate(tasks.items()):
+        for stage, (name, task) in enumerate(tasks):
             finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(finished) else None) from None
     return _beside(found(), setting, newcomers, starts, workers, progress)
+
+
+class _Work(NamedTuple):
+    """Algorithms over one setting, each on an engine."""
+
+    engines: list[str]  # by algorithm
+    refused: dict[str, str]  # why the engine that was asked for is not taken
+    tasks: dict[str, Task]  # by engine
+
+
+def _shared_out(
+    setting: Setting, methods: Sequence[Algorithm], engine: str, common: tuple[Any, ...]
+) -> _Work:
+    """Give every algorithm an engine."""
+    found = {method.name: engine_of(engine).refuses(method) for method in methods}
+    refused = {name: reason for name, reason in found.items() if reason}
+    engines = [LAST if method.name in refused else engine for method in methods]
+    # In the door's order, the slow engine last: an interrupt keeps what all engines have finished.
+    of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
+    for method, name in zip(methods, engines, strict=True):
+        of_engine[name].append(method)
+    tasks = {name: Task(setting, own, *common) for name, own in of_engine.items()}
+    return _Work(engines, refused, tasks)
+
+
+def _as_run(method: Algorithm, setting: Setting) -> Algorithm:
+    return with_faults(method, setting) if isinstance(setting, Scenario) else method
+
+
+def _with_clean(setting: Setting, *, clean: bool) -> list[Setting]:
+    """The setting and, where it has faults and that is asked for, the same without them."""
+    if not (clean and isinstance(setting, Scenario) and setting.faults):
+        return [setting]
+    return [setting, setting.model_copy(update={"faults": ()})]
 
 
 def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algorithm]:
@@ -104,6 +148,8 @@ def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algori
 
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
     """When newcomers join; what cannot be is refused before the long work."""
+    if isinstance(scenario, Scenario) and scenario.faults:
+        raise InputError("cold starts are for fleets without faults: ask for no cold starts")
     starts = starts_of(read(scenario.table), count)
     if not methods:
         raise InputError(
@@ -119,21 +165,26 @@ def _kept(finished: Sequence[dict[int, RunRecord]]) -> list[int]:
 
 def _gathered(
     finished: Sequence[dict[int, RunRecord]],
+    work: Sequence[_Work],
     provenance: Mapping[str, Any],
     scenario: Setting,
     methods: Sequence[Algorithm],
-    engines: Sequence[str],
     every: int,
 ) -> Result:
-    """Put together the runs that every engine has finished."""
-    kept = _kept(finished)
-    records = _stack([_joined([stage[i] for stage in finished], engines) for i in kept])
-    errors = records.pop("errors"), records.pop("device_errors")
+    """Put together the runs that every engine has finished, with and without faults."""
+    kept, stages, results = _kept(finished), iter(finished), []
     ticks = curve_ticks(scenario.ticks, every)
-    result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
-    if not isinstance(scenario.stream, Table):
-        return result
-    return replace(result, progressive=progressive(scenario.stream, methods, ticks, *errors))
+    for part in work:
+        own = list(islice(stages, len(part.tasks)))
+        records = _stack([_joined([stage[i] for stage in own], part.engines) for i in kept])
+        errors = records.pop("errors"), records.pop("device_errors")
+        result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
+        if isinstance(scenario.stream, Table):
+            judged = progressive(scenario.stream, methods, ticks, *errors)
+            result = replace(result, progressive=judged)
+        results.append(result)
+    result, *clean = results
+    return replace(result, clean=Clean.of(*clean)) if clean else result
 
 
 def _beside(
@@ -180,9 +231,10 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
     )
 
 
-def _check_kinds(same_world: object, report: object) -> None:
-    if not isinstance(same_world, bool):
-        raise InputError(f"same_world is {same_world!r}: expected True or False")
+def _check_kinds(same_world: object, clean: object, report: object) -> None:
+    for key, value in (("same_world", same_world), ("clean", clean)):
+        if not isinstance(value, bool):
+            raise InputError(f"{key} is {value!r}: expected True or False")
     if report is not None and not callable(report):
         raise InputError(f"report is {report!r}: expected a function")
 

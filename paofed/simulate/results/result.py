@@ -19,7 +19,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
-from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
@@ -130,7 +130,34 @@ class Recovery(NamedTuple):
     ticks: int | None  # from when the drift is done until it is back within 1 dB; None: never
 
 
-_PARTS: Mapping[str, type[Any]] = {"progressive": Progressive, "cold_start": ColdStart}
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Clean:
+    """The same algorithms over the same runs, had there been no faults."""
+
+    mse: FloatArray  # (R, A, P), linear
+    finals: FloatArray  # (R, A, 2), linear: of the devices' models, known over a table alone, and
+    # of the server's
+
+    @classmethod
+    def of(cls, result: "Result") -> Self:
+        """Keep what is needed of a result without faults."""
+        finals = [
+            [
+                result.progressive.run_finals(name, "device")
+                if result.progressive is not None
+                else np.full(result.runs, np.nan),
+                result.run_finals(name),
+            ]
+            for name in result.algorithms
+        ]
+        return cls(mse=result.mse, finals=np.moveaxis(np.array(finals), -1, 0))
+
+
+_PARTS: Mapping[str, type[Any]] = {
+    "progressive": Progressive,
+    "cold_start": ColdStart,
+    "clean": Clean,
+}
 _ARRAYS = ("ticks", "mse", "traffic", "models")
 
 
@@ -145,6 +172,7 @@ class Result:
     models: FloatArray  # (R, A, D), the server's after the last tick
     progressive: Progressive | None = None  # over a table
     cold_start: ColdStart | None = None  # likewise, where it was asked for
+    clean: Clean | None = None  # of a scenario with faults, unless it was not asked for
 
     @property
     def runs(self) -> int:
@@ -233,6 +261,13 @@ class Result:
     def final(self, name: str) -> Final:
         """The error over the last 5 % of the ticks."""
         return final(self.run_finals(name))
+
+    def clean_finals(self, name: str, whose: Whose = "server") -> FloatArray:
+        """The linear final error of every run had there been no faults, (R,)."""
+        if self.clean is None:
+            raise InputError("this result says nothing of the same runs without faults")
+        finals: FloatArray = self.clean.finals[:, self._index(name), MODELS.index(whose)]
+        return finals
 
     def recovery(self, name: str) -> list[Recovery]:
         """How the mean curve took every drift."""

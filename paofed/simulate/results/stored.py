@@ -35,6 +35,7 @@ _COLD_START = {
     "cold_start/last_value": Form("f", "SJH"),
     "cold_start/samples": Form("iu", "SJH"),
 }
+_CLEAN = {"clean/mse": Form("f", "RAP"), "clean/finals": Form("f", "RA2")}
 RESULT = Contents(
     arrays={
         "ticks": Form("iu", "P"),
@@ -42,7 +43,7 @@ RESULT = Contents(
         "models": Form("f", "RAD"),
         "provenance": Form("U"),
     },
-    optional=(_TRAFFIC, SENT, _PROGRESSIVE, _COLD_START),
+    optional=(_TRAFFIC, SENT, _PROGRESSIVE, _COLD_START, _CLEAN),
     sizes={
         "R": "runs",
         "A": "algorithms",
