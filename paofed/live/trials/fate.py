@@ -10,6 +10,7 @@ class Fate:
     """The generator of one seed, the tick of its virtual time, and the points hit so far."""
 
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.random = np.random.default_rng(seed)
         self.hits: Counter[str] = Counter()
         self.now = 0  # the tick
@@ -22,3 +23,7 @@ class Fate:
     def one_of(self, names: Sequence[str]) -> str:
         """Pick a name."""
         return names[int(self.random.integers(len(names)))]
+
+    def turn(self, names: Sequence[str]) -> str:
+        """The name whose turn it is with this seed: so many seeds in a row try them all."""
+        return names[self.seed % len(names)]

@@ -1,5 +1,7 @@
 """The small fleet that a seed picks."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from paofed.live.protocol.manifest import SERVED, Manifest
@@ -10,7 +12,7 @@ def picked(random: np.random.Generator) -> Manifest:
     """What the fleet has agreed on."""
     name = SERVED[int(random.integers(len(SERVED)))]
     features = int(random.integers(3, 9))
-    return Manifest(
+    manifest = Manifest(
         algorithm=name,
         features=features,
         shared=features if name == "online-fedsgd" else int(random.integers(1, features + 1)),
@@ -24,3 +26,10 @@ def picked(random: np.random.Generator) -> Manifest:
         inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
         target=Scaling(name="y"),
     )
+    return _limited(manifest) if random.random() < 0.5 else manifest
+
+
+def _limited(manifest: Manifest) -> Manifest:
+    """The same with plausible ranges."""
+    inputs = tuple(number.limited() for number in manifest.inputs)
+    return replace(manifest, inputs=inputs, target=manifest.target.limited())

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
+from paofed.core.arrays import FloatArray
 from paofed.live.device.state import load_state, save_state
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.edge import Clock, Edge
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.fate import Fate
+from paofed.live.trials.sensors import Sensor
 
 DEVICE = (
     "power cut",
@@ -21,6 +24,7 @@ DEVICE = (
     "contact again",
     "wild sample",
 )
+SAMPLES = ("implausible sample",)
 _FAR_AHEAD = 30  # ticks
 _WILD = 1e30  # a measurement that no model's numbers can follow
 
@@ -34,6 +38,7 @@ class Unlucky:
         device: int,
         manifest: Manifest,
         file: Path,
+        sensor: Sensor,
         *,
         doubt: int,
         send: Callable[[int, bytes], None],
@@ -43,6 +48,7 @@ class Unlucky:
         self._device = device
         self._manifest = manifest
         self._file = file
+        self._sensor = sensor
         self._doubt = doubt
         self._send = send
         self.edge = self._begun()
@@ -58,20 +64,31 @@ class Unlucky:
             self._suffer(fate.one_of(DEVICE))
         if random.random() < 0.8:
             x = random.standard_normal(len(self._manifest.inputs))
-            self.edge.learn(x, float(np.sin(x).sum() + 0.1 * random.standard_normal()))
+            y = float(np.sin(x).sum() + 0.1 * random.standard_normal())
+            self._learn(x, self._sensor.measured(y))
         if fate.calm or random.random() < 0.5:
             self._contact()
-        if random.random() < 0.3:
+        if random.random() < 0.15:
             save_state(self._file, self.edge)
 
     def receive(self, payload: bytes) -> frozenset[int]:
         """A message arrived; returns the ticks that the device believes safe because of it."""
         return self.edge.receive(payload, self._seconds())
 
+    def _learn(self, x: FloatArray, y: float) -> None:
+        """Learn from a sample; one outside the plausible range must change nothing."""
+        target, before = self._manifest.target, _lasting(self.edge)
+        learned = self.edge.learn(x, y)
+        if target.low is None or target.high is None or target.low <= y <= target.high:
+            return
+        self._fate.hits["implausible sample"] += 1
+        if learned or _lasting(self.edge) != before:
+            raise BrokenPromiseError(f"device {self._device} learned from a target of {y:g}")
+
     def _contact(self) -> None:
         payload = self.edge.contact(self._seconds())
         if payload is not None:
-            self._send(self._device, payload)
+            self._send(self._device, self._sensor.said(payload, self._manifest))
 
     def _suffer(self, kind: str) -> None:
         self._fate.hits[kind] += 1
@@ -86,7 +103,7 @@ class Unlucky:
                 for _ in range(2):
                     self._contact()
             case "wild sample":
-                self.edge.learn(np.zeros(len(self._manifest.inputs)), _WILD)
+                self._learn(np.zeros(len(self._manifest.inputs)), _WILD)
             case "power cut while saving":
                 # What a write that was cut off leaves behind: a file under another name.
                 self._file.with_name(f".{self._file.name}.cut").write_bytes(b"half")
@@ -108,3 +125,8 @@ class Unlucky:
 
     def _seconds(self) -> float:
         return self._fate.now * self._manifest.tick_seconds
+
+
+def _lasting(edge: Edge) -> dict[str, bytes]:
+    """A device's state, but for how well it predicts and which samples it passed over."""
+    return {name: array.tobytes() for name, array in edge.state().items() if name != "recent"}

@@ -15,11 +15,12 @@ from paofed.live.trials.auditor import Auditor, BrokenPromiseError
 from paofed.live.trials.fate import Fate
 from paofed.live.trials.fleets import picked
 from paofed.live.trials.junk import JUNK, Junk
-from paofed.live.trials.misfortunes import DEVICE, Unlucky
+from paofed.live.trials.misfortunes import DEVICE, SAMPLES, Unlucky
 from paofed.live.trials.network import NETWORK, Network
 from paofed.live.trials.power import CRASHES, DISK, PowerCut, cut_log_short, may_fail
+from paofed.live.trials.sensors import SENSORS, Sensor, sensors
 
-POINTS = (*NETWORK, *CRASHES, *DISK, *DEVICE, *JUNK)
+POINTS = (*NETWORK, *CRASHES, *DISK, *DEVICE, *SAMPLES, *SENSORS, *JUNK)
 
 _DEVICES, _TICKS, _SNAPSHOT_EVERY = 5, 70, 7
 _CALM = 24  # ticks at the end without faults: the latest message, then a clock found wrong
@@ -55,11 +56,12 @@ class _Rehearsal:
         latest = self.manifest.max_age + 2  # some messages are too late
         self.network = Network(self.fate, _DEVICES, latest)
         self.junk = Junk(self.fate, _DEVICES, self.auditor.has)
-        self.devices = [self._device(k, doubt=latest + 1) for k in range(_DEVICES)]
+        measuring = sensors(self.fate, _DEVICES, _TICKS - _CALM)
+        self.devices = [self._device(k, measuring[k], latest + 1) for k in range(_DEVICES)]
 
-    def _device(self, k: int, doubt: int) -> Unlucky:
+    def _device(self, k: int, sensor: Sensor, doubt: int) -> Unlucky:
         file = self.folder / f"device-{k}.npz"
-        return Unlucky(self.fate, k, self.manifest, file, doubt=doubt, send=self._sent)
+        return Unlucky(self.fate, k, self.manifest, file, sensor, doubt=doubt, send=self._sent)
 
     def tick(self, n: int) -> None:
         """Devices act, the server hears, commits and answers, the tick closes."""

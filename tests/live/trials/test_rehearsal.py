@@ -151,6 +151,10 @@ def updates_count_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Coordinator, "_update", "max(now, sent)", "now + self.manifest.max_age + 1")
 
 
+def implausible_samples_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "learn", "if not self.manifest.is_plausible(x, y):", "if not x.size:")
+
+
 def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Store, "_verified", "coordinator.close(newer.tick)", "pass")
 
@@ -159,6 +163,7 @@ BREAKAGES = [
     updates_count_at_a_closed_tick,
     updates_count_too_late,
     snapshots_differ_from_the_journal,
+    implausible_samples_are_learned_from,
     duplicates_are_not_recognised,
     replies_do_not_wait_for_the_commit,
     sums_are_in_the_order_of_arrival,

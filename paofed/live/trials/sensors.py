@@ -1,0 +1,70 @@
+"""Sensors that break, and devices whose messages are well formed and say what is not so."""
+
+from dataclasses import replace
+
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import Update, Values, decode, encode
+from paofed.live.trials.fate import Fate
+
+_SAMPLES = ("sensor stuck", "sensor scaled", "sensor spikes", "sensor drifts", "sensor noise")
+_MESSAGES = ("garbage values", "liar")
+SENSORS = (*_SAMPLES, *_MESSAGES)
+_LEVEL_OF_A_LIAR = 1  # it claims to predict better than anybody can
+
+
+class Sensor:
+    """What one device measures and says; broken from a tick on, if a fault is named."""
+
+    def __init__(self, fate: Fate, fault: str = "", since: int = 0) -> None:
+        self._fate = fate
+        self._fault = fault
+        self._since = since
+        self._stuck = float(fate.random.normal(0, 20)) if fault else 0.0
+        self._size = float(10 ** fate.random.uniform(0, 5)) if fault else 1.0
+
+    def measured(self, y: float) -> float:
+        """What it shows instead of the truth."""
+        if self._fault not in _SAMPLES or not self._is_broken():
+            return y
+        match self._fault:
+            case "sensor stuck":
+                return self._stuck
+            case "sensor scaled":
+                return y * self._size
+            case "sensor spikes":
+                return self._size if self._fate.strikes(0.3) else y
+            case "sensor drifts":
+                return y + 0.5 * (self._fate.now - self._since)
+            case _:
+                return y + float(self._fate.random.normal(0, 10))
+
+    def said(self, payload: bytes, manifest: Manifest) -> bytes:
+        """What it sends instead of its model."""
+        if self._fault not in _MESSAGES or not self._is_broken():
+            return payload
+        message = decode(payload, shared=manifest.shared, features=manifest.features)
+        if not isinstance(message, Update):
+            return payload
+        repeats = tuple(replace(r, values=self._wrong(r.values)) for r in message.repeats)
+        values = self._wrong(message.values)
+        return encode(replace(message, values=values, repeats=repeats, level=_LEVEL_OF_A_LIAR))
+
+    def _wrong(self, values: Values) -> Values:
+        if self._fault == "liar":  # the opposite of what it knows to be right
+            return -values
+        noise = self._fate.random.uniform(-self._size, self._size, values.size)
+        return noise.astype("<f4")
+
+    def _is_broken(self) -> bool:
+        broken = self._fate.now >= self._since
+        self._fate.hits[self._fault] += broken
+        return broken
+
+
+def sensors(fate: Fate, devices: int, ticks: int) -> list[Sensor]:
+    """In two of three seeds one or two devices have one that breaks before `ticks`."""
+    found = [Sensor(fate) for _ in range(devices)]
+    faults = [fate.turn(SENSORS), fate.one_of(SENSORS)][: int(fate.random.integers(3))]
+    for k, fault in zip(fate.random.permutation(devices).tolist(), faults, strict=False):
+        found[k] = Sensor(fate, fault, int(fate.random.integers(ticks)))
+    return found
