@@ -227,11 +227,10 @@ class Device:
         manifest, old = Manifest.from_json(payload), self._edge
         if old is not None and old.manifest == manifest:
             return
-        edge = Edge(manifest, self.device, patience=self._patience)
-        if old is not None and _same_model(old.manifest, manifest):
-            edge.begin(old.w)
-            edge.joined = old.joined
-        self._edge = edge
+        if old is None:
+            self._edge = Edge(manifest, self.device, patience=self._patience)
+        else:
+            self._edge = old.under(manifest)
         self._link.unsubscribe(self._topics.manifest)
 
     def _talk(self, deadline: float) -> bool:
@@ -305,17 +304,6 @@ class Device:
 
 def _unanswered(edge: Edge) -> Callable[[], bool]:
     return lambda: edge.unanswered > 0 and not edge.outdated
-
-
-def _same_model(old: Manifest, new: Manifest) -> bool:
-    """Whether a device may go on with its model: its parameters mean the same under both.
-
-    Nor was it told to begin from the server's.
-    """
-    names = ("features", "kernel_width", "seed", "lineage")
-    return old.meaning == new.meaning and all(
-        getattr(old, name) == getattr(new, name) for name in names
-    )
 
 
 def seconds() -> float:

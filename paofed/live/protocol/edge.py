@@ -108,6 +108,14 @@ class Edge:
         self.learned = self._parts.learner.merge(self.learned, whole)
         self.joined = True
 
+    def under(self, manifest: Manifest) -> "Edge":
+        """The device as it goes on under another manifest; its model stays if it means the same."""
+        edge = Edge(manifest, self.device, patience=self.patience, doubt=self.doubt)
+        if manifest.continues(self.manifest):
+            edge.begin(self.w)
+            edge.joined = self.joined
+        return edge
+
     def predict(self, x: FloatArray) -> float:
         """The target at one input, as the device measures both."""
         target = self.manifest.target

@@ -169,6 +169,15 @@ class Manifest:
         """What the numbers of a sample are called, and how the model sees them."""
         return [number.meaning for number in (*self.inputs, self.target)]
 
+    def continues(self, earlier: "Manifest") -> bool:
+        """Whether a device may go on with its model of an earlier manifest.
+
+        The parameters must mean the same under both, and the device must not have been told to
+        begin from the server's model.
+        """
+        names = ("features", "kernel_width", "seed", "lineage", "meaning")
+        return all(getattr(self, name) == getattr(earlier, name) for name in names)
+
     def is_plausible(self, x: FloatArray, y: float) -> bool:
         """Whether a sample, as measured, lies within the plausible ranges."""
         numbers = zip((*self.inputs, self.target), (*x.tolist(), y), strict=True)
