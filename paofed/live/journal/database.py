@@ -73,9 +73,9 @@ class Database:
                 self._connection.execute(statement)
             self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
             self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
+            self._carry_over(version)
             if version < SEALED:
                 self._begin_sealed(to_repair=to_repair)
-            self._carry_over(version)
 
     def _carry_over(self, version: int) -> None:
         """Bring what the rows say up to date; `version` is that of the schema they come from."""
