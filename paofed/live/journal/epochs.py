@@ -58,16 +58,16 @@ class Epochs(Database):
         )
 
     def _carry_over(self, version: int) -> None:
-        """Raise the epoch of a fleet of an earlier wire version, if there is one.
+        """Raise the epoch of a fleet of an earlier wire version, and write its manifest anew.
 
         Its devices are told to read the manifest again, and believe it only of another epoch.
         """
         if 0 < version < WIRE_2:
             present = self._present()
-            manifest = replace(present.manifest, epoch=(present.manifest.epoch + 1) % 256)
-            execute = self._connection.execute
-            execute("DELETE FROM manifest WHERE generation = ?", (present.generation,))
-            self._agree(present._replace(json=manifest.to_json()))
+            raised = replace(present.manifest, epoch=present.manifest.next_epoch)
+            forget = "DELETE FROM manifest WHERE generation = ?"
+            self._connection.execute(forget, (present.generation,))
+            self._agree(present._replace(json=raised.to_json()))
 
     def _damaged(self) -> StoreError:
         return StoreError(f"the manifest in {self.folder / FILE} is damaged: {LAST_RESORT}")

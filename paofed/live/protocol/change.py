@@ -18,7 +18,6 @@ _CHANGEABLE = (
     *("algorithm", "shared", "step_size", "tick_seconds", "max_age"),
     *("clip", "aside", "bound"),
 )
-_EPOCHS = 256  # an epoch travels in one byte
 Limits = tuple[float | None, float | None]
 
 
@@ -65,7 +64,7 @@ def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
     server.close(present + TOLERANCE + 1)
     new = replace(
         wanted,
-        epoch=(old.epoch + 1) % _EPOCHS,
+        epoch=old.next_epoch,
         lineage=old.lineage + (wanted.meaning != old.meaning),
         from_tick=server.tick,
         from_time=now,

@@ -165,6 +165,11 @@ class Manifest:
         return self.start if self.from_time is None else self.from_time
 
     @property
+    def next_epoch(self) -> int:
+        """That of a manifest that replaces this one; an epoch travels in one byte."""
+        return (self.epoch + 1) % 256
+
+    @property
     def meaning(self) -> list[tuple[str, float, float]]:
         """What the numbers of a sample are called, and how the model sees them."""
         return [number.meaning for number in (*self.inputs, self.target)]
