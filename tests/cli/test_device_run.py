@@ -121,7 +121,7 @@ def test_a_stray_word_ends_no_stream(alone: Alone) -> None:
     code, out, err = alone.run("0.5,0.25,\ny\n0.25,0.5,\n")
     assert (code, out) == (0, [alone.predicts(0.5, 0.25), "", alone.predicts(0.25, 0.5)])
     assert "passed over: line 2 is 'y': expected 2 or 3 finite numbers (a, b, y)" in err
-    assert "0 samples, 1 line passed over; 0 of 0 messages" in err
+    assert "0 samples, 0 implausible, 1 line passed over; 0 of 0 messages" in err
 
 
 def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
@@ -129,7 +129,7 @@ def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
     code, out, err = alone.run(text)
     there = [alone.predicts(*x) for x in ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))]
     assert (code, out) == (0, [there[0], "", there[1], "", "", there[2]])
-    assert "0 samples, 3 lines passed over" in err
+    assert "0 samples, 0 implausible, 3 lines passed over" in err
     assert alone.run(text, "--quiet")[1] == []
 
 

@@ -89,7 +89,8 @@ class _Run:
         """Say what came of it."""
         device = self.device
         _say(
-            f"{counted(self.samples, 'sample')}, {counted(self.bad, 'line')} passed over; "
+            f"{counted(self.samples, 'sample')}, {device.implausible} implausible, "
+            f"{counted(self.bad, 'line')} passed over; "
             f"{device.answered} of "
             f"{device.contacts} messages answered; {device.bytes_sent} bytes sent, "
             f"{device.bytes_received} received"

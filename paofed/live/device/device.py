@@ -5,7 +5,6 @@ its reply for as long as it is told to, and what was not answered travels again.
 """
 
 import logging
-import os
 import queue
 import time
 from collections.abc import Callable, Sequence
@@ -16,22 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.errors import FileError, InputError, PaofedError
+from paofed.live.device.earlier_life import TOO_LARGE, taken_up
 from paofed.live.device.footprint import Footprint, footprint
-from paofed.live.device.state import load_state, save_state, saved_manifest
+from paofed.live.device.state import save_state
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import KEEP_ALIVE, Link
 from paofed.live.network.topics import SERVER
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
+from paofed.words import counted
 
 _log = logging.getLogger("paofed.device")
 _SHORTEST_WAIT = 1.0  # seconds
-_TOO_LARGE = (
-    "with %s, the model's numbers are too large to be sent (a wrong sample, or a step size of %g "
-    "that is too large): this device starts again from the fleet's model"
-)
 _SILENT_BROKER = "the broker has not answered yet"
 _SILENT_SERVER = "no server answers: it is down, or this device is quarantined"
+_NO_MANIFEST = "the fleet has a new manifest, which is not there: a newer paofed may be needed"
 Input = Sequence[float] | NDArray[np.float64]
 
 
@@ -68,12 +66,15 @@ class Device:
         self._patience = patience
         self.confirmed = 0  # updates that the server has on disk, in this life
         self.contacts = self.answered = 0  # messages sent, and those that were answered in time
+        self.implausible = 0  # samples outside the plausible ranges, in this life
         self._edge: Edge | None = None
         self._topics = credential.topics
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
         self._why = ""  # the last connection ended, or could not be made
         self._connected = True  # in the last contact
         self._silent = False  # whether a server's answer was waited for in vain
+        self._unreadable: bytes | None = None  # a manifest that cannot be read,
+        self._cannot = ""  # and why
         self._link = Link(
             credential,
             [self._topics.down(self.device)],
@@ -81,7 +82,8 @@ class Device:
             lost=self._lost,
             keep_alive=keep_alive,
         )
-        self._take_up(credential.since)
+        if self._state is not None:
+            self._edge = taken_up(self._state, self.device, credential.since, patience)
         if self._edge is None:
             self._link.subscribe(self._topics.manifest)
         self._stay = stay
@@ -116,12 +118,13 @@ class Device:
         return self._link.received
 
     def learn(self, x: Input, y: float) -> None:
-        """Learn from one sample, as measured."""
-        edge = self._joined()
+        """Learn from one sample, as measured; one that is not plausible is counted, not learned."""
+        edge, numbers = self._joined(), np.asarray(x, dtype=np.float64)
         restarts = edge.restarts
-        edge.learn(np.asarray(x, dtype=np.float64), float(y))
+        if not edge.learn(numbers, float(y)):
+            self._passed_over(edge.manifest.implausible(numbers, float(y)))
         if edge.restarts > restarts:
-            _log.warning(_TOO_LARGE, "this sample", edge.manifest.step_size)
+            _log.warning(TOO_LARGE, "this sample", edge.manifest.step_size)
         self._save_now_and_then()
 
     def predict(self, x: Input) -> float:
@@ -153,12 +156,10 @@ class Device:
 
     def close(self) -> None:
         """Save the state and leave; what is not confirmed is sent in the next life."""
-        try:
-            self._hear()
-        finally:  # also if there was a manifest among it that it cannot follow
-            self.save()
-            if self._stay:
-                self._link.close()
+        self._hear()
+        self.save()
+        if self._stay:
+            self._link.close()
 
     def save(self) -> bool:
         """Write the state now; whether there is one, and it could be."""
@@ -182,7 +183,9 @@ class Device:
         self._hear()
         if not (self._link.up.is_set() if self._stay else self._connected):
             return self._why
-        return _SILENT_SERVER if self._silent else ""
+        if self._cannot or not self._silent:
+            return self._cannot
+        return _SILENT_SERVER if self._edge is None or not self._edge.outdated else _NO_MANIFEST
 
     def __enter__(self) -> Self:
         return self
@@ -200,35 +203,20 @@ class Device:
             )
         return self._edge
 
-    def _take_up(self, since: float) -> None:
-        """Go on from what was saved; a file that is damaged or another fleet's is put aside."""
-        if self._state is None or not self._state.exists():
-            return
-        if not os.access(self._state, os.R_OK):
-            raise FileError(f"{self._state} may not be read")
-        try:
-            manifest = saved_manifest(self._state)
-            if manifest is None or manifest.start != since:
-                raise FileError(f"{self._state} is of another fleet")
-            edge = Edge(manifest, self.device, patience=self._patience)
-            if not load_state(self._state, edge):
-                raise FileError(f"{self._state} is of another device")
-            if edge.restarts:
-                _log.warning(_TOO_LARGE, "what was saved", manifest.step_size)
-            self._edge = edge
-        except InputError as error:
-            aside = self._state.with_name(self._state.name + ".aside")
-            why = str(error).partition(":")[0]
-            _log.warning("%s; it is now %s, and this device joins anew", why, aside.name)
-            self._state.replace(aside)
-
     def _adopt(self, payload: bytes) -> None:
-        """Follow a manifest; the model stays if it means the same."""
-        manifest, old = Manifest.from_json(payload), self._edge
-        if old is not None and old.manifest == manifest:
+        """Follow a manifest; one that cannot be read is told, and the device goes on without."""
+        try:
+            manifest, old = Manifest.from_json(payload), self._edge
+        except InputError as error:
+            if payload != self._unreadable:
+                _log.warning("%s; this device goes on alone", error)
+            self._unreadable, self._cannot = payload, str(error)
             return
+        self._unreadable, self._cannot = None, ""
         if old is None:
             self._edge = Edge(manifest, self.device, patience=self._patience)
+        elif old.manifest == manifest:
+            return
         else:
             self._edge = old.under(manifest)
         self._link.unsubscribe(self._topics.manifest)
@@ -243,7 +231,7 @@ class Device:
         def missing() -> bool:
             return self._edge is None or self._edge.outdated
 
-        if missing():
+        if missing() and self._unreadable is None:  # another one will come by itself
             self._link.subscribe(self._topics.manifest)
         return self._wait_while(missing, deadline)
 
@@ -296,6 +284,12 @@ class Device:
 
     def _lost(self, why: str) -> None:
         self._why = why
+
+    def _passed_over(self, why: str) -> None:
+        """Count an implausible sample; the first is told, and then one whenever they doubled."""
+        self.implausible += 1
+        if self.implausible.bit_count() == 1:
+            _log.warning("%s; not learned from: %s", why, counted(self.implausible, "sample"))
 
     def _save_now_and_then(self) -> None:
         if seconds() - self._saved >= self._save_every:

@@ -109,11 +109,17 @@ class Edge:
         self.joined = True
 
     def under(self, manifest: Manifest) -> "Edge":
-        """The device as it goes on under another manifest; its model stays if it means the same."""
+        """The device as it goes on under another manifest; no update of an earlier epoch does.
+
+        Its model stays where its parameters mean the same. One that is told to begin from the
+        server's model asks for it, and goes on with what it has until that comes.
+        """
         edge = Edge(manifest, self.device, patience=self.patience, doubt=self.doubt)
-        if manifest.continues(self.manifest):
+        edge.stamped = self.stamped  # no tick is used twice
+        if manifest.means_the_same(self.manifest):
             edge.begin(self.w)
-            edge.joined = self.joined
+            edge.joined = self.joined and manifest.lineage == self.manifest.lineage
+            edge.recent = self.recent if edge.joined else edge.recent
         return edge
 
     def predict(self, x: FloatArray) -> float:

@@ -174,19 +174,24 @@ class Manifest:
         """What the numbers of a sample are called, and how the model sees them."""
         return [number.meaning for number in (*self.inputs, self.target)]
 
-    def continues(self, earlier: "Manifest") -> bool:
-        """Whether a device may go on with its model of an earlier manifest.
-
-        The parameters must mean the same under both, and the device must not have been told to
-        begin from the server's model.
-        """
-        names = ("features", "kernel_width", "seed", "lineage", "meaning")
-        return all(getattr(self, name) == getattr(earlier, name) for name in names)
+    def means_the_same(self, other: "Manifest") -> bool:
+        """Whether a model's parameters mean the same under both."""
+        names = ("features", "kernel_width", "seed", "meaning")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def is_plausible(self, x: FloatArray, y: float) -> bool:
         """Whether a sample, as measured, lies within the plausible ranges."""
+        return not self.implausible(x, y)
+
+    def implausible(self, x: FloatArray, y: float) -> str:
+        """What of a sample lies outside, in words, or an empty text."""
         numbers = zip((*self.inputs, self.target), (*x.tolist(), y), strict=True)
-        return all(number.is_plausible(value) for number, value in numbers)
+        found = (
+            f"{number.name} is {value:g}: expected {number.limits}"
+            for number, value in numbers
+            if not number.is_plausible(value)
+        )
+        return next(found, "")
 
     def scaled(self, x: FloatArray) -> FloatArray:
         """Inputs as the model sees them, of shape (..., d)."""

@@ -43,6 +43,14 @@ class Scaling:
         """What a model's parameters depend on."""
         return self.name, self.offset, self.scale
 
+    @property
+    def limits(self) -> str:
+        """What is plausible, in words."""
+        low, high = (f"{limit:g}" if limit is not None else "" for limit in (self.low, self.high))
+        return (
+            f"{low} to {high}" if low and high else f"{low or high} or {'more' if low else 'less'}"
+        )
+
     def is_plausible(self, value: float) -> bool:
         """Whether a value, as measured, lies within the limits."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)

@@ -33,10 +33,10 @@ from paofed.live.fleet.authority import Authority
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link, packet_size
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.messages import Model, encode
-from paofed.live.protocol.scaling import ManifestError, Scaling
+from paofed.live.protocol.messages import Hello, Model, encode
+from paofed.live.protocol.scaling import Scaling
 from tests.live.brokers import PATIENCE, TICK, Site, sample, until, work
-from tests.live.fleets import manifest
+from tests.live.fleets import f32, manifest
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +240,28 @@ def test_a_model_stays_where_its_parameters_mean_the_same(
     assert (remembering.edge.w == 0.125).all() == same
 
 
+@pytest.mark.parametrize("lineage", [0, 1])
+def test_updates_of_an_earlier_epoch_are_dropped(lineage: int, remembering: Device) -> None:
+    """Whether or not it is told to begin from the server's model."""
+    edge = remembering.edge
+    edge.receive(encode(Model(3, 7, f32(*range(8)))), 0.0)
+    assert edge.contact(0.0) is not None
+    edge.recent.learned(2.0)
+    assert [update.tick for update in edge.unconfirmed] == [7]
+    remembering._adopt(manifest(epoch=4, lineage=lineage).to_json().encode())
+    after = remembering.edge
+    assert not after.unconfirmed
+    assert after.contact(0.0) == encode(Hello(4))
+    assert (after.w == 0.125).all()  # what it has, until it has more
+    after.receive(encode(Model(4, 7, f32(*range(8)))), 0.0)
+    begun = bool(lineage)
+    assert (after.w == range(8)).all() == begun
+    assert (after.w == 0.125).all() != begun
+    assert (after.recent.samples == 0) == begun
+    assert after.contact(0.0) is None  # tick 7 was used, under another manifest
+    assert after.contact(1.0) is not None
+
+
 def test_a_sample_that_makes_numbers_too_large_to_be_sent_is_told(
     remembering: Device, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -326,30 +348,91 @@ def test_a_broker_that_says_nothing_does_not_hold_a_device_up(tmp_path: Path, si
     gc.collect()
 
 
-def test_a_manifest_that_cannot_be_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"not JSON", "the manifest is not JSON"),
+        (b"", "the manifest is not JSON"),
+        (b'{"wire": 3}', "the fleet speaks wire version 3, this paofed 2: upgrade paofed"),
+        (manifest(epoch=4).to_json().replace("pao-fed-u1", "pao-fed-u9").encode(), "pao-fed-u9"),
+        (manifest(epoch=4).to_json().replace('"seed":1', '"seed":2').encode(), "Fourier map"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_told_once(
+    text: bytes, why: str, remembering: Device, caplog: pytest.LogCaptureFixture
+) -> None:
+    x, model = [0.3, 1.7], remembering.edge.w.copy()
+    for _ in range(3):
+        remembering._inbox.put(("g/c2", text))
+        assert remembering.predict(x) == pytest.approx(remembering.edge.predict(np.array(x)))
+    (record,) = caplog.records
+    assert why in record.getMessage()
+    assert record.getMessage().endswith("; this device goes on alone")
+    assert "\n" not in record.getMessage()
+    assert why in remembering.why_not()
+    assert remembering.edge.w.tobytes() == model.tobytes()
+    remembering.learn(x, 11.0)
+    assert remembering.edge.w.tobytes() != model.tobytes()
+    remembering._inbox.put(("g/c2", text + b" "))  # another one
+    assert remembering.knows_fleet()
+    assert len(caplog.records) == 2
+    remembering._inbox.put(("g/c2", manifest(epoch=4).to_json().encode()))
+    assert remembering.manifest.epoch == 4
+    assert remembering.why_not() == ""
+
+
+def test_a_manifest_that_cannot_be_read_is_not_asked_for_again(tmp_path: Path) -> None:
+    """It is the largest thing that travels, and another one comes by itself."""
     with Site(tmp_path / "fleet", "none") as site:
         server = Link(site.fleet.credential(), ["g/+/u"], lambda *_: None)
         server.open()
         try:
             until(server.up.is_set)
-            server.send("g/c", b'{"algorithm": "from the future"}', retain=True)
-            with pytest.raises(ManifestError, match="has no"), site.device(0) as device:
-                until(lambda: device.contact(0.2))
+            server.send("g/c2", b'{"wire": 3}', retain=True)
+            with site.device(0) as device:
+                until(lambda: device.contact(0.2) or device.why_not())
+                assert "upgrade paofed" in device.why_not()
+                received = device.bytes_received
+                for _ in range(3):
+                    assert not device.contact(0.1)
+                assert device.bytes_received == received
+                server.send("g/c2", site.manifest.to_json().encode(), retain=True)
+                until(device.knows_fleet)
         finally:
             server.close()
 
 
-def test_a_manifest_that_cannot_be_followed_hinders_no_leaving(
-    remembering: Device, tmp_path: Path
+def test_a_manifest_that_does_not_come(remembering: Device) -> None:
+    remembering._silent = True
+    assert "no server answers" in remembering.why_not()
+    remembering.edge.outdated = True
+    assert "has a new manifest, which is not there" in remembering.why_not()
+
+
+# Samples that are not plausible
+
+
+def test_an_implausible_sample_is_counted_and_told_now_and_then(
+    remembering: Device, caplog: pytest.LogCaptureFixture
 ) -> None:
+    limited = tuple(number.limited() for number in manifest().inputs)
+    target = replace(manifest().target, high=50.0)
+    remembering._adopt(manifest(epoch=4, inputs=limited, target=target).to_json().encode())
+    model = remembering.edge.w.copy()
+    for _ in range(9):
+        remembering.learn([0.3, 1.7], 1e6)
+    assert remembering.implausible == 9
+    assert remembering.edge.w.tobytes() == model.tobytes()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"y is 1e+06: expected 50 or less; not learned from: {said}"
+        for said in ("1 sample", "2 samples", "4 samples", "8 samples")
+    ]
+    remembering.learn([30.0, 1.7], 11.0)
     remembering.learn([0.3, 1.7], 11.0)
-    remembering._stay, remembering._link = True, Mock()
-    remembering._inbox.put(("g/c", b'{"algorithm": "from the future"}'))
-    with pytest.raises(ManifestError, match="has no"):
-        remembering.close()
-    remembering._link.close.assert_called_once()
-    with Device(tmp_path / "device.json", state=tmp_path / "state.npz", stay=False) as again:
-        assert again.edge.w.tobytes() == remembering.edge.w.tobytes()
+    assert remembering.implausible == 10
+    assert remembering.edge.w.tobytes() != model.tobytes()
+    remembering._adopt(manifest(epoch=5).to_json().encode())
+    assert remembering.implausible == 10  # in this life, whatever the manifest
 
 
 def test_its_file_must_be_one(tmp_path: Path) -> None:
@@ -393,7 +476,7 @@ def test_samples_from_standard_input(site: Site, tmp_path: Path) -> None:
     assert abs(second - 11.0) < abs(first - 11.0)
     assert third == pytest.approx(second, abs=1.0)
     assert "line 3 is '0.5,zero,11.0,bad': expected 2 or 3 finite numbers (a, b, y)" in err
-    assert "2 samples, 1 line passed over; " in err
+    assert "2 samples, 0 implausible, 1 line passed over; " in err
     assert "kB of memory; a contact is" in err
     out, _ = run_device(site, 8, '{"a": 0.25, "b": 0.5}\n', "--state", str(state))
     assert abs(float(out) - 11.0) < abs(first - 11.0)  # it remembers
@@ -578,5 +661,5 @@ def test_a_server_that_is_down_does_not_hold_the_samples_up(tmp_path: Path) -> N
         begin = time.monotonic()
         out, err = run_device(site, 0, "0.5,0.25,11.0\n" * 50, "--state", str(state))
         assert len(out.splitlines()) == 50
-        assert "50 samples, 0 lines passed over; 0 of " in err
+        assert "50 samples, 0 implausible, 0 lines passed over; 0 of " in err
         assert time.monotonic() - begin < PATIENCE

@@ -54,3 +54,9 @@ def test_limits_that_are_none(limits: dict[str, float], says: str) -> None:
     with pytest.raises(ManifestError) as refused:
         Scaling(name="t", **limits)
     assert str(refused.value) == f"the manifest's {says}"
+
+
+def test_limits_in_words() -> None:
+    assert RANGED.limits == f"{RANGED.low:g} to {RANGED.high:g}"
+    assert Scaling(name="t", low=0.0).limits == "0 or more"
+    assert Scaling(name="t", high=-1.5).limits == "-1.5 or less"
