@@ -206,6 +206,8 @@ class Store(Members):
             if older.generation != newer.generation:
                 continue
             coordinator, expected = self._unpacked(older), self._unpacked(newer)
+            # A snapshot of an earlier version does not say how the fleet was: noted from then on.
+            coordinator.wellbeing.begin = expected.wellbeing.begin
             coordinator.recover(records)
             coordinator.close(newer.tick)
             lines += len(records)

@@ -32,6 +32,7 @@ from paofed.live.protocol.messages import (
     reread,
 )
 from paofed.live.protocol.rule_state import RuleState
+from paofed.live.protocol.wellbeing import Wellbeing
 
 TOLERANCE = 2  # ticks that a device's clock may be ahead
 REPORT_AFTER = 10  # refusals in a row
@@ -65,8 +66,8 @@ class Suspect(NamedTuple):
 
 Effect = Record | Send | Suspect
 
-# Of a state, what follows from the journal, beside the arrays of the rule; the rest counts and
-# remembers what was not accepted.
+# Of a state, what follows from the journal, beside the arrays of the rule and of the fleet's
+# wellbeing; the rest counts and remembers what was not accepted.
 _EXACT = ("tick", "pending", "pending_values", "pending_levels", "accepted")
 
 
@@ -78,6 +79,7 @@ class Coordinator:
         self.tick = 0
         self.rule = RuleState(manifest)
         self.devices = Devices(manifest.max_age + TOLERANCE + 1)
+        self.wellbeing = Wellbeing()
         self.counts: Counter[str] = Counter()
         self.ages: Counter[int] = Counter()  # of accepted updates
         self.removed: set[int] = set()
@@ -121,7 +123,10 @@ class Coordinator:
     def close(self, tick: int) -> None:
         """Time went on: close all ticks before `tick`, applying what arrived in each (eq. 9)."""
         for arrived in sorted(t for t in self._pending if t < tick):
-            self.rule.apply(arrived, (record[1:4] for record in self._pending.pop(arrived)))
+            records = self._pending.pop(arrived)
+            self.rule.apply(arrived, (record[1:4] for record in records))
+            said = ((record.device, record.sent, record.level) for record in records)
+            self.wellbeing.note(arrived, said, self.rule.aside)
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
             self.devices.new_tick()
@@ -184,6 +189,7 @@ class Coordinator:
             "counts": np.array(json.dumps(self.counts)),
             "ages": np.array(json.dumps(self.ages)),
             **self.devices.arrays(),
+            **self.wellbeing.arrays(),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -198,10 +204,11 @@ class Coordinator:
         for (arrived, device, sent), part, level in zip(pending, values, levels, strict=False):
             self._pending[arrived].append(Record(arrived, device, sent, part, level))
         self.devices = Devices.of(state)
+        self.wellbeing = Wellbeing.of(state, self.tick)
 
     def digest(self) -> bytes:
         """What a replay of the journal must reproduce, bit for bit, as a hash."""
-        exact = {*_EXACT, *self.rule.arrays()}
+        exact = {*_EXACT, *self.rule.arrays(), *self.wellbeing.arrays()}
         arrays = [array for name, array in self.state().items() if name in exact]
         return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
 
@@ -248,5 +255,5 @@ class Coordinator:
     def _refuse(self, device: int, reason: str) -> list[Effect]:
         """Count it; nothing else changes."""
         self.counts[f"refused: {reason}"] += 1
-        in_a_row = self.devices.refuse(device)
+        in_a_row = self.devices.refuse(device, reason, self.tick)
         return [Suspect(device, reason)] if in_a_row == REPORT_AFTER else []

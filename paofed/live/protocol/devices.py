@@ -5,8 +5,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_COLUMNS = ("known", "quarantined", "last_seen", "refused", "messages")
-_PASSING = ("heard", "hellos")  # of this tick alone: not in a snapshot
+_COLUMNS: dict[str, tuple[type[np.generic], int]] = {  # and what they hold of a new device
+    "known": (np.bool_, 0),
+    "quarantined": (np.bool_, 0),
+    "last_seen": (np.int64, -1),
+    "refused": (np.uint32, 0),
+    "messages": (np.uint32, 0),
+    "refusals": (np.uint32, 0),  # this and the following are not in snapshots of wire version 1
+    "refused_since": (np.int64, -1),
+    "refused_why": (np.uint8, 0),
+}
+_PASSING: dict[str, tuple[type[np.generic], int]] = {  # of this tick alone: not in a snapshot
+    "heard": (np.uint16, 0),
+    "hellos": (np.uint16, 0),
+}
+REASONS = (  # of refusals, in the order in which they are numbered on disk: more go to the end
+    "",  # one that this version does not number
+    "removed",
+    "quarantined",
+    "flood",
+    "length",
+    "version",
+    "kind",
+    "tick",
+    "not finite",
+    "too large",
+    "repeat",
+    "future",
+    "too old",
+    "hello again",
+)
 _MANY = 2**16 - 1
 
 
@@ -18,14 +46,19 @@ class Devices:
     """
 
     def __init__(self, window: int) -> None:
-        self.known: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self.quarantined: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self.last_seen: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # tick; -1: never
-        self.refused: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)  # in a row
-        self.messages: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)  # good ones
+        self.known: NDArray[np.bool_]
+        self.quarantined: NDArray[np.bool_]
+        self.last_seen: NDArray[np.int64]  # tick; -1: never
+        self.refused: NDArray[np.uint32]  # in a row
+        self.messages: NDArray[np.uint32]  # good ones
+        self.refusals: NDArray[np.uint32]  # in all
+        self.refused_since: NDArray[np.int64]  # tick; -1: the last message was good
+        self.refused_why: NDArray[np.uint8]  # the last time, an index of REASONS
+        self.heard: NDArray[np.uint16]  # messages in this tick
+        self.hellos: NDArray[np.uint16]  # among them
+        for name, (kind, _) in (_COLUMNS | _PASSING).items():
+            setattr(self, name, np.zeros(0, dtype=kind))
         self.accepted: NDArray[np.uint8] = np.zeros((window, 0), dtype=np.uint8)
-        self.heard: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)  # messages in this tick
-        self.hellos: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)  # among them
 
     def __len__(self) -> int:
         return int(self.known.sum())
@@ -40,10 +73,9 @@ class Devices:
             # By half as much again, in whole bytes of the bit rows.
             more = max(device + 1, self.known.size * 3 // 2, 8) - self.known.size
             more += -(self.known.size + more) % 8
-            for name in (*_COLUMNS, *_PASSING):
-                column = getattr(self, name)
-                empty = -1 if name == "last_seen" else 0
-                setattr(self, name, np.append(column, np.full(more, empty, column.dtype)))
+            for name, (kind, empty) in (_COLUMNS | _PASSING).items():
+                column = np.append(getattr(self, name), np.full(more, empty, dtype=kind))
+                setattr(self, name, column)
             rows = np.zeros((len(self.accepted), more // 8), dtype=np.uint8)
             self.accepted = np.append(self.accepted, rows, axis=1)
         self.known[device] = True
@@ -67,6 +99,7 @@ class Devices:
         """A message was taken."""
         self.last_seen[device] = tick
         self.refused[device] = 0
+        self.refused_since[device] = -1
         self.messages[device] += 1
 
     def hear(self, device: int) -> int:
@@ -84,9 +117,13 @@ class Devices:
         for name in _PASSING:
             getattr(self, name)[:] = 0
 
-    def refuse(self, device: int) -> int:
+    def refuse(self, device: int, reason: str, tick: int) -> int:
         """A message was refused; count how many in a row."""
+        if not self.refused[device]:
+            self.refused_since[device] = tick
         self.refused[device] += 1
+        self.refusals[device] += 1
+        self.refused_why[device] = REASONS.index(reason) if reason in REASONS else 0
         return int(self.refused[device])
 
     def anew(self, window: int) -> "Devices":
@@ -115,8 +152,8 @@ class Devices:
     def of(cls, arrays: dict[str, NDArray[Any]]) -> "Devices":
         """Back from a snapshot."""
         devices = cls(len(arrays["accepted"]))
-        for name in (*_COLUMNS, "accepted"):
-            setattr(devices, name, arrays[name].copy())
-        for name in _PASSING:
-            setattr(devices, name, np.zeros(devices.known.size, dtype=np.uint16))
+        for name, (kind, empty) in (_COLUMNS | _PASSING).items():
+            fresh = np.full(arrays["known"].size, empty, dtype=kind)
+            setattr(devices, name, arrays.get(name, fresh).copy())
+        devices.accepted = arrays["accepted"].copy()
         return devices

@@ -7,6 +7,11 @@ device that has learned nothing yet, and one whose samples are mostly outside th
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+
 UNKNOWN, IMPLAUSIBLE = 0, 255
 _STEP, _MIDDLE = 0.75, 128
 _FORGET = 1 / 32  # weight of the newest sample, once there are so many
@@ -45,3 +50,8 @@ class Recent:
 def decibels(level: int) -> float | None:
     """The error that a level says, in dB of the target's scale squared; None for the two words."""
     return None if level in (UNKNOWN, IMPLAUSIBLE) else (level - _MIDDLE) * _STEP
+
+
+def in_decibels(levels: NDArray[np.uint8]) -> FloatArray:
+    """The same for many; the two words among them mean nothing here."""
+    return (levels.astype(np.float64) - _MIDDLE) * _STEP

@@ -28,6 +28,11 @@ class RuleState:
         """The server's model."""
         return self._rule.model(self.state)
 
+    @property
+    def aside(self) -> NDArray[np.bool_]:
+        """Whom the rule has set aside, by index; none where the rule does not."""
+        return np.asarray(getattr(self.state, "aside", ()), dtype=bool)
+
     def apply(self, tick: int, sent: Iterable[Sent]) -> None:
         """Apply all that counts at a tick (eq. 9), whatever the order in which it came."""
         messages = [

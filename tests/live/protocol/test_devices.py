@@ -1,5 +1,7 @@
 """What the server remembers of each device."""
 
+import inspect
+import re
 import sys
 
 import numpy as np
@@ -7,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paofed.live.protocol import coordinator, messages
 from paofed.live.protocol.coordinator import TOLERANCE
-from paofed.live.protocol.devices import Devices
+from paofed.live.protocol.devices import REASONS, Devices
 
 some = st.sampled_from([0, 1, 7, 8, 70])
 events = st.one_of(
@@ -101,10 +104,14 @@ def test_a_device_that_is_added_again_is_left_as_it_was() -> None:
 def test_refusals_count_in_a_row() -> None:
     devices = Devices(5)
     devices.add(1)
-    assert [devices.refuse(1) for _ in range(3)] == [1, 2, 3]
+    assert [devices.refuse(1, "length", 5) for _ in range(3)] == [1, 2, 3]
+    assert (devices.refused_since[1], REASONS[devices.refused_why[1]]) == (5, "length")
     devices.good(1, 9)
-    assert devices.refuse(1) == 1
-    assert devices.messages[1] == 1
+    assert devices.refused_since[1] == -1
+    assert devices.refuse(1, "too old", 11) == 1
+    assert devices.refuse(1, "a word of tomorrow", 12) == 2
+    assert (devices.refused_since[1], REASONS[devices.refused_why[1]]) == (11, "")
+    assert (devices.messages[1], devices.refusals[1]) == (1, 5)
 
 
 def test_it_comes_back_from_arrays_and_shares_none() -> None:
@@ -113,7 +120,7 @@ def test_it_comes_back_from_arrays_and_shares_none() -> None:
         devices.add(device)
         devices.mark(device, 7 + device)
         devices.good(device, 7)
-        devices.refuse(device)
+        devices.refuse(device, "length", 5)
     devices.quarantined[17] = True
     arrays = devices.arrays()
     back = Devices.of(arrays)
@@ -177,7 +184,7 @@ def test_a_new_tick_forgets_what_is_counted_by_the_tick_and_nothing_else() -> No
     devices.add(1)
     devices.mark(1, 3)
     devices.good(1, 3)
-    devices.refuse(1)
+    devices.refuse(1, "length", 5)
     devices.hear(1)
     devices.greet(1)
     before = {name: column.tolist() for name, column in devices.arrays().items()}
@@ -215,3 +222,26 @@ def test_a_snapshot_from_before_hellos_were_counted() -> None:
     assert back.has(9, 3)
     assert set(back.arrays()) == set(devices.arrays())
     assert back.greet(9) == 1
+
+
+def test_a_snapshot_from_before_refusals_were_counted() -> None:
+    devices = Devices(5)
+    devices.add(9)
+    devices.refuse(9, "length", 3)
+    older = {
+        k: v for k, v in devices.arrays().items() if not k.startswith(("refusals", "refused_"))
+    }
+    back = Devices.of(older)
+    assert {name: column.dtype for name, column in back.arrays().items()} == {
+        name: column.dtype for name, column in devices.arrays().items()
+    }
+    assert (back.refused[9], back.refusals[9], back.refused_since[9]) == (1, 0, -1)
+
+
+def test_every_reason_has_a_number() -> None:
+    for module in (coordinator, messages):
+        source = inspect.getsource(module)
+        said = re.findall(r'(?:_refuse\(device,|WireError\() ?"([^"]+)"', source)
+        assert said
+        assert set(said) <= set(REASONS)
+    assert len(set(REASONS)) == len(REASONS)

@@ -1,0 +1,185 @@
+"""How a fleet is doing, as its updates say: how well each device predicts and how often it comes.
+
+All of it is a function of the journal. It moves when a tick closes, by all that arrived in the
+tick at once, so that a replay gives it bit for bit and the order of arrival changes nothing.
+
+Time is told by the fleet's own clock: it goes with the ticks, and stands still in a pause in which
+nobody is heard for longer than is usual for the fleet. So when a server or a broker was away, no
+device was silent.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, in_decibels
+from paofed.live.protocol.trend import NEVER, Trend
+
+Said = tuple[int, int, int]  # by which device, at which tick it was sent, the level
+Indices = NDArray[np.int64]
+
+_RECENT = 1 / 16  # weight of the newest gap
+_SILENT = 16.0  # times the usual gap
+_PAUSE = 8.0  # times the usual ticks between two in which somebody is heard
+_TWICE = 2.0  # times the longest gap of late
+_FORGET = 1 / 8  # a long gap is forgotten after eight times its length
+_KNOWN_AFTER = 8  # contacts before which nothing is usual for a device
+FAR_WORSE = 6.0  # dB above the fleet's median
+_SPREADS = 5.0  # and so many times as far from it as the median device
+FAR_FOR = 32  # contacts: as many samples as a level remembers, or more
+
+_DEVICE = np.dtype(
+    [
+        ("level", np.uint8),  # the newest
+        ("said", np.int64),  # the tick of the update that said it
+        ("contacts", np.uint32),
+        ("contact", np.int64),  # the last one, by the fleet's clock
+        ("gap", np.float64),  # the usual one between contacts: a running mean
+        ("longest", np.float64),  # gap of late
+        ("far", np.uint32),  # contacts in a row with a level far above the fleet's
+        ("far_since", np.int64),  # ticks, here and below
+        ("implausible_since", np.int64),
+        ("aside_since", np.int64),
+    ]
+)
+_NEW = np.array((UNKNOWN, NEVER, 0, 0, 0.0, 0.0, 0, NEVER, NEVER, NEVER), dtype=_DEVICE)
+_PREFIX = "well_"
+
+
+class Wellbeing:
+    """A row for each device, up to the highest index that was heard, and numbers of the fleet."""
+
+    def __init__(self, begin: int = 0) -> None:
+        """`begin`: the tick from which on updates are noted, all of them in a fleet of today."""
+        self.begin = begin
+        self.devices: NDArray[Any] = np.zeros(0, dtype=_DEVICE)
+        self.clock = 0
+        self.last = NEVER  # the last tick in which anybody was heard
+        self.heard = 0  # ticks in which somebody was
+        self.pace = 0.0  # usual ticks between two of them
+        self.error = Trend()  # the median of the devices' errors, in dB
+
+    def note(self, tick: int, updates: Iterable[Said], aside: NDArray[np.bool_]) -> None:
+        """A tick closes in which these updates arrived; `aside`: whom the rule has set aside."""
+        if tick < self.begin:
+            return
+        newest = {device: (sent, level) for device, sent, level in sorted(updates)}
+        devices = np.array(list(newest))
+        sent, level = np.array(list(newest.values())).T
+        self._make_room(int(devices[-1]) + 1)
+        self._go_on(tick)
+        self._contacted(devices)
+        self._said(devices, sent, level)
+        out = np.zeros(self.devices.size, dtype=bool)
+        out[: aside.size] = aside[: out.size]
+        _since(self.devices["aside_since"], out, tick)
+        _since(self.devices["implausible_since"], self.devices["level"] == IMPLAUSIBLE, tick)
+        self._compare(tick, devices, out)
+
+    def _make_room(self, size: int) -> None:
+        more = size - self.devices.size
+        if more > 0:
+            self.devices = np.append(self.devices, np.repeat(_NEW, more))
+
+    def _go_on(self, tick: int) -> None:
+        """Set the fleet's clock forward."""
+        if self.heard:
+            step = self._passed(tick)
+            self.pace += (step - self.pace) * max(1 / self.heard, _RECENT)
+            self.clock += step
+        self.heard += 1
+        self.last = tick
+
+    def _passed(self, tick: int) -> int:
+        """How far the fleet's clock has gone by a tick since anybody was heard."""
+        passed = tick - self.last
+        return min(passed, math.ceil(_PAUSE * self.pace)) if self.pace else passed
+
+    def _contacted(self, devices: Indices) -> None:
+        rows = self.devices[devices]
+        before = rows["contacts"].astype(np.float64)
+        gap = np.where(before > 0, self.clock - rows["contact"], 0.0)
+        weight = np.maximum(1 / np.maximum(before, 1.0), _RECENT)
+        rows["gap"] += (gap - rows["gap"]) * weight
+        rows["longest"] = np.maximum(gap, rows["longest"] - gap * _FORGET)
+        rows["contact"] = self.clock
+        rows["contacts"] += 1
+        self.devices[devices] = rows
+
+    def _said(self, devices: Indices, sent: Indices, level: Indices) -> None:
+        """Keep the level of the newest update; one that comes late says how it was."""
+        newer = sent > self.devices["said"][devices]
+        self.devices["said"][devices[newer]] = sent[newer]
+        self.devices["level"][devices[newer]] = level[newer]
+
+    def _compare(self, tick: int, devices: Indices, aside: NDArray[np.bool_]) -> None:
+        """Each with the median of those that are there and say how well they predict."""
+        level = self.devices["level"]
+        says, error = (level != UNKNOWN) & (level != IMPLAUSIBLE), in_decibels(level)
+        judged = error[says & ~aside & ~self._away(self.clock)]
+        if not judged.size:
+            return
+        median = float(np.median(judged))
+        spread = float(np.median(np.abs(judged - median)))
+        self.error.follow(tick, median)
+        far = says & (error > median + max(FAR_WORSE, _SPREADS * spread))
+        rows = self.devices[devices]
+        rows["far"] = np.where(far[devices], rows["far"] + 1, 0)
+        self.devices[devices] = rows
+        _since(self.devices["far_since"], self.devices["far"] > 0, tick)
+
+    def _away(self, clock: int) -> NDArray[np.bool_]:
+        """Whose last contact is longer ago than is usual."""
+        rows = self.devices
+        usual = np.maximum(_SILENT * np.maximum(rows["gap"], self.pace), _TWICE * rows["longest"])
+        away: NDArray[np.bool_] = clock - rows["contact"] > usual
+        return away
+
+    # What follows
+
+    def silent(self, now: int) -> NDArray[np.bool_]:
+        """Who has not been heard for longer than is usual for it, at a tick."""
+        clock = self.clock + self._passed(now) if self.heard else 0
+        known: NDArray[np.bool_] = self.devices["contacts"] >= _KNOWN_AFTER
+        return known & self._away(clock)
+
+    def is_quiet(self, now: int) -> bool:
+        """Whether nobody at all has been heard for longer than is usual, at a tick."""
+        return self.heard >= _KNOWN_AFTER and now - self.last > _SILENT * self.pace
+
+    def far_worse(self) -> NDArray[np.bool_]:
+        """Who predicts far worse than the fleet."""
+        worse: NDArray[np.bool_] = self.devices["far"] >= FAR_FOR
+        return worse
+
+    # Snapshots
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it."""
+        numbers = [self.begin, self.clock, self.last, self.heard, self.pace]
+        fleet = np.array(numbers, dtype=np.float64)
+        arrays = {"devices": self.devices.copy(), "fleet": fleet, **self.error.arrays()}
+        return {_PREFIX + name: array for name, array in arrays.items()}
+
+    @classmethod
+    def of(cls, saved: Mapping[str, NDArray[Any]], tick: int) -> "Wellbeing":
+        """Back from a snapshot of some tick; where it has none of this, it begins with that."""
+        if _PREFIX + "fleet" not in saved:
+            return cls(tick)
+        arrays = {name.removeprefix(_PREFIX): saved[name] for name in saved}
+        *whole, pace = arrays["fleet"].tolist()
+        wellbeing = cls()
+        wellbeing.begin, wellbeing.clock, wellbeing.last, wellbeing.heard = map(int, whole)
+        wellbeing.pace = pace
+        wellbeing.devices = arrays["devices"].copy()
+        wellbeing.error.restore(arrays)
+        return wellbeing
+
+
+def _since(column: NDArray[np.int64], now: NDArray[np.bool_], tick: int) -> None:
+    """Remember since when something is so."""
+    column[now & (column == NEVER)] = tick
+    column[~now] = NEVER
