@@ -4,13 +4,18 @@ It shares nothing with the server but the rule of aggregation.
 """
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.errors import PaofedError
-from paofed.live.protocol.coordinator import Record
+from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import HEADER, MODEL, Update, decode
 from paofed.live.protocol.rule_state import RuleState
+
+State = dict[str, NDArray[Any]]
 
 
 class BrokenPromiseError(PaofedError):
@@ -21,47 +26,104 @@ class Auditor:
     """What is on disk by this account, and the model that follows from it."""
 
     def __init__(self, manifest: Manifest, random: np.random.Generator) -> None:
-        self._manifest = manifest
         self._random = random
-        self._committed: set[tuple[int, int]] = set()
-        self._by_tick: defaultdict[int, list[Record]] = defaultdict(list)
+        self._manifests = {manifest.epoch: manifest}  # all that there ever were
+        self._manifest = manifest
+        self._sent: set[tuple[int, int, int, bytes]] = set()  # epoch, device, tick, values
+        self._committed: set[tuple[int, int, int]] = set()  # epoch, device, tick
+        self._records: defaultdict[int, list[Record]] = defaultdict(list)  # by tick of arrival
         self._rule = RuleState(manifest)
         self._tick = 0
+        self._states: dict[int, State] = {0: self._rule.arrays()}  # before each tick
 
     @property
     def lines(self) -> int:
         """How many are on disk, or were before they were compacted."""
         return len(self._committed)
 
+    @property
+    def epoch(self) -> int:
+        """The present one, as it travels."""
+        return self._manifest.epoch
+
+    # What is said
+
+    def sent(self, device: int, payload: bytes) -> None:
+        """A device sends these bytes, under the epoch that they name."""
+        epoch = payload[1]
+        manifest = self._manifests[epoch]
+        message = decode(payload, shared=manifest.shared, features=manifest.features)
+        if isinstance(message, Update):
+            self._sent.add((epoch, device, message.tick, message.values.tobytes()))
+            for repeat in message.repeats:
+                tick = message.tick - repeat.earlier
+                self._sent.add((epoch, device, tick, repeat.values.tobytes()))
+
+    def told(self, payload: bytes) -> None:
+        """The server sends these bytes: a whole model is the one of this account."""
+        ours = self._rule.w.astype("<f4")
+        if payload[0] & 15 == MODEL and payload[HEADER.size :] != ours.tobytes():
+            raise BrokenPromiseError(f"the model sent at tick {self._tick} is not the server's")
+
+    # What is on disk
+
     def commit(self, records: list[Record]) -> None:
         """These lines are on disk now."""
         for record in records:
             what = f"update {record.sent} of device {record.device}"
-            if (record.device, record.sent) in self._committed:
+            key = self.epoch, record.device, record.sent
+            if key in self._committed:
                 raise BrokenPromiseError(f"{what} was accepted twice")
+            if (*key, record.values.tobytes()) not in self._sent:
+                raise BrokenPromiseError(f"{what} was accepted, which it did not send as of now")
             if not 0 <= record.arrived - record.sent <= self._manifest.max_age:
                 raise BrokenPromiseError(f"{what} was accepted at tick {record.arrived}")
             if record.arrived < self._tick:
                 raise BrokenPromiseError(f"{what} counts at a tick that is closed")
-            self._committed.add((record.device, record.sent))
-            self._by_tick[record.arrived].append(record)
+            self._committed.add(key)
+            self._records[record.arrived].append(record)
 
-    def confirm(self, device: int, tick: int) -> None:
-        """A device believes this update to be safe."""
-        if not self.has(device, tick):
+    def confirm(self, epoch: int, device: int, tick: int) -> None:
+        """A device that follows an epoch believes this update to be safe."""
+        if not self.has(epoch, device, tick):
             raise BrokenPromiseError(f"update {tick} of device {device} is lost, yet confirmed")
 
-    def has(self, device: int, tick: int) -> bool:
+    def has(self, epoch: int, device: int, tick: int) -> bool:
         """Whether an update is on disk."""
-        return (device, tick) in self._committed
+        return (epoch, device, tick) in self._committed
+
+    # What follows from it
 
     def closed(self, tick: int, rule: RuleState) -> None:
         """The server's state must be what the lines say, in whatever order they came."""
-        for n in range(self._tick, tick):
-            records = self._by_tick.pop(n, [])
-            order = self._random.permutation(len(records)).tolist()
-            self._rule.apply(n, (records[i][1:4] for i in order))
-        self._tick = max(self._tick, tick)
+        self.close(tick)
         ours, theirs = self._rule.arrays(), rule.arrays()
         if any(ours[name].tobytes() != theirs[name].tobytes() for name in ours):
             raise BrokenPromiseError(f"the model at tick {tick} is not what the journal says")
+
+    def close(self, tick: int) -> State:
+        """Close all ticks before `tick` in this account; returns the state of the rule then."""
+        for n in range(self._tick, tick):
+            self._apply(self._rule, n, self._records[n])
+            self._states[n + 1] = self._rule.arrays()
+        self._tick = max(self._tick, tick)
+        return self._states[self._tick]
+
+    def _apply(self, rule: RuleState, tick: int, records: list[Record]) -> None:
+        order = self._random.permutation(len(records)).tolist()
+        rule.apply(tick, (records[i][1:4] for i in order))
+
+    def begun(self, server: Coordinator, model: NDArray[Any]) -> None:
+        """The fleet has agreed on something else: its server must go on from this model."""
+        manifest = server.manifest
+        if manifest.epoch in self._manifests or manifest.epoch != (self.epoch + 1) % 256:
+            raise BrokenPromiseError(f"epoch {manifest.epoch} came after {self.epoch}")
+        if server.tick < self._tick:
+            raise BrokenPromiseError(f"tick {server.tick} came after {self._tick}")
+        if server.w.tobytes() != model.tobytes() or server.waiting():
+            raise BrokenPromiseError(f"epoch {manifest.epoch} began from another model")
+        self._manifests[manifest.epoch] = self._manifest = manifest
+        self._rule = RuleState(manifest)
+        self._rule.restore(server.rule.arrays())
+        self._tick = server.tick
+        self._states[self._tick] = self._rule.arrays()

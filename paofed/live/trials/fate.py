@@ -5,16 +5,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+START = 1.0  # when virtual time begins, in seconds since 1970
+
 
 class Fate:
-    """The generator of one seed, the tick of its virtual time, and the points hit so far."""
+    """The generator of one seed, its virtual time, and the points hit so far."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.random = np.random.default_rng(seed)
         self.hits: Counter[str] = Counter()
-        self.now = 0  # the tick
+        self.now = 0  # whole seconds since the beginning
         self.calm = False  # whether the faults have ended
+
+    @property
+    def wall(self) -> float:
+        """What a clock on the wall shows, in seconds since 1970."""
+        return START + self.now
 
     def strikes(self, chance: float) -> bool:
         """Whether a fault of this chance happens now; none does in the calm at the end."""

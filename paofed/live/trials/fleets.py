@@ -6,6 +6,9 @@ import numpy as np
 
 from paofed.live.protocol.manifest import SERVED, Manifest
 from paofed.live.protocol.scaling import Scaling
+from paofed.live.trials.fate import START
+
+MOST_TICKS_LATE = 6  # no fleet's age limit is above this
 
 
 def picked(random: np.random.Generator) -> Manifest:
@@ -19,9 +22,9 @@ def picked(random: np.random.Generator) -> Manifest:
         kernel_width=1.0,
         seed=int(random.integers(2**32)),
         step_size=0.5,
-        max_age=int(random.integers(1, 7)),
+        max_age=int(random.integers(1, MOST_TICKS_LATE + 1)),
         tick_seconds=1.0,
-        start=1.0,
+        start=START,
         epoch=int(random.integers(256)),
         inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
         target=Scaling(name="y"),

@@ -1,15 +1,17 @@
 """A device of a rehearsal, and what befalls it: power cuts, lost files, wrong clocks, bad data."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray
-from paofed.live.device.state import load_state, save_state
+from paofed.live.device.state import load_state, save_state, saved_manifest
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.edge import Clock, Edge
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import HEADER, MODEL, UPDATE, VERSION
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.fate import Fate
 from paofed.live.trials.sensors import Sensor
@@ -23,9 +25,11 @@ DEVICE = (
     "clock a little ahead",
     "contact again",
     "wild sample",
+    "off for long",
 )
-SAMPLES = ("implausible sample",)
+NOTICED = ("implausible sample", "off during two changes")
 _FAR_AHEAD = 30  # ticks
+_LONGEST_OFF = 25  # seconds
 _WILD = 1e30  # a measurement that no model's numbers can follow
 
 
@@ -36,48 +40,81 @@ class Unlucky:
         self,
         fate: Fate,
         device: int,
-        manifest: Manifest,
         file: Path,
         sensor: Sensor,
         *,
-        doubt: int,
+        latest: int,
+        retained: Callable[[], Manifest],
         send: Callable[[int, bytes], None],
     ) -> None:
-        """`file` is where its state is saved, `doubt` as in `Edge`."""
+        """`file` is where its state is saved, `retained` what the broker has for it to read.
+
+        `latest`: seconds after which no message is still on its way.
+        """
         self._fate = fate
         self._device = device
-        self._manifest = manifest
         self._file = file
         self._sensor = sensor
-        self._doubt = doubt
+        self._latest = latest
+        self._retained = retained
         self._send = send
-        self.edge = self._begun()
+        self._off_until = 0
+        self._began = self._saved = -1  # the lineage in which it began, also by its file; -1: never
+        self.edge = self._new_edge(retained())
 
-    def _begun(self) -> Edge:
-        patience = 1 + self._device % 2
-        return Edge(self._manifest, self._device, patience=patience, doubt=self._doubt)
+    def _new_edge(self, manifest: Manifest) -> Edge:
+        edge = Edge(manifest, self._device, patience=1 + self._device % 2)
+        return self._doubting(edge)
+
+    def _doubting(self, edge: Edge) -> Edge:
+        edge.doubt = math.ceil((self._latest + 1) / edge.manifest.tick_seconds)
+        return edge
 
     def live(self) -> None:
-        """One tick of its life."""
+        """One second of its life."""
         fate, random = self._fate, self._fate.random
         if fate.strikes(0.05):
             self._suffer(fate.one_of(DEVICE))
+        if self._is_off():
+            return
+        if self.edge.outdated and not fate.strikes(0.3):
+            self._adopt()
         if random.random() < 0.8:
-            x = random.standard_normal(len(self._manifest.inputs))
+            x = random.standard_normal(len(self.edge.manifest.inputs))
             y = float(np.sin(x).sum() + 0.1 * random.standard_normal())
             self._learn(x, self._sensor.measured(y))
         if fate.calm or random.random() < 0.5:
             self._contact()
         if random.random() < 0.15:
             save_state(self._file, self.edge)
+            self._saved = self._began
+
+    def _is_off(self) -> bool:
+        return self._fate.now < self._off_until and not self._fate.calm
+
+    def _adopt(self) -> None:
+        """Read what the fleet has agreed on; there may be nothing new yet."""
+        old, new = self.edge.manifest, self._retained()
+        if new != old:
+            self._fate.hits["off during two changes"] += (new.epoch - old.epoch) % 256 > 1
+            self.edge = self._doubting(self.edge.under(new))
 
     def receive(self, payload: bytes) -> frozenset[int]:
         """A message arrived; returns the ticks that the device believes safe because of it."""
-        return self.edge.receive(payload, self._seconds())
+        if self._is_off():
+            return frozenset()
+        edge = self.edge
+        safe = edge.receive(payload, float(self._fate.now))
+        of_now = payload[:2] == bytes([VERSION << 4 | MODEL, edge.manifest.epoch])
+        if of_now and self._began != edge.manifest.lineage:
+            self._began = edge.manifest.lineage
+            if edge.w.astype("<f4").tobytes() != payload[HEADER.size :]:
+                raise BrokenPromiseError(f"device {self._device} kept a model that it should not")
+        return safe
 
     def _learn(self, x: FloatArray, y: float) -> None:
         """Learn from a sample; one outside the plausible range must change nothing."""
-        target, before = self._manifest.target, _lasting(self.edge)
+        target, before = self.edge.manifest.target, _lasting(self.edge)
         learned = self.edge.learn(x, y)
         if target.low is None or target.high is None or target.low <= y <= target.high:
             return
@@ -86,9 +123,13 @@ class Unlucky:
             raise BrokenPromiseError(f"device {self._device} learned from a target of {y:g}")
 
     def _contact(self) -> None:
-        payload = self.edge.contact(self._seconds())
-        if payload is not None:
-            self._send(self._device, self._sensor.said(payload, self._manifest))
+        edge = self.edge
+        payload = edge.contact(float(self._fate.now))
+        if payload is None:
+            return
+        if payload[0] & 15 == UPDATE and self._began != edge.manifest.lineage:
+            raise BrokenPromiseError(f"device {self._device} did not begin from the server's model")
+        self._send(self._device, self._sensor.said(payload, edge.manifest))
 
     def _suffer(self, kind: str) -> None:
         self._fate.hits[kind] += 1
@@ -102,14 +143,17 @@ class Unlucky:
             case "contact again":  # in one tick, whether or not there is anything new
                 for _ in range(2):
                     self._contact()
+            case "off for long":
+                self._off_until = self._fate.now + int(self._fate.random.integers(_LONGEST_OFF))
             case "wild sample":
-                self._learn(np.zeros(len(self._manifest.inputs)), _WILD)
+                self._learn(np.zeros(len(self.edge.manifest.inputs)), _WILD)
             case "power cut while saving":
                 # What a write that was cut off leaves behind: a file under another name.
                 self._file.with_name(f".{self._file.name}.cut").write_bytes(b"half")
                 self._restart()
             case "lost state":
                 self._file.unlink(missing_ok=True)
+                self._saved = -1
                 self._restart()
             case _:
                 self._restart()
@@ -120,11 +164,9 @@ class Unlucky:
             self.edge.clock = Clock(tick + ahead, seconds)
 
     def _restart(self) -> None:
-        self.edge = self._begun()
+        self.edge = self._new_edge(saved_manifest(self._file) or self._retained())
         load_state(self._file, self.edge)
-
-    def _seconds(self) -> float:
-        return self._fate.now * self._manifest.tick_seconds
+        self._began = self._saved
 
 
 def _lasting(edge: Edge) -> dict[str, bytes]:

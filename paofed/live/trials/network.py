@@ -11,8 +11,8 @@ NETWORK = ("drop", "duplicate", "delay", "reorder", "partition")
 
 
 class _Letter(NamedTuple):
-    due: int  # the tick at which it arrives
-    shuffle: int  # among those of a tick
+    due: int  # when it arrives
+    shuffle: int  # among those that arrive together
     number: int  # in the order of sending
     device: int
     payload: bytes
@@ -25,12 +25,12 @@ class Network:
     """Messages on their way in both directions."""
 
     def __init__(self, fate: Fate, devices: int, latest: int) -> None:
-        """No message is later than by `latest` ticks."""
+        """No message is later than by `latest` seconds."""
         self.to_server: Queue = []
         self.to_devices: Queue = []
         self._fate = fate
         self._latest = latest
-        self._cut_off = np.zeros(devices, dtype=np.int64)  # partitioned until this tick
+        self._cut_off = np.zeros(devices, dtype=np.int64)  # partitioned until then
         self._sent = 0
         self._newest: dict[int, int] = {}  # of each device, the last message heard
 

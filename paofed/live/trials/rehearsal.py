@@ -5,6 +5,7 @@ the run when a promise is broken (paofed.live.trials.auditor).
 """
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 from paofed.live.journal.host import Host
@@ -12,27 +13,31 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import TOLERANCE, Send
 from paofed.live.protocol.messages import MOST_REPEATS, REPLY
 from paofed.live.trials.auditor import Auditor, BrokenPromiseError
-from paofed.live.trials.fate import Fate
+from paofed.live.trials.fate import START, Fate
 from paofed.live.trials.fleets import picked
 from paofed.live.trials.junk import JUNK, Junk
-from paofed.live.trials.misfortunes import DEVICE, SAMPLES, Unlucky
+from paofed.live.trials.misfortunes import DEVICE, NOTICED, Unlucky
 from paofed.live.trials.network import NETWORK, Network
+from paofed.live.trials.operations import INTERRUPTED, OPERATIONS, Plan
 from paofed.live.trials.power import CRASHES, DISK, PowerCut, cut_log_short, may_fail
 from paofed.live.trials.sensors import SENSORS, Sensor, sensors
 
-POINTS = (*NETWORK, *CRASHES, *DISK, *DEVICE, *SAMPLES, *SENSORS, *JUNK)
+POINTS = (
+    *(*NETWORK, *CRASHES, *DISK, *DEVICE, *NOTICED),
+    *(*SENSORS, *JUNK, *OPERATIONS, *INTERRUPTED),
+)
 
-_DEVICES, _TICKS, _SNAPSHOT_EVERY = 5, 70, 7
-_CALM = 24  # ticks at the end without faults: the latest message, then a clock found wrong
-_RECENT = 3  # ticks: who merged a reply within these at the end was heard
+_DEVICES, _SECONDS, _SNAPSHOT_EVERY = 5, 70, 7
+_CALM = 24  # seconds at the end without faults: the latest message, then a clock found wrong
+_RECENT = 3  # seconds: who merged a reply within these at the end was heard
 
 
 def rehearse(seed: int, folder: Path) -> Counter[str]:
     """Run one federation through its faults; returns how often each fault and point was hit."""
     run = _Rehearsal(seed, folder)
     try:
-        for n in range(_TICKS):
-            run.tick(n)
+        for n in range(_SECONDS):
+            run.second(n)
         run.finish()
     finally:
         run.store.close()
@@ -56,16 +61,25 @@ class _Rehearsal:
         latest = self.manifest.max_age + 2  # some messages are too late
         self.network = Network(self.fate, _DEVICES, latest)
         self.junk = Junk(self.fate, _DEVICES, self.auditor.has)
-        measuring = sensors(self.fate, _DEVICES, _TICKS - _CALM)
-        self.devices = [self._device(k, measuring[k], latest + 1) for k in range(_DEVICES)]
+        self.plan = Plan(self.fate, _SECONDS - _CALM)
+        measuring = sensors(self.fate, _DEVICES, _SECONDS - _CALM)
+        self.devices = [self._device(k, measuring[k], latest) for k in range(_DEVICES)]
 
-    def _device(self, k: int, sensor: Sensor, doubt: int) -> Unlucky:
-        file = self.folder / f"device-{k}.npz"
-        return Unlucky(self.fate, k, self.manifest, file, sensor, doubt=doubt, send=self._sent)
+    def _device(self, k: int, sensor: Sensor, latest: int) -> Unlucky:
+        return Unlucky(
+            self.fate,
+            k,
+            self.folder / f"device-{k}.npz",
+            sensor,
+            latest=latest,
+            retained=lambda: self.manifest,
+            send=self._sent,
+        )
 
-    def tick(self, n: int) -> None:
-        """Devices act, the server hears, commits and answers, the tick closes."""
-        self.fate.now, self.fate.calm = n, n >= _TICKS - _CALM
+    def second(self, n: int) -> None:
+        """Devices act, the server hears, commits and answers, its tick closes."""
+        self.fate.now, self.fate.calm = n, n >= _SECONDS - _CALM
+        self._operate()
         if self.host is None and n >= self.down_until:
             self.host = self._boot()
         for k in self.fate.random.permutation(_DEVICES).tolist():
@@ -76,19 +90,21 @@ class _Rehearsal:
                 self.host.flush()
             self._answer()
             if self.host is not None:
-                self.host.advance(n + 1)
-                self.auditor.closed(n + 1, self.host.coordinator.rule)
+                self.host.advance(self.manifest.tick_at(self.fate.wall + 1))
+                self._look_at(self.host)
         except PowerCut:
             if self.fate.random.random() < 0.3:
                 cut_log_short(self.fate, self.folder, self.promised)
-            self.store.close()
-            self.host, self.down_until = None, n + 1 + int(self.fate.random.integers(3))
+            self._stop()
         self._check_memory()
 
     def finish(self) -> None:
         """After the calm, everybody must have been heard; the store is consistent, and small."""
+        lately = self.manifest.tick_at(START + _SECONDS - _RECENT)
         for k, device in enumerate(self.devices):
-            if device.edge.unanswered or device.edge.merged < _TICKS - _RECENT:
+            edge = device.edge
+            old = edge.manifest.epoch != self.store.manifest().epoch
+            if old or edge.unanswered or edge.merged < lately:
                 raise BrokenPromiseError(f"device {k} was not heard again after the faults ended")
         if not self.store.verify().agrees:
             raise BrokenPromiseError("replaying the journal does not give the snapshot")
@@ -96,14 +112,37 @@ class _Rehearsal:
         if self.store.lines() > _DEVICES * span:
             raise BrokenPromiseError(f"the journal has grown to {self.store.lines()} lines")
 
+    # The server
+
+    def _operate(self) -> None:
+        """Do what is planned for now to the fleet, whose server is stopped meanwhile."""
+        operation = self.plan.now()
+        if operation is None:
+            return
+        self._stop()
+        if operation.perform(self.folder):
+            with closing(Store.open(self.folder)) as store:
+                server = store.recover()
+            self.auditor.begun(server, operation.model(self.auditor, server.tick))
+
+    def _stop(self) -> None:
+        self.store.close()
+        self.host, self.down_until = None, self.fate.now + int(self.fate.random.integers(1, 4))
+
     def _boot(self) -> Host:
         """Start from the disk: it must be as if nothing had happened."""
         self.store.close()
         self.store = Store.open(self.folder)
         host = Host(self.store, self._reply, snapshot_every=_SNAPSHOT_EVERY, sync=self._sync)
-        host.coordinator.close(self.fate.now)
-        self.auditor.closed(self.fate.now, host.coordinator.rule)
+        self.manifest = host.coordinator.manifest  # as it is published
+        if self.manifest.epoch != self.auditor.epoch:
+            raise BrokenPromiseError(f"nobody asked for epoch {self.manifest.epoch}")
+        host.coordinator.close(self.manifest.tick_at(self.fate.wall))
+        self._look_at(host)
         return host
+
+    def _look_at(self, host: Host) -> None:
+        self.auditor.closed(host.coordinator.tick, host.coordinator.rule)
 
     def _sync(self, point: str) -> None:
         """A write stands here: note what is on disk, and maybe let the power fail."""
@@ -112,6 +151,7 @@ class _Rehearsal:
         may_fail(self.fate, point)
 
     def _sent(self, k: int, payload: bytes) -> None:
+        self.auditor.sent(k, payload)
         self.junk.overhear(k, payload)
         self.network.travel(self.network.to_server, k, payload)
 
@@ -124,6 +164,7 @@ class _Rehearsal:
             self.junk.bother(self.host)
 
     def _reply(self, send: Send) -> None:
+        self.auditor.told(send.payload)
         if send.payload[0] & 15 == REPLY:
             self.promised = self.auditor.lines
         self.network.travel(self.network.to_devices, send.device, send.payload)
@@ -131,8 +172,9 @@ class _Rehearsal:
     def _answer(self) -> None:
         """Deliver what is due to the devices; what they then believe safe must be so."""
         for k, payload in self.network.answered():
-            for tick in self.devices[k].receive(payload):
-                self.auditor.confirm(k, tick)
+            device = self.devices[k]
+            for tick in device.receive(payload):
+                self.auditor.confirm(device.edge.manifest.epoch, k, tick)
 
     def _check_memory(self) -> None:
         """What is kept must not grow with time."""

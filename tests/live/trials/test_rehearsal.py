@@ -16,11 +16,13 @@ from paofed.errors import PaofedError
 from paofed.live.device.state import load_state
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
+from paofed.live.protocol import change
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.rule_state import RuleState
-from paofed.live.trials import misfortunes
+from paofed.live.trials import misfortunes, operations
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
 from tests.effort import effort
@@ -155,6 +157,39 @@ def implausible_samples_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> Non
     broken(monkeypatch, Edge, "learn", "if not self.manifest.is_plausible(x, y):", "if not x.size:")
 
 
+def the_epoch_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is left is the length of a message, which few changes change.
+    broken(monkeypatch, Coordinator, "receive", "if answer is not None:", "if not payload:")
+
+
+def an_epoch_is_two_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = 'sync("inside epoch")'
+    broken(
+        monkeypatch, Store, "begin_epoch", inside, f"self._connection.execute('COMMIT'); {inside}"
+    )
+
+
+def a_device_keeps_its_model_across_lineages(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Manifest, "continues", '"lineage", "meaning"', '"seed"')
+
+
+def a_device_begins_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "under", "return edge", "edge.joined = True; return edge")
+
+
+def what_waits_is_forgotten_by_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change, "TOLERANCE", -1)
+
+
+def ticks_go_back_with_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = "from_tick=server.tick,"
+    source = inspect.getsource(change.change)
+    assert fields in source
+    scope = dict(vars(change))
+    exec(source.replace(fields, "from_tick=0,"), scope)  # noqa: S102 (our own source)
+    monkeypatch.setattr(operations, "change", scope["change"])
+
+
 def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Store, "_verified", "coordinator.close(newer.tick)", "pass")
 
@@ -164,6 +199,12 @@ BREAKAGES = [
     updates_count_too_late,
     snapshots_differ_from_the_journal,
     implausible_samples_are_learned_from,
+    the_epoch_is_not_looked_at,
+    an_epoch_is_two_transactions,
+    a_device_keeps_its_model_across_lineages,
+    a_device_begins_from_nothing,
+    what_waits_is_forgotten_by_a_change,
+    ticks_go_back_with_a_change,
     duplicates_are_not_recognised,
     replies_do_not_wait_for_the_commit,
     sums_are_in_the_order_of_arrival,
