@@ -93,7 +93,13 @@ def opened(folder: Path, *, to_repair: bool = False) -> Iterator[Store]:
         store.close()
 
 
-def live(store: Store, coordinator: Coordinator, ticks: Iterable[int], snapshots: int = 0) -> None:
+def live(
+    store: Store,
+    coordinator: Coordinator,
+    ticks: Iterable[int],
+    snapshots: int = 0,
+    keep: float = 0.0,
+) -> None:
     """Let every device be heard in every tick, its values a function of (device, tick)."""
     for tick in ticks:
         coordinator.close(tick)
@@ -107,7 +113,7 @@ def live(store: Store, coordinator: Coordinator, ticks: Iterable[int], snapshots
         coordinator.committed()
         coordinator.close(tick + 1)
         if snapshots and (tick + 1) % snapshots == 0:
-            store.snapshot(coordinator)
+            store.snapshot(coordinator, keep=keep)
 
 
 def broken(

@@ -1,4 +1,4 @@
-"""Write the messages that a fleet's model was made from, since the older of its snapshots."""
+"""Write the messages that a fleet's model was made from, since the newest snapshot but one."""
 
 from argparse import ArgumentParser, Namespace
 from contextlib import closing

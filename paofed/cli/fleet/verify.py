@@ -1,4 +1,4 @@
-"""Recompute the model from the journal and say whether it equals the snapshot.
+"""Recompute the model from the journal and say whether it equals every snapshot that is kept.
 
 May be run while the fleet is served. Exit code 1: it does not.
 """
@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 
 from paofed.cli.shared.folder import add_folder, say_result
+from paofed.cli.shared.progress import Progress
 from paofed.live.journal.store import Store
 
 EXAMPLE = "paofed fleet verify greenhouse"
@@ -19,8 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compare."""
-    with closing(Store.open(args.folder)) as store:
-        found = store.verify()
+    with closing(Store.open(args.folder)) as store, Progress("recomputing") as progress:
+        found = store.verify(progress)
     verdict = "equals" if found.agrees else "DOES NOT EQUAL"
     text = (
         f"{args.folder}: the model recomputed from {found.lines} lines of the journal {verdict} "

@@ -30,6 +30,7 @@ class Settings:
     users: Users = "full"
     http: str = "127.0.0.1:9883"
     snapshot_every: int = 100
+    keep_days: int = 30
 
     def __post_init__(self) -> None:
         _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
@@ -41,6 +42,12 @@ class Settings:
         right = self.http == "" or self._http_place() is not None
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
         _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
+        _check("keep_days", self.keep_days >= 0, self.keep_days, "0 days or more")
+
+    @property
+    def keep(self) -> float:
+        """How far the journal reaches back, in seconds."""
+        return 86400.0 * self.keep_days
 
     def http_place(self) -> tuple[str, int]:
         """Host and port of health and metrics."""
@@ -92,6 +99,7 @@ users = "{users}"  # names at the broker: full (NAME/0), or short (0), which may
 
 http = "{http}"  # where the server shows health and metrics; "" for nowhere
 snapshot_every = {snapshot_every}  # ticks
+keep_days = {keep_days}  # of the journal: how far the fleet can go back
 """
 
 

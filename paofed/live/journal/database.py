@@ -17,6 +17,10 @@ FILE = "fleet.sqlite"
 
 CONFIRMED = FILE + confirmed.SUFFIX
 LAST_RESORT = "restore the folder from a copy"
+REMEDY = (
+    "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
+    "copy the folder first"
+)
 _GO_ON = (
     "restore a newer copy, or let `paofed fleet repair` go on with what is there: devices will not "
     "send again what they believe safe"

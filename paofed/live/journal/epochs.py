@@ -1,14 +1,17 @@
 """What a fleet has agreed on, one manifest after the other, and since when."""
 
-from dataclasses import replace
-from typing import NamedTuple
+import sqlite3
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
+from pathlib import Path
 
-from paofed.live.journal.database import FILE, LAST_RESORT, Database, StoreError
+from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, Database, StoreError
 from paofed.live.journal.schema import WIRE_2, checksum
 from paofed.live.protocol.manifest import Manifest
 
 
-class Epoch(NamedTuple):
+@dataclass(frozen=True)
+class Epoch:
     """A manifest, and the part of the journal that is under it."""
 
     generation: int  # counts a fleet's manifests; what travels is the manifest's `epoch`
@@ -18,14 +21,23 @@ class Epoch(NamedTuple):
     time: float  # the same in seconds since 1970
     why: str
 
-    @property
+    @cached_property
     def manifest(self) -> Manifest:
         """What was agreed on."""
         return Manifest.from_json(self.json)
 
+    @property
+    def begins(self) -> float:
+        """When its first tick begins, in seconds since 1970."""
+        return self.manifest.begins(self.tick)
+
 
 class Epochs(Database):
     """The fleet's manifests."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        super().__init__(folder, connection)
+        self._known: dict[tuple[object, ...], Epoch] = {}  # a manifest is read once
 
     def manifest(self) -> Manifest:
         """The present one."""
@@ -35,6 +47,18 @@ class Epochs(Database):
         """All that the journal reaches back to, the oldest first; the last is the present one."""
         return self._epochs("ORDER BY generation")
 
+    def tick_at(self, seconds: float) -> int:
+        """The tick at a time, in seconds since 1970, by what had been agreed on then."""
+        epochs = self.epochs()
+        held = next((epoch for epoch in reversed(epochs) if epoch.begins <= seconds), epochs[0])
+        return max(held.manifest.tick_at(seconds), held.tick)
+
+    def _epoch(self, generation: int) -> Epoch:
+        found = self._epochs(f"WHERE generation = {int(generation)}")
+        if not found:
+            raise self._damaged()
+        return found[0]
+
     def _present(self) -> Epoch:
         found = self._epochs("ORDER BY generation DESC LIMIT 1")
         if not found:
@@ -42,19 +66,22 @@ class Epochs(Database):
         return found[0]
 
     def _epochs(self, which: str) -> list[Epoch]:
+        """Some manifests; one that is damaged is an error."""
         rows = self._rows(
             f"SELECT generation, json, line, tick, time, why, checksum FROM manifest {which}"  # noqa: S608 (constants)
         )
-        if any(checksum(*row[:-1]) != row[-1] for row in rows):
-            raise self._damaged()
-        return [Epoch(*row[:-1]) for row in rows]
+        for row in rows:
+            if checksum(*row[:-1]) != row[-1]:
+                newest = self._rows("SELECT max(generation) FROM manifest")[0][0]
+                raise self._damaged(LAST_RESORT if row[0] == newest else REMEDY)
+        return [self._known.setdefault(row, Epoch(*row[:-1])) for row in rows]
 
     def _agree(self, epoch: Epoch) -> None:
         """Write a manifest, inside a transaction; it counts as a change of the fleet."""
         self._connection.execute(
             "INSERT INTO manifest (generation, json, line, tick, time, why, checksum) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*epoch, checksum(*epoch)),
+            (*astuple(epoch), checksum(*astuple(epoch))),
         )
 
     def _carry_over(self, version: int) -> None:
@@ -67,7 +94,7 @@ class Epochs(Database):
             raised = replace(present.manifest, epoch=present.manifest.next_epoch)
             forget = "DELETE FROM manifest WHERE generation = ?"
             self._connection.execute(forget, (present.generation,))
-            self._agree(present._replace(json=raised.to_json()))
+            self._agree(replace(present, json=raised.to_json()))
 
-    def _damaged(self) -> StoreError:
-        return StoreError(f"the manifest in {self.folder / FILE} is damaged: {LAST_RESORT}")
+    def _damaged(self, remedy: str = LAST_RESORT) -> StoreError:
+        return StoreError(f"the manifest in {self.folder / FILE} is damaged: {remedy}")

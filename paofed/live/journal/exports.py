@@ -74,7 +74,7 @@ class FleetModel(NamedTuple):
 
 
 def export_messages(store: Store, path: str | Path) -> int:
-    """Write the updates since the older snapshot, and the model they meet; returns their number."""
+    """Write the updates since the newest snapshot but one, and the model they meet; how many."""
     base, records = store.history()
     lines = [*base.waiting(), *records]
     values = [line.values for line in lines] or [np.zeros(0, dtype="<f4")]

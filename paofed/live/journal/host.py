@@ -22,19 +22,23 @@ class Host:
         send: Callable[[Send], None],
         *,
         snapshot_every: int = 100,
+        keep: float = 0.0,
         suspect: Callable[[Suspect], None] = lambda _: None,
         sync: Sync = lambda _: None,
     ) -> None:
-        """Recover what the store holds; a snapshot is taken every so many ticks."""
+        """Recover what the store holds.
+
+        A snapshot is taken every so many ticks, and the journal reaches back `keep` seconds.
+        """
         store.confirm()  # a repeat of what is on disk already may be answered from now on
         self._version = store.version()
         self.coordinator = store.recover()
-        self._snapshotted = store.snapshot_tick()
+        self._snapshotted = store.snapshots()[-1].tick
         self._store = store
         self._send = send
         self._suspect = suspect
         self._sync = sync
-        self._every = snapshot_every
+        self._every, self._keep = snapshot_every, keep
         self.group: list[Record] = []  # accepted, not yet on disk
 
     def add(self, label: str) -> int:
@@ -82,5 +86,5 @@ class Host:
 
     def snapshot(self) -> None:
         """Write the state, so that a restart need not go through the journal."""
-        self._store.snapshot(self.coordinator, self._sync)
+        self._store.snapshot(self.coordinator, self._sync, keep=self._keep)
         self._snapshotted = self.coordinator.tick

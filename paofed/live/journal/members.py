@@ -5,15 +5,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from paofed.errors import unknown
-from paofed.live.journal.database import FILE, StoreError
+from paofed.live.journal.database import FILE, REMEDY, StoreError
 from paofed.live.journal.epochs import Epochs
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator
-
-REMEDY = (
-    "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
-    "copy the folder first"
-)
 
 
 class Member(NamedTuple):

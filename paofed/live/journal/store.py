@@ -1,23 +1,19 @@
-"""The server's memory: a journal of accepted updates and two snapshots, in one SQLite file.
+"""The server's memory: a journal of accepted updates and snapshots, in one SQLite file.
 
 A closed tick's model is a function of the journal, so a restart is a snapshot and what was written
-after it, bit for bit. The journal reaches back to the older snapshot: from there it can be replayed
-into the newer one, which is how `verify` knows that nothing was lost, and what remains if the newer
-one is damaged. What is older is deleted. SQLite keeps what is committed (WAL, synchronous FULL).
-What a failing disk did to it is told by checksums, by lines that are numbered without gaps, and by
-what was confirmed (paofed.live.journal.confirmed).
+after it, bit for bit. The journal reaches back as far as it is told to (retention.py): from each
+snapshot it can be replayed into the next, which is how `verify` knows that nothing was lost, and
+what remains if the newest is damaged. SQLite keeps what is committed (WAL, synchronous FULL). What
+a failing disk did to it is told by checksums, by lines that are numbered without gaps, and by what
+was confirmed (paofed.live.journal.confirmed).
 """
 
-import io
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple, Self
 
 from paofed.core.arrays import FloatArray
 from paofed.files import make_folder
@@ -30,25 +26,16 @@ from paofed.live.journal.database import (
     is_finished,
 )
 from paofed.live.journal.epochs import Epoch
-from paofed.live.journal.members import REMEDY, Members
-from paofed.live.journal.schema import checksum
+from paofed.live.journal.lines import Lines
+from paofed.live.journal.retention import ALWAYS, Snapshot
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
-
-
-class Snapshot(NamedTuple):
-    """The coordinator's state after the journal's lines up to `line`, under one manifest."""
-
-    tick: int
-    line: int
-    generation: int
-    state: bytes
 
 
 class Verification(NamedTuple):
     """What recomputing the model from the journal showed."""
 
-    tick: int
+    tick: int  # of the newest snapshot, or of the first that is not what the journal gives
     lines: int  # replayed
     agrees: bool
 
@@ -57,12 +44,12 @@ class Repair(NamedTuple):
     """What had to be given up."""
 
     lost: int = 0  # accepted updates, which their devices believe safe
-    changes: int = 0  # of who is in the fleet
+    changes: int = 0  # of who is in the fleet, or of what it has agreed on
     complete: bool = True  # whether that is all, or what was confirmed is not known
     devices: tuple[int, ...] = ()  # whose rows were damaged, and that are quarantined now
 
 
-class Store(Members):
+class Store(Lines):
     """One fleet's folder, open for its server or for looking at it."""
 
     @classmethod
@@ -113,40 +100,6 @@ class Store(Members):
             self._require(known, self._held())
             self._check_members()
 
-    def write(
-        self, records: Iterable[Record], sync: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Commit lines of the journal; once that is confirmed, too, their replies may leave.
-
-        `sync` is told where the write stands: tests let the power fail there.
-        """
-        rows = [_row(record) for record in records]
-        with self._writing():
-            self._connection.executemany(
-                "INSERT INTO journal (arrived, device, sent, vals, level, checksum) "
-                "VALUES (?,?,?,?,?,?)",
-                rows,
-            )
-            sync("before commit")
-        self._ahead = True
-        sync("after commit")
-
-    def snapshot(
-        self, coordinator: Coordinator, sync: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Write the state, keep the newest two, and delete the journal behind the older one."""
-        with self._writing():
-            execute = self._connection.execute
-            self._put_snapshot(coordinator, self._last_line(), self._present().generation)
-            sync("inside snapshot")
-            execute(
-                "DELETE FROM snapshot WHERE rowid NOT IN "
-                "(SELECT rowid FROM snapshot ORDER BY generation DESC, line DESC LIMIT 2)"
-            )
-            execute("DELETE FROM journal WHERE line <= (SELECT min(line) FROM snapshot)")
-            sync("before snapshot's commit")
-        sync("after snapshot")
-
     def begin_epoch(
         self, coordinator: Coordinator, why: str, sync: Callable[[str], None] = lambda _: None
     ) -> None:
@@ -167,57 +120,55 @@ class Store(Members):
         self._ahead = True
         self.confirm(sync)
 
-    def _last_line(self) -> int:
-        rows = self._rows(
-            "SELECT max(line) FROM (SELECT line FROM journal UNION "
-            "SELECT line FROM snapshot UNION SELECT 0 AS line)"
-        )
-        return int(rows[0][0])
-
-    def _put_snapshot(self, coordinator: Coordinator, line: int, generation: int) -> None:
-        """Write the state, inside a transaction; one at the same line is replaced."""
-        columns = coordinator.tick, line, generation, pack(coordinator.state())
-        self._connection.execute(
-            "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
-            "VALUES (?, ?, ?, ?, ?)",
-            (*columns, checksum(*columns)),
-        )
-
     def recover(self) -> Coordinator:
         """The server as it was: the newest snapshot and the journal behind it."""
         with self._reading():
-            snapshot = self._snapshots()[-1]
-            coordinator = self._unpacked(snapshot)
-            coordinator.recover(self.journal(snapshot.line))
+            newest = self.snapshots()[-1]
+            coordinator = self._unpacked(newest)
+            coordinator.recover(self.journal(newest.line))
         return coordinator
 
-    def verify(self) -> Verification:
+    def verify(self, progress: Callable[[float], None] = lambda _: None) -> Verification:
         """Recompute each snapshot from the one before it and the journal between them.
 
-        The first one of a manifest is where a recomputation starts.
+        The first one of a manifest is where a recomputation starts. `progress` is told the share
+        that is done.
         """
         with self._reading():
-            return self._verified()
+            return self._verified(progress)
 
-    def _verified(self) -> Verification:
-        snapshots, lines = self._snapshots(), 0
+    def _verified(self, progress: Callable[[float], None]) -> Verification:
+        snapshots, lines = self.snapshots(), 0
+        first, every = snapshots[0].line, max(self._last_line() - snapshots[0].line, 1)
+
+        def told(done: int) -> None:
+            progress((done - first) / every)
+
         for older, newer in pairwise(snapshots):
-            records = list(self.journal(older.line, newer.line))
-            if older.generation != newer.generation:
-                continue
-            coordinator, expected = self._unpacked(older), self._unpacked(newer)
-            # A snapshot of an earlier version does not say how the fleet was: noted from then on.
-            coordinator.wellbeing.begin = expected.wellbeing.begin
-            coordinator.recover(records)
-            coordinator.close(newer.tick)
-            lines += len(records)
-            if coordinator.digest() != expected.digest():
+            lines += newer.line - older.line if older.generation == newer.generation else 0
+            if not self._agrees(older, newer, told):
                 return Verification(newer.tick, lines, agrees=False)
-        list(self.journal(snapshots[-1].line))  # what came after it is checked, too
-        return Verification(snapshots[-1].tick, lines, agrees=True)
+        newest = snapshots[-1]
+        list(self.journal(newest.line))  # what came after it is checked, too
+        return Verification(newest.tick, lines, agrees=True)
+
+    def _agrees(
+        self, older: Snapshot, newer: Snapshot, told: Callable[[int], None] = lambda _: None
+    ) -> bool:
+        """Whether the journal makes one snapshot of the other; `told` hears how far it is read."""
+        expected = self._unpacked(newer)
+        records = self.journal(older.line, newer.line, told)
+        if older.generation != newer.generation:
+            return all(True for _ in records)  # they lead nowhere, but are as they were written
+        coordinator = self._unpacked(older)
+        # A snapshot of an earlier version does not say how the fleet was: noted from then on.
+        coordinator.wellbeing.begin = expected.wellbeing.begin
+        coordinator.recover(records)
+        coordinator.close(newer.tick)
+        return coordinator.digest() == expected.digest()
 
     def is_intact(self) -> bool:
-        """Whether everything that was confirmed is there, and the journal gives the snapshot."""
+        """Whether everything that was confirmed is there, and the journal gives the snapshots."""
         try:
             self.check()
             return self.verify().agrees
@@ -225,13 +176,17 @@ class Store(Members):
             return False
 
     def repair(self) -> Repair:
-        """Go on from the newest intact snapshot and the lines that can still be read behind it."""
+        """Go on from the newest intact snapshot and the lines that can still be read behind it.
+
+        What is older stays as far back as it agrees.
+        """
         known, held = self._noted(), self._held()
         complete = known is not None and known.history == held.history
         if known is None or not complete:
             known = held._replace(lines=0)
         devices = self._mend_members()
-        snapshot = self._snapshots(damaged_too=True)[-1]
+        intact = [found for found in self.snapshots() if self._state(found) is not None]
+        snapshot = self._newest_intact(intact)
         coordinator = self._unpacked(snapshot)
         good: list[Record] = []
         with suppress(StoreError):
@@ -239,17 +194,16 @@ class Store(Members):
         coordinator.recover(good)
         last = snapshot.line + len(good)
         written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
+        keep = self._agreeing(intact)
         with self._writing():
             execute = self._connection.execute
-            execute(
-                "DELETE FROM snapshot WHERE (line, generation) != (?, ?)",
-                (snapshot.line, snapshot.generation),
-            )
+            self._delete_snapshots(set(self.snapshots()).difference(keep))
+            execute("DELETE FROM manifest WHERE generation < ?", (keep[0].generation,))
             execute("DELETE FROM journal WHERE line > ?", (last,))
-            execute("DELETE FROM journal WHERE line <= ?", (snapshot.line,))
+            execute("DELETE FROM journal WHERE line <= ?", (keep[0].line,))
             execute("DELETE FROM sqlite_sequence WHERE name = 'journal'")
             execute("INSERT INTO sqlite_sequence VALUES ('journal', ?)", (last,))
-        self.snapshot(coordinator)
+            self._put_snapshot(coordinator, last, snapshot.generation)
         # Last: until then, one that was cut off finds what was confirmed, and can be done again.
         with self._writing():
             self._connection.execute("UPDATE seal SET history = abs(random() / 2)")
@@ -257,74 +211,33 @@ class Store(Members):
         lost = max(known.lines, written, last) - last
         return Repair(lost, max(known.changes - held.changes, 0), complete, devices)
 
-    def journal(self, after: int | None = None, until: int | None = None) -> Iterator[Record]:
-        """The lines behind one (the older snapshot's) and up to another (the last), checked."""
-        after = self._snapshots()[0].line if after is None else after
-        last = self._held().lines if until is None else until
-        rows = self._rows(
-            "SELECT line, checksum, arrived, device, sent, vals, level FROM journal "
-            "WHERE line > ? AND line <= ? ORDER BY line",
-            (after, 2**62 if until is None else until),
-        )
-        for number, (line, total, *columns) in enumerate(rows, after + 1):
-            if line != number:
-                raise self._gap(number)
-            if checksum(*columns) != total:
-                raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
-            arrived, device, sent, values, level = columns
-            yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"), level)
-        if after + len(rows) != last:
-            raise self._gap(after + len(rows) + 1)
+    def _newest_intact(self, snapshots: list[Snapshot]) -> Snapshot:
+        """The newest snapshot, unless the manifest that it is under is missing, or a newer one."""
+        found = snapshots[-1] if snapshots else None
+        present = self._present().generation
+        if found is not None and found.generation > present:
+            raise self._damaged()
+        if found is None or found.generation < present:
+            raise StoreError(f"{self.folder / FILE} has no intact snapshot: {LAST_RESORT}")
+        return found
 
-    def _gap(self, line: int) -> StoreError:
-        return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
-
-    def snapshot_tick(self) -> int:
-        """The tick of the newest snapshot."""
-        return self._snapshots()[-1].tick
+    def _agreeing(self, snapshots: list[Snapshot]) -> list[Snapshot]:
+        """The newest of them and those before it, as far back as the journal makes each of them."""
+        keep = snapshots[-1:]
+        for older in reversed(snapshots[:-1]):
+            agrees = False
+            with suppress(StoreError):
+                agrees = self._agrees(older, keep[0])
+            if not agrees:
+                break
+            keep.insert(0, older)
+        return keep
 
     def history(self) -> tuple[Coordinator, list[Record]]:
-        """The server as it was at the oldest snapshot of this manifest, and all lines since."""
+        """The server as it was at the newest snapshot but one, and all lines since."""
         with self._reading():
             present = self._present().generation
-            older = next(s for s in self._snapshots() if s.generation == present)
+            older = [found for found in self.snapshots() if found.generation == present][-ALWAYS:][
+                0
+            ]
             return self._unpacked(older), list(self.journal(older.line))
-
-    def lines(self) -> int:
-        """How many lines the journal holds."""
-        return int(self._rows("SELECT count(*) FROM journal")[0][0])
-
-    def _snapshots(self, *, damaged_too: bool = False) -> list[Snapshot]:
-        """Oldest first. A damaged one is an error, or is left out."""
-        rows = self._rows(
-            "SELECT tick, line, generation, state, checksum FROM snapshot ORDER BY generation, line"
-        )
-        intact = [Snapshot(*row[:-1]) for row in rows if checksum(*row[:-1]) == row[-1]]
-        if len(intact) < len(rows) and not damaged_too:
-            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
-        if not intact:
-            raise StoreError(f"{self.folder / FILE} has no intact snapshot: {LAST_RESORT}")
-        return intact
-
-    def _unpacked(self, snapshot: Snapshot) -> Coordinator:
-        held = {epoch.generation: epoch for epoch in self.epochs()}
-        if snapshot.generation not in held:
-            raise self._damaged()
-        coordinator = Coordinator(held[snapshot.generation].manifest)
-        with np.load(io.BytesIO(snapshot.state), allow_pickle=False) as arrays:
-            coordinator.restore(dict(arrays))
-        self.introduce(coordinator)
-        return coordinator
-
-
-def _row(record: Record) -> tuple[object, ...]:
-    """A line of the journal, with its checksum."""
-    columns = *record[:3], record.values.tobytes(), record.level
-    return *columns, checksum(*columns)
-
-
-def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Arrays as the bytes of an `.npz`."""
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return file.getvalue()

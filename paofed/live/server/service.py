@@ -157,6 +157,7 @@ class Service:
             store,
             self._send,
             snapshot_every=self._fleet.settings.snapshot_every,
+            keep=self._fleet.settings.keep,
             suspect=self._suspect,
         )
         self._clock = TickClock(manifest, self._log.warning, wall=self._wall, steady=self._steady)

@@ -27,7 +27,7 @@ POINTS = (
     *(*SENSORS, *JUNK, *OPERATIONS, *INTERRUPTED),
 )
 
-_DEVICES, _SECONDS, _SNAPSHOT_EVERY = 5, 70, 7
+_DEVICES, _SECONDS, _SNAPSHOT_EVERY, _KEEP = 5, 70, 7, 14
 _CALM = 24  # seconds at the end without faults: the latest message, then a clock found wrong
 _RECENT = 3  # seconds: who merged a reply within these at the end was heard
 
@@ -108,7 +108,8 @@ class _Rehearsal:
                 raise BrokenPromiseError(f"device {k} was not heard again after the faults ended")
         if not self.store.verify().agrees:
             raise BrokenPromiseError("replaying the journal does not give the snapshot")
-        span = 2 * _SNAPSHOT_EVERY + self.manifest.max_age + TOLERANCE + 1
+        # The snapshot before the oldest tick that is kept may be half as old again.
+        span = _KEEP * 3 // 2 + 2 * _SNAPSHOT_EVERY + self.manifest.max_age + TOLERANCE + 1
         if self.store.lines() > _DEVICES * span:
             raise BrokenPromiseError(f"the journal has grown to {self.store.lines()} lines")
 
@@ -133,7 +134,13 @@ class _Rehearsal:
         """Start from the disk: it must be as if nothing had happened."""
         self.store.close()
         self.store = Store.open(self.folder)
-        host = Host(self.store, self._reply, snapshot_every=_SNAPSHOT_EVERY, sync=self._sync)
+        host = Host(
+            self.store,
+            self._reply,
+            snapshot_every=_SNAPSHOT_EVERY,
+            keep=_KEEP,
+            sync=self._sync,
+        )
         self.manifest = host.coordinator.manifest  # as it is published
         if self.manifest.epoch != self.auditor.epoch:
             raise BrokenPromiseError(f"nobody asked for epoch {self.manifest.epoch}")

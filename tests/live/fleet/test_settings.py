@@ -20,6 +20,7 @@ OTHER: dict[str, Any] = {
     "users": "short",
     "http": "0.0.0.0:80",
     "snapshot_every": 7,
+    "keep_days": 3,
 }
 
 
@@ -107,6 +108,7 @@ def test_a_fleet_that_was_made_before_names_were_full_keeps_short_ones(tmp_path:
         ),
         *(({"http": place}, '"HOST:PORT"') for place in ("a\n:80", "a:٣", "a:" + "9" * 5000)),
         *(({"snapshot_every": ticks}, "1 tick or more") for ticks in (0, -5)),
+        ({"keep_days": -1}, "0 days or more"),
     ],
 )
 def test_a_bad_value_is_told_with_what_was_expected(change: dict[str, Any], expected: str) -> None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paofed.algorithms.outside import pack
 from paofed.live.journal.schema import checksum
-from paofed.live.journal.store import Store, pack
+from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, decibels
 from paofed.live.protocol.messages import Update, encode

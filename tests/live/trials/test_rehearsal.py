@@ -118,7 +118,7 @@ def the_journal_is_never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(
         monkeypatch,
         Store,
-        "snapshot",
+        "_delete_before",
         "DELETE FROM journal WHERE",
         "DELETE FROM journal WHERE 0 AND",
     )
@@ -191,7 +191,7 @@ def ticks_go_back_with_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "_verified", "coordinator.close(newer.tick)", "pass")
+    broken(monkeypatch, Store, "_agrees", "coordinator.close(newer.tick)", "pass")
 
 
 BREAKAGES = [

@@ -1,0 +1,189 @@
+"""The journal's lines, and the states of the server that are kept beside them."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.live.journal.database import FILE, REMEDY, StoreError
+from paofed.live.journal.members import Members
+from paofed.live.journal.retention import Snapshot, deletable, kept, most_bytes
+from paofed.live.journal.schema import checksum
+from paofed.live.protocol.coordinator import Coordinator, Record
+
+_CHUNK = 10_000  # lines that are read at once
+
+
+class Disk(NamedTuple):
+    """Bytes on disk."""
+
+    now: int
+    expected: int  # once the journal reaches back as far as it may, at the rate of what it holds
+    most: int  # the same if every device is heard in every tick
+
+
+class Lines(Members):
+    """Writes and reads lines and snapshots, and deletes what is older than it should be."""
+
+    def write(
+        self, records: Iterable[Record], sync: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Commit lines of the journal; once that is confirmed, too, their replies may leave.
+
+        `sync` is told where the write stands: tests let the power fail there.
+        """
+        rows = [_row(record) for record in records]
+        with self._writing():
+            self._connection.executemany(
+                "INSERT INTO journal (arrived, device, sent, vals, level, checksum) "
+                "VALUES (?,?,?,?,?,?)",
+                rows,
+            )
+            sync("before commit")
+        self._ahead = True
+        sync("after commit")
+
+    def journal(
+        self,
+        after: int | None = None,
+        until: int | None = None,
+        told: Callable[[int], None] = lambda _: None,
+    ) -> Iterator[Record]:
+        """The lines behind one (the oldest snapshot's) and up to another (the last), checked.
+
+        `told` hears the number of the last line that was read, now and then.
+        """
+        after = self.snapshots()[0].line if after is None else after
+        until = self._last_line() if until is None else until
+        for start in range(after, until, _CHUNK):
+            yield from self._chunk(start, min(start + _CHUNK, until))
+            told(min(start + _CHUNK, until))
+
+    def _chunk(self, after: int, until: int) -> Iterator[Record]:
+        rows = self._rows(
+            "SELECT line, checksum, arrived, device, sent, vals, level FROM journal "
+            "WHERE line > ? AND line <= ? ORDER BY line",
+            (after, until),
+        )
+        for number, (line, total, *columns) in enumerate(rows, after + 1):
+            if line != number:
+                raise self._gap(number)
+            if checksum(*columns) != total:
+                raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
+            arrived, device, sent, values, level = columns
+            yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"), level)
+        if after + len(rows) != until:
+            raise self._gap(after + len(rows) + 1)
+
+    def _gap(self, line: int) -> StoreError:
+        return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
+
+    def lines(self) -> int:
+        """How many lines the journal holds."""
+        return int(self._rows("SELECT count(*) FROM journal")[0][0])
+
+    def disk(self, keep: float) -> Disk:
+        """What the journal takes, and will take if it reaches back `keep` seconds."""
+        manifest, snapshots = self.manifest(), self.snapshots()
+        oldest, newest = snapshots[0], snapshots[-1]
+        values, ticks = 4 * manifest.shared, keep / manifest.tick_seconds
+        state = len(self._state(newest) or b"")
+        rate = (newest.line - oldest.line) / max(newest.tick - oldest.tick, 1)
+        devices = sum(not member.removed for member in self.members())
+        return Disk(
+            sum(path.stat().st_size for path in self.folder.glob(f"{FILE}*")),
+            most_bytes(ticks, rate, values, state),
+            most_bytes(ticks, devices, values, state),
+        )
+
+    def _last_line(self) -> int:
+        """The number of the last line, whether or not it is there."""
+        rows = self._rows(
+            "SELECT max(line) FROM (SELECT line FROM journal UNION "
+            "SELECT line FROM snapshot UNION SELECT 0 AS line)"
+        )
+        return max(int(rows[0][0]), self._held().lines)
+
+    def snapshots(self) -> list[Snapshot]:
+        """Those there are, the oldest first; whether a state is damaged is seen when it is read."""
+        rows = self._rows("SELECT tick, line, generation FROM snapshot ORDER BY generation, line")
+        return [Snapshot(*row) for row in rows]
+
+    def snapshot(
+        self,
+        coordinator: Coordinator,
+        sync: Callable[[str], None] = lambda _: None,
+        *,
+        keep: float = 0.0,
+    ) -> None:
+        """Write the state, and delete what is not needed to go back `keep` seconds from it."""
+        with self._writing():
+            before = self.snapshots()[-1].line
+            self._put_snapshot(coordinator, self._last_line(), self._present().generation)
+            sync("inside snapshot")
+            oldest = self.tick_at(coordinator.manifest.begins(coordinator.tick) - keep)
+            self._delete_before(oldest, came=self._last_line() - before)
+            sync("before snapshot's commit")
+        sync("after snapshot")
+
+    def _put_snapshot(self, coordinator: Coordinator, line: int, generation: int) -> None:
+        """Write the state, inside a transaction; one at the same line is replaced."""
+        columns = coordinator.tick, line, generation, pack(coordinator.state())
+        self._connection.execute(
+            "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
+            "VALUES (?, ?, ?, ?, ?)",
+            (*columns, checksum(*columns)),
+        )
+
+    def _delete_before(self, oldest: int, came: int) -> None:
+        """Delete, inside a transaction, what no tick since `oldest` is computed from."""
+        every = self.snapshots()
+        keep = kept(every, oldest)
+        self._delete_snapshots(set(every).difference(keep))
+        execute = self._connection.execute
+        execute("DELETE FROM manifest WHERE generation < ?", (keep[0].generation,))
+        first = self._rows("SELECT coalesce(min(line), 0) FROM journal")[0][0]
+        last = deletable(first, keep[0].line, came)
+        execute("DELETE FROM journal WHERE line <= ?", (last,))
+
+    def _delete_snapshots(self, snapshots: Iterable[Snapshot]) -> None:
+        self._connection.executemany(
+            "DELETE FROM snapshot WHERE line = ? AND generation = ?",
+            [(snapshot.line, snapshot.generation) for snapshot in snapshots],
+        )
+
+    def _unpacked(self, snapshot: Snapshot) -> Coordinator:
+        """The server as it was at a snapshot; one that is damaged is an error."""
+        state = self._state(snapshot)
+        if state is None:
+            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
+        coordinator = Coordinator(self._epoch(snapshot.generation).manifest)
+        with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
+            coordinator.restore(dict(arrays))
+        self.introduce(coordinator)
+        return coordinator
+
+    def _state(self, snapshot: Snapshot) -> bytes | None:
+        """What was written; None if it is damaged."""
+        rows = self._rows(
+            "SELECT tick, line, generation, state, checksum FROM snapshot "
+            "WHERE line = ? AND generation = ?",
+            (snapshot.line, snapshot.generation),
+        )
+        intact = rows and checksum(*rows[0][:-1]) == rows[0][-1]
+        return bytes(rows[0][3]) if intact else None
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    """A line of the journal, with its checksum."""
+    columns = *record[:3], record.values.tobytes(), record.level
+    return *columns, checksum(*columns)
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as the bytes of an `.npz`."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
