@@ -53,6 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--every", type=int, metavar="N", help="ticks between points of a curve (10 or more)")
     add("--cold-starts", type=int, metavar="N",
         help=f"of a table's devices, at so many times ({USUAL_COUNT}; 0: none)")  # fmt: skip
+    add("--no-clean", action="store_true",
+        help="with faults: do not run everything without them, too")  # fmt: skip
     add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
     add(
         "--precision",
@@ -79,6 +81,8 @@ def run(args: Namespace) -> int:
     if cold_starts is None:
         on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
         cold_starts = _usual_cold_starts(scenario) if on_table else 0
+    if scenario.faults and not args.no_clean:
+        outputs.say("faults: everything is run without them, too (--no-clean: not)")
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
     with Progress(what) as progress, engine_of(args.engine).announced(outputs.say):
         try:
@@ -92,6 +96,7 @@ def run(args: Namespace) -> int:
                 precision=args.precision,
                 every=args.every,
                 cold_starts=cold_starts,
+                clean=not args.no_clean,
                 workers=args.workers,
                 report=progress,
             )
@@ -121,6 +126,9 @@ def run(args: Namespace) -> int:
 
 def _usual_cold_starts(scenario: Scenario) -> int:
     """How many there are where nobody asked for any: none in a table that is too short."""
+    if scenario.faults:
+        outputs.say("no cold starts: they are for fleets without faults")
+        return 0
     try:
         starts_of(read(scenario.table), USUAL_COUNT)
     except InputError as error:

@@ -3,8 +3,10 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from paofed.cli.shared.outputs import say
 from paofed.errors import InputError
 from paofed.files import require_writable
+from paofed.world.faults import FaultyMessages
 from paofed.world.realize import realize
 from paofed.world.scenario import PRESETS, Scenario
 
@@ -28,6 +30,8 @@ def run(args: Namespace) -> int:
     scenario = Scenario.load(args.scenario)
     if args.out.resolve() in {path.resolve() for path in (Path(args.scenario), *scenario.files)}:
         raise InputError(f"{args.out} is what the trace is made of: write it elsewhere")
+    if scenario.numbered(FaultyMessages):
+        say("a trace says what clients measure: faults of what they send are no part of it")
     trace = realize(scenario, args.world, args.index, seed=args.seed)
     trace.save(args.out)
     print(

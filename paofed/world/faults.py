@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 from paofed.core.parts import SERVER, Stamp, draws
@@ -35,12 +35,12 @@ def _affected(value: Any) -> float | tuple[int, ...]:
     raise ValueError("expected a share below 1, a count from 1 on, or a list of clients")
 
 
-class Place(NamedTuple):
+class Hits(NamedTuple):
     """Where the M samples of a run stand, and which of them a fault hits."""
 
     tick: IntArray  # (M,), in order
     client: IntArray  # (M,)
-    hit: IntArray  # (H,), by index
+    at: IntArray  # (H,), by index
     words: WordArray  # (4, H): chance at these
 
 
@@ -88,7 +88,7 @@ class FaultyReadings(Fault):
 
     what: str | int = "target"  # or an input: its column, or its place from 0 on
 
-    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+    def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
         """Return what is measured at the samples that are hit; `values` (M,) are right."""
         raise NotImplementedError
 
@@ -99,14 +99,14 @@ class Stuck(FaultyReadings):
     kind: Literal["stuck"] = "stuck"
     at: _Number | None = None
 
-    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+    def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
         """Hold on to a value; to the first one where there is none of before."""
         if self.at is not None:
-            return np.full(place.hit.size, self.at)
-        held = np.zeros(int(place.client.max(initial=0)) + 1)
-        for known in (place.hit[::-1], np.flatnonzero(place.tick < self.start)):
-            held[place.client[known]] = values[known]  # of several, the last one stays
-        return held[place.client[place.hit]]
+            return np.full(hits.at.size, self.at)
+        held = np.zeros(int(hits.client.max(initial=0)) + 1)
+        for known in (hits.at[::-1], np.flatnonzero(hits.tick < self.start)):
+            held[hits.client[known]] = values[known]  # of several, the last one stays
+        return held[hits.client[hits.at]]
 
 
 class Scaled(FaultyReadings):
@@ -115,9 +115,9 @@ class Scaled(FaultyReadings):
     kind: Literal["scaled"] = "scaled"
     by: _Number
 
-    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+    def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
         """Multiply."""
-        return values[place.hit] * self.by
+        return values[hits.at] * self.by
 
 
 class Spikes(FaultyReadings):
@@ -128,13 +128,13 @@ class Spikes(FaultyReadings):
     probability: Probability = 1.0  # at a sample
     count: Annotated[int, Field(ge=1)] | None = None  # of each client, at most
 
-    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+    def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
         """Add or subtract the size where chance says so."""
-        there, sign = place.words[0] < threshold(self.probability), place.words[1] & 1
+        there, sign = hits.words[0] < threshold(self.probability), hits.words[1] & 1
         if self.count is not None:
-            there[there] = _occurrence(place.client[place.hit[there]]) < self.count
+            there[there] = _occurrence(hits.client[hits.at[there]]) < self.count
         spikes: FloatArray = self.size * there * (2.0 * sign - 1.0)
-        return values[place.hit] + spikes
+        return values[hits.at] + spikes
 
 
 class Drift(FaultyReadings):
@@ -143,9 +143,9 @@ class Drift(FaultyReadings):
     kind: Literal["drift"] = "drift"
     per_tick: _Number
 
-    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+    def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
         """Add what has grown since the start, whose own tick is the first."""
-        return values[place.hit] + self.per_tick * (place.tick[place.hit] + 1 - self.start)
+        return values[hits.at] + self.per_tick * (hits.tick[hits.at] + 1 - self.start)
 
 
 class Noise(FaultyReadings):
@@ -154,9 +154,9 @@ class Noise(FaultyReadings):
     kind: Literal["noise"] = "noise"
     deviation: _Size
 
-    def changed(self, values: FloatArray, place: Place) -> FloatArray:
+    def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
         """Add noise of a standard deviation."""
-        return values[place.hit] + self.deviation * normal(place.words[2])
+        return values[hits.at] + self.deviation * normal(hits.words[2])
 
 
 class FaultyMessages(Fault):
@@ -180,6 +180,9 @@ class Liar(FaultyMessages):
 AnyFault = Annotated[
     Stuck | Scaled | Spikes | Drift | Noise | Garbage | Liar, Field(discriminator="kind")
 ]
+FAULTS: TypeAdapter[tuple[AnyFault, ...]] = TypeAdapter(
+    Annotated[tuple[AnyFault, ...], Field(strict=False)]
+)
 KINDS: dict[str, type[Fault]] = {
     kind.model_fields["kind"].default: kind
     for kind in (Stuck, Scaled, Spikes, Drift, Noise, Garbage, Liar)
@@ -215,10 +218,10 @@ class Measured(NamedTuple):
             picked = fault.picked(number, chance.who, chance.clients)
             hit = np.flatnonzero(picked[self.client] & fault.lasts(self.tick))
             counters = self.client[hit], self.tick[hit], number, chance.purpose
-            place = Place(self.tick, self.client, hit, philox(chance.what, *counters))
+            hits = Hits(self.tick, self.client, hit, philox(chance.what, *counters))
             at = column_of(fault.what, units)
             values = units[at].measured(columns[:, at])
-            columns[hit, at] = units[at].learned(fault.changed(values, place))
+            columns[hit, at] = units[at].learned(fault.changed(values, hits))
         return self._replace(x=columns[:, :-1], y=columns[:, -1])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from paofed.cli.shared.columns import table
 from paofed.core.tariffs import PAYLOAD, Tariff
+from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.gains import horizons, newcomers
 from paofed.report.shared.estimates import Estimate
 from paofed.simulate.results.progressive import Progressive
@@ -21,7 +22,7 @@ def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
     """The summary as JSON can hold it."""
     summary = result.summary(tariff)
     told = {"runs": result.runs, "tariff": asdict(tariff), "algorithms": summary}
-    return plain({**told, **_beside(result)})
+    return plain({**told, **_beside(result), **_faults(result)})
 
 
 def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
@@ -37,6 +38,8 @@ def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
         note = f"error over the last 5 % of ticks, {traffic}"
         parts = [_algorithms(summary, {"error (dB)": "db"}, tariff)]
         parts += [_recoveries(summary)] if result.drifts else []
+    if faults := faults_of(result):
+        parts.append(_damages(result, faults))
     return "\n\n".join([f"{scenario}, {counted(result.runs, 'run')} ({note})", *parts])
 
 
@@ -84,6 +87,39 @@ def _over_table(
         )
         parts.append(f"{note}\n\n{table(header, rows, left=(0, 1))}")
     return parts
+
+
+def _damages(result: Result, faults: list[str]) -> str:
+    """The faults and, where it is known, what they do to every algorithm."""
+    heading = f"faults: {' '.join(faults)}"
+    if result.clean is None:
+        return heading
+    header = ["algorithm", "with (dB)", "without (dB)", "cost (dB, 95 %)"]
+    rows = [
+        [_model(result, name, whose), _error(wrong.db), _error(right.db), _gained(cost)]
+        for name, whose, wrong, right, cost in damages(result)
+    ]
+    return f"{heading}\n\n{table(header, rows)}"
+
+
+def _model(result: Result, name: str, whose: str) -> str:
+    return name if result.progressive is None else f"{name} ({whose})"
+
+
+def _faults(result: Result) -> dict[str, Any]:
+    """The same for JSON."""
+    faults = faults_of(result)
+    found = [
+        {
+            "algorithm": name,
+            "model": whose,
+            "db": wrong.db,
+            "clean_db": right.db,
+            "cost": {"mean": cost.mean, "low": cost.low, "high": cost.high},
+        }
+        for name, whose, wrong, right, cost in damages(result)
+    ]
+    return {"faults": faults, "damage": found} if faults else {}
 
 
 def _gained(gain: Estimate) -> str:

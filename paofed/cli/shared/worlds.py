@@ -2,13 +2,14 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, ScenarioError
+from paofed.world.fault_words import parted, worded
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import MISSING, Table
@@ -39,6 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--features", type=int, metavar="D", help="instead of the scenario's")
     add("--kernel-width", type=float, metavar="SIGMA", help="likewise")
     add("--step-size", type=float, metavar="MU", help="likewise")
+    add("--fault", action="append", default=[], metavar="F",
+        help="what is wrong with some clients, beside the scenario's own faults, as in "
+        "scaled:by=10,clients=0.1; several times for several faults")  # fmt: skip
     group = parser.add_argument_group("readings of your own, with the laws of SCENARIO on top")
     add = group.add_argument
     add("--table", type=Path, metavar="FILE", help="readings: .csv, .csv.gz or .parquet")
@@ -78,19 +82,31 @@ def world_of(args: Namespace) -> Scenario:
     check(args)
     changes = _given(args, _VALUES)
     base = Scenario.load(args.scenario or _LAWS_WITHOUT)
-    if args.table is None and not changes:
+    if args.table is None and not (changes or args.fault):
         return base
-    with _told_as_typed():
+    changes["faults"] = [*base.model_dump()["faults"], *map(_fault, args.fault)]
+    with _told_as_typed([*map(worded, base.faults), *args.fault]):
         values = base.model_dump() if args.table is None else _over_table(args, base)
         return Scenario.made({**values, **changes}, "")
 
 
+def _fault(text: str) -> dict[str, Any]:
+    try:
+        return parted(text)
+    except ScenarioError as error:
+        raise ScenarioError(f"--fault {error}") from None
+
+
 @contextmanager
-def _told_as_typed() -> Iterator[None]:
+def _told_as_typed(faults: Sequence[str]) -> Iterator[None]:
     """Let errors name options where they speak of the keys of a file."""
     try:
         yield
     except ScenarioError as error:
+        found = re.match(r"faults\.(\d+)\.", str(error))
+        if found is not None:
+            said = str(error)[found.end() :]
+            raise ScenarioError(f"--fault {faults[int(found[1])]}: {said}") from None
         # What a checker of values says begins with the key, and perhaps the place in a list.
         keys = "|".join((r"stream\.\w+", *_VALUES))
         begin = rf"^({keys})(?:\.\d+)? is "

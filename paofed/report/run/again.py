@@ -50,6 +50,7 @@ def _said(keywords: Mapping[str, object]) -> str:
 def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
     """What runs the same again, in the folder of the page."""
     about, gap = result.provenance, int(result.ticks[0]) + 1
+    scenario = about["scenario"]
     words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
     words += ["--every", gap, "--precision", about["precision"]]
     words += ["--same-world"] if about["same_world"] else []
@@ -59,5 +60,7 @@ def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
             "--cold-starts",
             0 if result.cold_start is None else len(result.cold_start.starts),
         ]
+    if scenario.get("faults") and result.clean is None:
+        words += ["--no-clean"]
     words += ["--tariff", tariff.word] if tariff.adds else []
     return shlex.join([*map(str, words), "--algorithm", *result.algorithms])

@@ -4,11 +4,21 @@ from pathlib import Path
 
 from paofed.core.tariffs import Tariff
 from paofed.files import write_table
+from paofed.report.run.damage import damages
 from paofed.report.run.gains import gain, newcomers
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive
 from paofed.simulate.results.result import SENT_COLUMNS, Result
 
-_WRITTEN = ("curves", "errors", "gains", "recovery", "by-device", "over-time", "newcomers")
+_WRITTEN = (
+    "curves",
+    "errors",
+    "gains",
+    "recovery",
+    "by-device",
+    "over-time",
+    "newcomers",
+    "faults",
+)
 _DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
 PAGE = (  # all that the folder of a page may hold
     "report.html",
@@ -35,6 +45,8 @@ def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
         _write_judged(result, result.progressive, folder, tariff)
     if result.cold_start is not None:
         _write_newcomers(result.cold_start, folder)
+    if result.clean is not None:
+        _write_damages(result, folder)
 
 
 def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
@@ -54,6 +66,18 @@ def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
         [
             [name, whose, result.runs, *final, *(nothing if whose == "baseline" else sent[name])]
             for name, whose, final in finals
+        ],
+    )
+
+
+def _write_damages(result: Result, folder: Path) -> None:
+    errors = ["db", "db_se", "clean_db", "clean_db_se"]
+    write_table(
+        folder / "faults.csv",
+        ["algorithm", "model", *errors, "cost", "low", "high", "runs"],
+        [
+            [name, whose, *wrong, *right, *cost]
+            for name, whose, wrong, right, cost in damages(result)
         ],
     )
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.run.again import again, is_open
+from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.fleet_figures import (
     against_traffic,
     by_device,
@@ -55,7 +56,11 @@ _NEWCOMERS = (
     "runs are pooled. 95 % intervals over the starts, as far as these do not overlap; devices that "
     "join on the same day share their weather."
 )
-# The columns of traffic, and what they are in a summary.
+_FAULTS = (
+    "Every algorithm was run twice over the same worlds: with these faults and without them. The "
+    "cost is the difference of both errors in dB, run by run, with its 95 % interval. Errors are "
+    "against what is right, whatever sensors say."
+)
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
@@ -118,6 +123,9 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tarif
         parts += [note(html.escape(default_title(result))), finals(result, tariff)]
     parts += [note(html.escape(_counted_in(tariff)))]
     parts += [f"<h2>Figures</h2>{''.join(figure(*d) for d in drawings.values())}"]
+    if faults := faults_of(result):
+        parts += ["<h2>What faults do</h2>", preformatted("\n".join(faults))]
+        parts += [note(_FAULTS), _damages(result)] if result.clean is not None else []
     if result.drifts:
         parts += ["<h2>When the target changed</h2>", _recoveries(result)]
     if result.cold_start is not None:
@@ -233,6 +241,20 @@ def _recoveries(result: Result) -> str:
     ]
     header = ["algorithm", "drift at tick", "before (dB)", "worst (dB)", "ticks to recover"]
     return table(header, rows, range(1, 5))
+
+
+def _damages(result: Result) -> str:
+    rows = [
+        [
+            f"<code>{html.escape(name)}</code>",
+            whose,
+            *map(number, (*wrong, *right)),
+            interval(cost),
+        ]
+        for name, whose, wrong, right, cost in damages(result)
+    ]
+    errors = ["with faults (dB)", "s.e.", "without (dB)", "s.e.", "cost (dB)"]
+    return table(["algorithm", "model", *errors], rows, range(2, 7))
 
 
 def _newcomers(result: Result, cold: ColdStart) -> str:

@@ -198,6 +198,19 @@ def _wrong_origin(
     takes = scenario["stream"].get("drift_ticks", 0)
     if _misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
+    yield from _wrong_faults(scenario.get("faults"))
+
+
+def _wrong_faults(faults: Any) -> Iterator[str]:
+    if faults:  # to read a result without faults, NumPy is enough
+        from pydantic import ValidationError
+
+        from paofed.world.faults import FAULTS
+
+        try:
+            FAULTS.validate_python(faults)
+        except ValidationError:
+            yield "its faults are none that a scenario may have"
 
 
 def _wrong_traffic(arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.earlier import SENT
 from paofed.simulate.results.progressive import ColdStart, Progressive
-from paofed.simulate.results.result import Result, curve_ticks
+from paofed.simulate.results.result import Clean, Result, curve_ticks
 from paofed.simulate.results.stored import RESULT
 from tests.natures import small_trace
 
@@ -369,7 +369,7 @@ def test_newcomers_without_the_devices_they_are_among(tmp_path: Path) -> None:
 
 def test_every_array_of_a_result_has_its_form() -> None:
     """Held against the records themselves: who adds an array says what it looks like."""
-    parts = {"progressive": Progressive, "cold_start": ColdStart}
+    parts = {"progressive": Progressive, "cold_start": ColdStart, "clean": Clean}
     names = {f"{part}/{field.name}" for part, kind in parts.items() for field in fields(kind)}
     own = {field.name for field in fields(Result)} - set(parts)
     assert set(RESULT.known) - set(SENT) == names | own
@@ -427,6 +427,8 @@ def test_a_file_that_is_nonsense_inside(tmp_path: Path, name: str, array: Any, t
         (["scenario", "kernel_width"], 10**400, "its provenance.scenario.kernel_width is missing"),
         (["scenario", "stream", "drift_ticks"], -1, "its drifts take -1 ticks: expected a whole"),
         (["scenario", "stream", "drift_ticks"], "9", "its drifts take '9' ticks: expected a"),
+        (["scenario", "faults"], 1, "its faults are none that a scenario may have"),
+        (["scenario", "faults"], [{"kind": "x"}], "its faults are none that a scenario may have"),
         (["scenario", "stream", "drifts"], [0], "its drifts are not ticks of its scenario"),
         (["scenario", "stream", "drifts"], [1.5], "its drifts are not ticks of its scenario"),
         (["scenario", "stream", "file"], None, "its provenance.scenario.stream.file is missing"),
