@@ -23,8 +23,9 @@ from paofed.live.journal.exports import FleetModel, replay_messages
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.scaling import Scaling
+from paofed.live.server.judgement import Fault
 from paofed.live.server.monitor import Monitor
-from paofed.live.server.status import ServiceStatus, Status
+from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
 from tests.live.fleets import f32, live, opened, records, stored, update
 
 
@@ -626,7 +627,7 @@ def test_status_of_a_new_fleet(folder: Path, capsys: Capsys) -> None:
         "updates      0 accepted, 0 repeated, 0 hellos",
         "refused      nothing",
         "",
-        "index  label  last seen  messages",
+        "index  label  last seen  messages  error  standing",
         "    0  north  never             0",
         "    1  south  never             0",
     ]
@@ -648,7 +649,7 @@ def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
     assert lines[2] == "how late     half within 0 ticks, 90 % within 0, 99 % within 0"
     assert lines[3] == "refused      nothing"
     assert [line.split() for line in lines[5:]] == [
-        ["index", "label", "last", "seen", "messages"],
+        ["index", "label", "last", "seen", "messages", "error", "standing"],
         ["2", "east", "never", "0"],
         ["0", "north", "1", "min", "00", "s", "ago", "12"],
         ["1", "south", "1", "min", "00", "s", "ago", "12", "quarantined"],
@@ -783,6 +784,60 @@ def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
         "dropped      1,234 messages, to be repeated by devices",
     ]
     assert (answer["tick"], answer["service"]["seconds"]) == (4321, 7500.0)
+
+
+FAULTY = DeviceStatus(
+    device=1,
+    label="south",
+    standing="aside",
+    last_seen=4320,
+    messages=70,
+    refused_in_a_row=0,
+    refused=3,
+    error=1.5,
+    usual_gap=2.0,
+    faults=(Fault("aside", 4000, "is set aside"), Fault("worse", 4100, "predicts badly")),
+)
+SOUND = replace(FAULTY, device=0, label="north", standing="member", last_seen=3, faults=())
+
+
+def test_status_names_who_is_broken_and_shows_them_first(folder: Path, capsys: Capsys) -> None:
+    devices = (SOUND, FAULTY, replace(SOUND, device=2, label="east", error=None))
+    history = ((100, -3.0), (4200, -12.5), (4300, -12.4))
+    error = FleetError(now=-9.04, usual=-12.3, worse_since=4310, history=history)
+    service = replace(SERVICE, problems=(), dropped=0)
+    with served(folder, tick=4321, devices=devices, error=error, service=service):
+        text = done(capsys, "status", folder)
+        answer = json.loads(done(capsys, "status", folder, "--json"))
+    before, table = text.split("\n\n")
+    worse = "the fleet predicts worse than it did: -9.0 dB, usually -12.3 (since tick 4,310)"
+    assert before.splitlines()[1:5] == [
+        f"PROBLEM      {worse}",
+        "ATTENTION    south is set aside (since tick 4,000)",
+        "ATTENTION    south predicts badly (since tick 4,100)",
+        "fleet error  -9.0 dB now, usually -12.3, -3.0 a day ago (as the median device says)",
+    ]
+    assert [line.split()[:2] for line in table.splitlines()[1:]] == [
+        ["1", "south"],
+        ["0", "north"],
+        ["2", "east"],
+    ]
+    assert table.splitlines()[1].endswith("  70  1.5 dB  aside, worse")
+    assert answer["devices"][1]["faults"][0]["kind"] == "aside"
+    assert answer["error"]["worse_since"] == 4310
+
+
+@pytest.mark.parametrize(
+    ("tick_seconds", "says"),
+    [(60.0, ", -3.0 a day ago"), (6.0, ", -3.0 an hour ago"), (0.1, ", -3.0 a minute ago")],
+)
+def test_what_the_fleet_s_error_was(
+    tick_seconds: float, says: str, folder: Path, capsys: Capsys
+) -> None:
+    error = FleetError(now=-9.0, usual=-9.0, worse_since=None, history=((1000, -3.0), (4320, -9.0)))
+    with served(folder, tick=4321, tick_seconds=tick_seconds, error=error):
+        lines = done(capsys, "status", folder).splitlines()
+    assert lines[1] == (f"fleet error  -9.0 dB now, usually -9.0{says} (as the median device says)")
 
 
 @pytest.mark.parametrize(

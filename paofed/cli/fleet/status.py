@@ -26,13 +26,14 @@ from paofed.words import counted
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
 _MOST = 40  # devices shown unless all are asked for
+_AGO = {"a day": 86400.0, "an hour": 3600.0, "a minute": 60.0}  # the first that there was
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--all", action="store_true", help=f"every device, not the {_MOST} longest silent")
+    add("--all", action="store_true", help=f"every device, not the {_MOST} that come first")
     add("--validation", type=Path, metavar="FILE", help="samples to judge the model by")
 
 
@@ -91,7 +92,9 @@ def _lines(status: Status, *, served: bool) -> list[str]:
     if service is not None:
         how = f"served for {duration(service.seconds)}"
     lines = [f"{status.fleet}: {status.algorithm}, tick {status.tick:,}; {how}"]
-    lines += [f"PROBLEM      {problem}" for problem in (service.problems if service else ())]
+    lines += [f"PROBLEM      {problem}" for problem in status.problems]
+    lines += [f"ATTENTION    {attention}" for attention in status.attention]
+    lines += [f"fleet error  {said}" for said in _fleet_error(status)]
     lines.append(
         f"updates      {counts.get('accepted', 0):,} accepted, {counts.get('duplicates', 0):,} "
         f"repeated, {counted(counts.get('hellos', 0), 'hello')}"
@@ -113,10 +116,25 @@ def _lines(status: Status, *, served: bool) -> list[str]:
     return lines
 
 
+def _fleet_error(status: Status) -> list[str]:
+    """How well the devices predict, and did."""
+    error = status.error
+    if error is None:
+        return []
+    says = [f"{error.now:.1f} dB now", f"usually {error.usual:.1f}"]
+    for name, seconds in _AGO.items():
+        then = status.tick - seconds / status.tick_seconds
+        before = [past for tick, past in error.history if tick <= then]
+        if before:
+            says.append(f"{before[-1]:.1f} {name} ago")
+            break
+    return [f"{', '.join(says)} (as the median device says)"]
+
+
 def _devices(status: Status, *, every: bool) -> str:
-    """A table, the longest silent first."""
+    """A table: first those with which something is the matter, then the longest silent."""
     present = [device for device in status.devices if device.standing != "removed"]
-    present.sort(key=lambda device: -1 if device.last_seen is None else device.last_seen)
+    present.sort(key=lambda device: (not device.faults, _last(device)))
     shown = present if every else present[:_MOST]
     if not shown:
         return ""
@@ -126,13 +144,25 @@ def _devices(status: Status, *, every: bool) -> str:
             device.label,
             _seen(device, status),
             f"{device.messages:,}",
-            device.standing if device.standing != "member" else "",
+            "" if device.error is None else f"{device.error:.1f} dB",
+            _standing(device),
         ]
         for device in shown
     ]
-    text = table(["index", "label", "last seen", "messages", ""], rows, left=(1, 2, 4))
+    header = ["index", "label", "last seen", "messages", "error", "standing"]
+    text = table(header, rows, left=(1, 2, 5))
     hidden = len(present) - len(shown)
     return f"{text}\nand {hidden:,} more, heard later (--all shows them)" if hidden else text
+
+
+def _last(device: DeviceStatus) -> int:
+    return -1 if device.last_seen is None else device.last_seen
+
+
+def _standing(device: DeviceStatus) -> str:
+    """What is to be said of it, nothing for a member with which nothing is the matter."""
+    standing = [] if device.standing == "member" else [device.standing]
+    return ", ".join(dict.fromkeys([*standing, *(fault.kind for fault in device.faults)]))
 
 
 def _seen(device: DeviceStatus, status: Status) -> str:

@@ -1,6 +1,7 @@
 """Health and metrics of a running server over a small HTTP port, on this machine by default.
 
-/health    200 while the fleet is served, 503 and why while it is not
+/health    200 while the fleet is served as well as ever, 503 and why while it is not; and whom
+           somebody should look at
 /metrics   for Prometheus
 /status    everything, as JSON
 """
@@ -16,7 +17,8 @@ from typing import Any, Self
 
 from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
-from paofed.live.server.status import Status, prometheus
+from paofed.live.server.metrics import prometheus
+from paofed.live.server.status import Status
 
 Ask = Callable[[], Status]
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
@@ -100,8 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def _health(self, status: Status) -> None:
-        problems = status.service.problems if status.service is not None else ()
-        text = json.dumps({"healthy": not problems, "problems": problems, "tick": status.tick})
+        problems = status.problems
+        says = {"healthy": not problems, "problems": problems, "attention": status.attention}
+        text = json.dumps({**says, "tick": status.tick})
         self._answer(503 if problems else 200, "application/json", text + "\n")
 
     def _metrics(self, status: Status) -> None:

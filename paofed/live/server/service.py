@@ -30,6 +30,7 @@ from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
 from paofed.live.server.monitor import monitored
+from paofed.live.server.news import News
 from paofed.live.server.status import ServiceStatus, Status
 
 _PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
@@ -108,6 +109,7 @@ class Service:
         self._log = log
         self._wall, self._steady = wall, steady
         self._inbox = Inbox()
+        self._news = News()
         self._stopping = False
         self._topics = fleet.topics
         # Of two names the later one is greater: both servers will agree who has to stop.
@@ -231,11 +233,13 @@ class Service:
         return self._steady() - self._looked >= _LOOK_AGAIN
 
     def _look(self) -> None:
-        """Learn now and then who is in the fleet, and who floods it."""
+        """Learn now and then who is in the fleet, how they do, and who floods it."""
         if not self._due():
             return
         passed, self._looked = self._steady() - self._looked, self._steady()
         self._host.refresh()
+        for line in self._news.of(self._host.coordinator, self._label):
+            self._log.log(*line)
         for device, messages in self._inbox.heard_of().items():
             if messages > _FLOOD * passed and self._host.coordinator.devices.knows(device):
                 self._shut_out(device, round(messages / passed))

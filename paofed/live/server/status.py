@@ -1,7 +1,7 @@
 """How a fleet is doing: one record, for people and machines."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -9,8 +9,13 @@ import numpy as np
 
 from paofed.live.journal.members import Member
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.level import decibels
+from paofed.live.protocol.trend import NEVER
+from paofed.live.server.judgement import Fault, judged
 
+STANDINGS = ("member", "aside", "quarantined", "removed")
 _QUANTILES = (0.5, 0.9, 0.99)
+_NAMED = 20  # devices in a list of sentences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +24,40 @@ class DeviceStatus:
 
     device: int
     label: str
-    standing: str  # "member", "quarantined" or "removed"
+    standing: str  # one of STANDINGS
     last_seen: int | None  # tick
     messages: int  # that were taken
     refused_in_a_row: int
+    refused: int  # in all
+    error: float | None  # dB of the target's scale squared, as the device says
+    usual_gap: float | None  # ticks between its updates
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetError:
+    """The median of what the devices say of their errors, in dB of the target's scale squared."""
+
+    now: float  # of late
+    usual: float
+    worse_since: int | None  # tick
+    history: tuple[tuple[int, float], ...]  # ticks and what it was then, oldest first
+
+    @classmethod
+    def of(cls, coordinator: Coordinator) -> Self | None:
+        """Look at a server's state; None before any device has said anything."""
+        trend = coordinator.wellbeing.error
+        if not trend.values:
+            return None
+        since = None if trend.worse_since == NEVER else trend.worse_since
+        history = tuple(trend.history())
+        return cls(now=trend.late, usual=trend.usual, worse_since=since, history=history)
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """Back from what JSON makes of it."""
+        history = tuple((tick, error) for tick, error in values.pop("history"))
+        return cls(**values, history=history)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +85,8 @@ class Status:
     devices: tuple[DeviceStatus, ...]
     counts: dict[str, int]
     ages: dict[int, int]  # of accepted updates, in ticks
+    error: FleetError | None
+    quiet: bool  # whether nobody at all is heard for longer than is usual
     service: ServiceStatus | None
 
     @classmethod
@@ -61,16 +98,18 @@ class Status:
         service: ServiceStatus | None = None,
     ) -> Self:
         """Look at a server's state."""
-        manifest = coordinator.manifest
+        manifest, faults = coordinator.manifest, judged(coordinator)
         return cls(
             fleet=fleet,
             algorithm=manifest.algorithm,
             start=manifest.start,
             tick=coordinator.tick,
             tick_seconds=manifest.tick_seconds,
-            devices=tuple(_device(coordinator, member) for member in members),
+            devices=tuple(_device(coordinator, m, faults.get(m.device, ())) for m in members),
             counts=dict(sorted(coordinator.counts.items())),
             ages=dict(sorted(coordinator.ages.items())),
+            error=FleetError.of(coordinator),
+            quiet=coordinator.wellbeing.is_quiet(coordinator.tick),
             service=service,
         )
 
@@ -82,31 +121,75 @@ class Status:
     def from_json(cls, text: str | bytes) -> Self:
         """Back from text that `to_json` made."""
         values: dict[str, Any] = json.loads(text)
-        devices = tuple(DeviceStatus(**device) for device in values.pop("devices"))
+        devices = tuple(_from_values(device) for device in values.pop("devices"))
+        error = values.pop("error")
         ages = {int(age): count for age, count in values.pop("ages").items()}
         service = values.pop("service")
         if service is not None:
             problems = tuple(service.pop("problems"))
             service = ServiceStatus(**service, problems=problems)
-        return cls(**values, devices=devices, ages=ages, service=service)
+        error = None if error is None else FleetError.from_values(error)
+        return cls(**values, devices=devices, ages=ages, error=error, service=service)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the whole: why it is not served, or that it has become worse."""
+        served = self.service.problems if self.service is not None else ()
+        if self.error is None or self.error.worse_since is None:
+            return served
+        now, usual, since = self.error.now, self.error.usual, self.error.worse_since
+        worse = f"the fleet predicts worse than it did: {now:.1f} dB, usually {usual:.1f}"
+        return *served, f"{worse} (since tick {since:,})"
+
+    @property
+    def attention(self) -> tuple[str, ...]:
+        """Whom somebody should look at, and what for; a fleet that is served goes on without."""
+        found = [
+            f"{device.label} {fault.words} (since tick {fault.since:,})"
+            for device in self.devices
+            for fault in device.faults
+        ]
+        if self.quiet and self.service is not None:
+            found.insert(0, "no device at all is heard, for longer than is usual")
+        more = len(found) - _NAMED
+        return *found[:_NAMED], *((f"and {more:,} more",) if more > 0 else ())
 
     def age_quantiles(self) -> list[int]:
         """How late updates came: the median, and what 9 and 99 of 100 were below; or nothing."""
         return [_quantile(self.ages, share) for share in _QUANTILES] if self.ages else []
 
 
-def _device(coordinator: Coordinator, member: Member) -> DeviceStatus:
-    devices, k = coordinator.devices, member.device
-    seen = int(devices.last_seen[k]) if devices.knows(k) else -1
-    standing = "quarantined" if member.quarantined else "member"
+def _device(coordinator: Coordinator, member: Member, faults: tuple[Fault, ...]) -> DeviceStatus:
+    devices, rows, k = coordinator.devices, coordinator.wellbeing.devices, member.device
+    known = devices.knows(k)
+    seen = int(devices.last_seen[k]) if known else -1
+    heard = k < rows.size and bool(rows["contacts"][k])
     return DeviceStatus(
         device=k,
         label=member.label,
-        standing="removed" if member.removed else standing,
+        standing=_standing(member, aside=any(fault.kind == "aside" for fault in faults)),
         last_seen=seen if seen >= 0 else None,
-        messages=int(devices.messages[k]) if devices.knows(k) else 0,
-        refused_in_a_row=int(devices.refused[k]) if devices.knows(k) else 0,
+        messages=int(devices.messages[k]) if known else 0,
+        refused_in_a_row=int(devices.refused[k]) if known else 0,
+        refused=int(devices.refusals[k]) if known else 0,
+        error=decibels(int(rows["level"][k])) if heard else None,
+        usual_gap=float(rows["gap"][k]) if heard and rows["contacts"][k] > 1 else None,
+        faults=faults,
     )
+
+
+def _standing(member: Member, *, aside: bool) -> str:
+    if member.removed:
+        return "removed"
+    if member.quarantined:
+        return "quarantined"
+    return "aside" if aside else "member"
+
+
+def _from_values(values: dict[str, Any]) -> DeviceStatus:
+    """Back from what JSON makes of a device."""
+    faults = tuple(Fault(**fault) for fault in values.pop("faults"))
+    return DeviceStatus(**values, faults=faults)
 
 
 def _quantile(counts: dict[int, int], share: float) -> int:
@@ -114,69 +197,3 @@ def _quantile(counts: dict[int, int], share: float) -> int:
     values = sorted(counts)
     reached = np.cumsum([counts[value] for value in values])
     return values[int(np.searchsorted(reached, share * reached[-1]))]
-
-
-_HELP = {
-    "tick": "the server's tick",
-    "devices": "devices by standing",
-    "accepted_total": "updates that were taken into the journal",
-    "duplicates_total": "updates that came again and were not counted again",
-    "hellos_total": "devices that asked for the whole model",
-    "refused_total": "messages that were refused, by reason",
-    "update_age_ticks_total": "accepted updates by their age on arrival",
-    "up_seconds": "since the server started",
-    "problems": "what keeps the fleet from being served; /health names them",
-    "dropped_total": "messages that could not be looked at, and will be repeated",
-    "clock_jumps_total": "times the machine's clock was set",
-    "mqtt_bytes_total": "bytes of the fleet's MQTT messages, as the server sees them",
-    "broker_refused_total": "whom mosquitto turned away, by reason",
-}
-
-
-def prometheus(status: Status) -> str:
-    """The same as Prometheus reads it."""
-    families: list[tuple[str, str, Sequence[tuple[str, float]]]] = [
-        ("tick", "gauge", [("", status.tick)]),
-        ("devices", "gauge", _standings(status)),
-        ("accepted_total", "counter", [("", status.counts.get("accepted", 0))]),
-        ("duplicates_total", "counter", [("", status.counts.get("duplicates", 0))]),
-        ("hellos_total", "counter", [("", status.counts.get("hellos", 0))]),
-        ("refused_total", "counter", _refused(status)),
-        ("update_age_ticks_total", "counter", [(f'age="{a}"', n) for a, n in status.ages.items()]),
-    ]
-    service = status.service
-    if service is not None:
-        refused = [(f'reason="{r}"', n) for r, n in service.broker_refused.items()]
-        sides = [
-            ('direction="in"', service.bytes_received),
-            ('direction="out"', service.bytes_sent),
-        ]
-        families += [
-            ("up_seconds", "gauge", [("", service.seconds)]),
-            ("problems", "gauge", [("", len(service.problems))]),
-            ("dropped_total", "counter", [("", service.dropped)]),
-            ("clock_jumps_total", "counter", [("", service.clock_jumps)]),
-            ("mqtt_bytes_total", "counter", sides),
-            ("broker_refused_total", "counter", refused),
-        ]
-    lines = []
-    for name, kind, samples in families:
-        lines += [f"# HELP paofed_{name} {_HELP[name]}", f"# TYPE paofed_{name} {kind}"]
-        for labels, value in samples:
-            every = ",".join(part for part in (f'fleet="{status.fleet}"', labels) if part)
-            lines.append(f"paofed_{name}{{{every}}} {value}")
-    return "\n".join(lines) + "\n"
-
-
-def _standings(status: Status) -> list[tuple[str, float]]:
-    standings = [device.standing for device in status.devices]
-    return [(f'standing="{s}"', standings.count(s)) for s in ("member", "quarantined", "removed")]
-
-
-def _refused(status: Status) -> list[tuple[str, float]]:
-    word = "refused: "
-    return [
-        (f'reason="{key.removeprefix(word)}"', count)
-        for key, count in status.counts.items()
-        if key.startswith(word)
-    ]

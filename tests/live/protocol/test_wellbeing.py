@@ -264,13 +264,14 @@ def test_snapshots_of_an_earlier_version(tmp_path: Path) -> None:
 
 def forget(store: Store) -> None:
     """Leave out of snapshots what the earlier version did not write."""
-    for tick, line, state in store._rows("SELECT tick, line, state FROM snapshot"):
-        with np.load(io.BytesIO(state)) as arrays:
-            old = pack({name: arrays[name] for name in arrays if not name.startswith("well_")})
+    for snapshot in store._snapshots():
+        with np.load(io.BytesIO(snapshot.state)) as arrays:
+            old = {name: arrays[name] for name in arrays if not name.startswith("well_")}
+        older = snapshot._replace(state=pack(old))
         with store._writing():
             store._connection.execute(
                 "UPDATE snapshot SET state = ?, checksum = ? WHERE line = ?",
-                (old, checksum(tick, line, old), line),
+                (older.state, checksum(*older), older.line),
             )
 
 

@@ -17,8 +17,10 @@ import pytest
 from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
 from paofed.live.server import monitor as module
+from paofed.live.server.judgement import Fault
+from paofed.live.server.metrics import prometheus
 from paofed.live.server.monitor import Monitor, monitored
-from paofed.live.server.status import ServiceStatus, Status, prometheus
+from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
 from tests.live.fleets import records, server, update
 
 HOST = "127.0.0.1"
@@ -49,7 +51,7 @@ def test_a_fleet_that_is_served_is_healthy() -> None:
     with Monitor(HOST, 0, status) as monitor:
         code, kind, text = asked(monitor, "/health")
     assert (code, kind) == (200, "application/json")
-    assert json.loads(text) == {"healthy": True, "problems": [], "tick": 41}
+    assert json.loads(text) == {"healthy": True, "problems": [], "attention": [], "tick": 41}
 
 
 def test_a_fleet_with_problems_is_not_and_says_why() -> None:
@@ -60,8 +62,39 @@ def test_a_fleet_with_problems_is_not_and_says_why() -> None:
     assert json.loads(text) == {
         "healthy": False,
         "problems": ["no broker", "the disk is full"],
+        "attention": [],
         "tick": 41,
     }
+
+
+def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
+    fault = Fault("aside", 12, "is set aside")
+    device = DeviceStatus(
+        device=3,
+        label="north",
+        standing="aside",
+        last_seen=40,
+        messages=9,
+        refused_in_a_row=0,
+        refused=0,
+        error=None,
+        usual_gap=1.0,
+        faults=(fault,),
+    )
+    with Monitor(HOST, 0, lambda: replace(status(), devices=(device,))) as monitor:
+        code, _, text = asked(monitor, "/health")
+    assert code == 200
+    says = json.loads(text)
+    assert (says["healthy"], says["attention"]) == (True, ["north is set aside (since tick 12)"])
+
+
+def test_a_fleet_that_has_become_worse_is_not_healthy() -> None:
+    worse = FleetError(now=-5.0, usual=-12.0, worse_since=30, history=())
+    with Monitor(HOST, 0, lambda: replace(status(), error=worse)) as monitor:
+        code, _, text = asked(monitor, "/health")
+    assert code == 503
+    words = "the fleet predicts worse than it did: -5.0 dB, usually -12.0 (since tick 30)"
+    assert json.loads(text)["problems"] == [words]
 
 
 def test_a_record_without_a_service_has_no_problems() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,21 +10,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.live.journal.members import Member
-from paofed.live.protocol.messages import Hello, encode
-from paofed.live.server.status import DeviceStatus, ServiceStatus, Status, prometheus
-from tests.live.fleets import records, server, update
+from paofed.live.protocol.messages import Hello, Update, encode
+from paofed.live.server.judgement import KINDS, Fault
+from paofed.live.server.metrics import prometheus
+from paofed.live.server.status import STANDINGS, DeviceStatus, FleetError, ServiceStatus, Status
+from tests.live.fleets import f32, records, server, update
 
 counts = st.integers(0, 2**53)
+decibels = st.floats(-100, 100)
 words = st.text(st.characters(codec="utf-8"), max_size=12)
 reasons = st.text("abc xyz:", min_size=1, max_size=12)
 devices = st.builds(
     DeviceStatus,
     device=counts,
     label=words,
-    standing=st.sampled_from(["member", "quarantined", "removed"]),
+    standing=st.sampled_from(STANDINGS),
     last_seen=st.none() | counts,
     messages=counts,
     refused_in_a_row=counts,
+    refused=counts,
+    error=st.none() | decibels,
+    usual_gap=st.none() | st.floats(0, 1e9),
+    faults=st.lists(
+        st.builds(Fault, kind=st.sampled_from(KINDS), since=counts, words=words), max_size=2
+    ).map(tuple),
+)
+errors = st.builds(
+    FleetError,
+    now=decibels,
+    usual=decibels,
+    worse_since=st.none() | counts,
+    history=st.lists(st.tuples(counts, decibels), max_size=3).map(tuple),
 )
 services = st.builds(
     ServiceStatus,
@@ -48,6 +65,8 @@ statuses = st.builds(
         counts,
     ),
     ages=st.dictionaries(st.integers(0, 255), counts),
+    error=st.none() | errors,
+    quiet=st.booleans(),
     service=st.none() | services,
 )
 
@@ -105,6 +124,8 @@ def test_it_is_what_the_server_knows() -> None:
         (40, "added a moment ago", "member", None, 0),
     ]
     assert [d.refused_in_a_row for d in status.devices] == [0, 0, 2, 0]
+    assert [d.refused for d in status.devices] == [0, 0, 2, 0]
+    assert [d.error for d in status.devices] == [None] * 4
     assert "secret" not in status.to_json()
     assert Status.from_json(status.to_json()) == status
 
@@ -124,6 +145,74 @@ def test_it_is_a_copy() -> None:
     coordinator.ages[0] += 5
     assert (status.counts, status.ages) == ({"accepted": 1}, {0: 1})
     assert status.service is None
+
+
+def message(tick: int, level: int) -> bytes:
+    return encode(Update(3, tick, f32(1.0, 2.0), (), level))
+
+
+def test_it_knows_how_well_the_fleet_predicts_and_who_is_the_matter() -> None:
+    coordinator = server(3)
+    for tick in range(100):
+        coordinator.close(tick)
+        for k, level in enumerate((100, 101, 255)):
+            if k != 1 or tick < 50:
+                coordinator.receive(k, message(tick, level))
+    coordinator.close(100)
+    coordinator.wellbeing.devices["aside_since"][2] = 40
+    members = [member(0, "north"), member(1, "south"), member(2, "east")]
+    status = Status.of("g", coordinator, members, replace(SERVICE, problems=()))
+    assert [d.error for d in status.devices] == [-21.0, -20.25, None]
+    assert [d.usual_gap for d in status.devices] == [1.0, 1.0, 1.0]
+    assert [d.standing for d in status.devices] == ["member", "member", "aside"]
+    assert status.attention == (
+        "south is silent for longer than is usual for it, 1 ticks (since tick 49)",
+        "east is set aside: its updates lie far outside those of the others (since tick 40)",
+        "east measures mostly outside the plausible ranges (since tick 0)",
+    )
+    assert status.problems == ()
+    assert status.error is not None
+    assert status.error.now == pytest.approx(-21.0, abs=0.1)
+    assert status.error.history[-1] == (99, status.error.now)
+    assert Status.from_json(status.to_json()) == status
+
+
+def test_a_fleet_that_has_become_worse_has_a_problem() -> None:
+    coordinator = server(1)
+    trend = coordinator.wellbeing.error
+    for tick in range(100):
+        trend.follow(tick, -15.0 if tick < 80 else -5.0)
+    status = Status.of("g", coordinator, [], SERVICE)
+    assert status.error is not None
+    (told,) = status.problems[1:]
+    assert status.problems[0] == "the disk is full"
+    assert told.startswith("the fleet predicts worse than it did: -")
+    assert told.endswith(f"(since tick {status.error.worse_since})")
+    assert Status.of("g", coordinator, []).problems == (told,)
+
+
+def test_nobody_at_all_is_heard() -> None:
+    coordinator = server(1)
+    for tick in range(10):
+        coordinator.close(tick)
+        coordinator.receive(0, message(tick, 100))
+    coordinator.close(200)
+    words = "no device at all is heard, for longer than is usual"
+    assert Status.of("g", coordinator, [member(0, "x")], SERVICE).attention == (words,)
+    # Nobody serves it: that it hears nobody is no news.
+    assert Status.of("g", coordinator, [member(0, "x")]).attention == ()
+
+
+def test_a_long_list_is_cut() -> None:
+    coordinator = server(50)
+    for tick in range(60):
+        coordinator.close(tick)
+        for k in range(50 if tick < 20 else 1):
+            coordinator.receive(k, message(tick, 100))
+    status = Status.of("g", coordinator, [member(k, f"d{k}") for k in range(50)])
+    assert len(status.attention) == 21
+    assert status.attention[-1] == "and 29 more"
+    assert sum(bool(device.faults) for device in status.devices) == 49
 
 
 def of_ages(ages: dict[int, int]) -> Status:
@@ -203,11 +292,12 @@ def test_prometheus_reads_the_same_numbers(status: Status) -> None:
         kind == ("counter" if name.endswith("_total") else "gauge") for name, kind in types.items()
     )
     standings = Counter(device.standing for device in status.devices)
+    kinds = Counter(fault.kind for device in status.devices for fault in device.faults)
     expected: Expected = {
         ("tick", None): status.tick,
-        **{
-            ("devices", ("standing", s)): standings[s] for s in ("member", "quarantined", "removed")
-        },
+        ("problems", None): len(status.problems),
+        **{("devices", ("standing", s)): standings[s] for s in STANDINGS},
+        **{("attention", ("kind", kind)): kinds[kind] for kind in KINDS},
         **{
             (f"{name}_total", None): status.counts.get(name, 0)
             for name in ("accepted", "duplicates", "hellos")
@@ -226,7 +316,6 @@ def test_prometheus_reads_the_same_numbers(status: Status) -> None:
         service = status.service
         more: Expected = {
             ("up_seconds", None): service.seconds,
-            ("problems", None): len(service.problems),
             ("dropped_total", None): service.dropped,
             ("clock_jumps_total", None): service.clock_jumps,
             ("mqtt_bytes_total", ("direction", "in")): service.bytes_received,
@@ -237,6 +326,12 @@ def test_prometheus_reads_the_same_numbers(status: Status) -> None:
             },
         }
         expected |= more
+    if status.error is not None:
+        expected |= {
+            ("fleet_error_decibels", None): status.error.now,
+            ("fleet_error_usual_decibels", None): status.error.usual,
+            ("fleet_worse", None): status.error.worse_since is not None,
+        }
     assert samples == {
         (
             f"paofed_{name}",

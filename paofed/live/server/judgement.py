@@ -1,0 +1,85 @@
+"""Who in a fleet needs somebody to look, what for, and since when: all of it is decided here.
+
+aside        the rule has set it aside: its updates lie far outside, and do not count meanwhile
+implausible  most of its samples are outside the plausible ranges, as it says itself
+worse        it predicts far worse than the fleet: 6 dB, for 32 contacts in a row
+refused      ten messages in a row could not be taken
+silent       no update for 16 times its usual gap, nor for twice its longest of late
+
+Somebody has looked at a device that is quarantined or removed: nothing is said of it. A device that
+is refused is not called silent as well.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator
+from paofed.live.protocol.devices import REASONS
+from paofed.live.protocol.level import decibels
+
+KINDS = ("aside", "implausible", "worse", "refused", "silent")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is the matter with a device, since which tick, in words that follow its name."""
+
+    kind: str
+    since: int
+    words: str
+
+
+class _Kind(NamedTuple):
+    """One of KINDS: whom it applies to, since when, and how it is said, each by index."""
+
+    kind: str
+    applies: NDArray[np.bool_]
+    since: NDArray[Any]
+    words: Callable[[int], str]
+
+
+def judged(coordinator: Coordinator) -> dict[int, tuple[Fault, ...]]:
+    """The devices with which something is the matter."""
+    devices = coordinator.devices
+    members = devices.known & ~devices.quarantined
+    members[list(coordinator.removed)] = False
+    found: dict[int, tuple[Fault, ...]] = {}
+    for kind, applies, since, words in _kinds(coordinator):
+        for k in np.flatnonzero(applies & members[: applies.size]).tolist():
+            found[k] = (*found.get(k, ()), Fault(kind, int(since[k]), words(k)))
+    return found
+
+
+def _kinds(coordinator: Coordinator) -> Iterator[_Kind]:
+    devices, wellbeing = coordinator.devices, coordinator.wellbeing
+    rows = wellbeing.devices
+    fleet = wellbeing.error.late
+    refused = devices.refused >= REPORT_AFTER
+    silent = wellbeing.silent(coordinator.tick) & ~refused[: rows.size]
+
+    def outside(_: int) -> str:
+        return "is set aside: its updates lie far outside those of the others"
+
+    def implausible(_: int) -> str:
+        return "measures mostly outside the plausible ranges"
+
+    def worse(k: int) -> str:
+        own = decibels(int(rows["level"][k]))
+        return f"predicts far worse than the fleet: {own:.1f} dB against {fleet:.1f}"
+
+    def why(k: int) -> str:
+        return f"is refused again and again: {REASONS[devices.refused_why[k]]}"
+
+    def gap(k: int) -> str:
+        return f"is silent for longer than is usual for it, {rows['gap'][k]:.3g} ticks"
+
+    yield _Kind("aside", rows["aside_since"] >= 0, rows["aside_since"], outside)
+    since = rows["implausible_since"]
+    yield _Kind("implausible", since >= 0, since, implausible)
+    yield _Kind("worse", wellbeing.far_worse(), rows["far_since"], worse)
+    yield _Kind("refused", refused, devices.refused_since, why)
+    yield _Kind("silent", silent, devices.last_seen, gap)

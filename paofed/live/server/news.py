@@ -1,0 +1,67 @@
+"""What has changed in a fleet since somebody last looked, in lines for a log."""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.trend import NEVER
+from paofed.live.server.judgement import judged
+from paofed.words import counted
+
+_OVER = {  # of the kinds of paofed.live.server.judgement: what is said when it is so no longer
+    "aside": "is no longer set aside: its updates count again",
+    "implausible": "measures within the plausible ranges again",
+    "worse": "predicts about as well as the others again",
+    "silent": "is heard again",
+}  # the server's loop tells of refusals as they happen
+_MOST = 10  # lines at once: a site that is cut off is one piece of news, not hundreds
+
+
+class Line(NamedTuple):
+    """A line, and how loud it is."""
+
+    level: int
+    text: str
+
+
+class News:
+    """Remembers what was the matter when it was last asked."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[int, str]] = set()
+        self._worse = False
+
+    def of(self, coordinator: Coordinator, label: Callable[[int], str]) -> list[Line]:
+        """What is new; `label`: how people call a device."""
+        faults = {
+            (device, fault.kind): fault
+            for device, found in judged(coordinator).items()
+            for fault in found
+            if fault.kind in _OVER
+        }
+        lines = [
+            Line(logging.WARNING, f"device {k} ({label(k)}) {faults[k, kind].words}")
+            for k, kind in sorted(faults.keys() - self._known)
+        ]
+        gone = sorted(self._known - faults.keys())
+        lines += [
+            Line(logging.INFO, f"device {k} ({label(k)}) {_OVER[kind]}")
+            for k, kind in gone
+            if k not in coordinator.removed and not coordinator.devices.quarantined[k]
+        ]
+        self._known = set(faults)
+        if len(lines) > _MOST:
+            more = counted(len(lines) - _MOST, "more change")
+            lines[_MOST:] = [Line(logging.WARNING, f"and {more} (`paofed fleet status`)")]
+        return [*self._of_fleet(coordinator), *lines]
+
+    def _of_fleet(self, coordinator: Coordinator) -> list[Line]:
+        error = coordinator.wellbeing.error
+        before, self._worse = self._worse, error.worse_since != NEVER
+        if before == self._worse:
+            return []
+        numbers = f"{error.late:.1f} dB, usually {error.usual:.1f}"
+        if self._worse:
+            return [Line(logging.WARNING, f"the fleet predicts worse than it did: {numbers}")]
+        return [Line(logging.INFO, f"the fleet predicts as it used to again: {numbers}")]

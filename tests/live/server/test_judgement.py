@@ -1,0 +1,171 @@
+"""Who needs somebody to look, what for, and since when."""
+
+import logging
+from collections.abc import Iterable
+
+from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator
+from paofed.live.protocol.level import IMPLAUSIBLE
+from paofed.live.protocol.messages import Update, encode
+from paofed.live.protocol.wellbeing import FAR_FOR
+from paofed.live.server.judgement import KINDS, Fault, judged
+from paofed.live.server.news import News
+from tests.live.fleets import f32, server
+
+GOOD, BAD = 110, 130
+
+
+def lived(
+    coordinator: Coordinator,
+    ticks: Iterable[int],
+    devices: Iterable[int] = range(6),
+    level: int = GOOD,
+) -> Coordinator:
+    """Let each device be heard in each tick, device 5 with a level of its own."""
+    devices = list(devices)
+    for tick in ticks:
+        coordinator.close(tick)
+        for k in devices:
+            own = level if k == 5 else GOOD
+            coordinator.receive(k, encode(Update(3, tick, f32(1.0, 2.0), (), own)))
+        coordinator.close(tick + 1)
+    return coordinator
+
+
+def test_a_fleet_in_order() -> None:
+    assert judged(lived(server(6), range(100))) == {}
+    assert judged(server(0)) == judged(server(6)) == {}
+
+
+def test_samples_that_are_not_plausible_are_told_with_the_first_contact() -> None:
+    coordinator = lived(lived(server(6), range(50)), [50], level=IMPLAUSIBLE)
+    words = "measures mostly outside the plausible ranges"
+    assert judged(coordinator) == {5: (Fault("implausible", 50, words),)}
+    assert judged(lived(coordinator, [51])) == {}
+
+
+def test_one_that_predicts_far_worse() -> None:
+    coordinator = lived(server(6), range(50))
+    lived(coordinator, range(50, 50 + FAR_FOR - 1), level=BAD)
+    assert judged(coordinator) == {}
+    lived(coordinator, [50 + FAR_FOR - 1], level=BAD)
+    words = "predicts far worse than the fleet: 1.5 dB against -13.5"
+    assert judged(coordinator) == {5: (Fault("worse", 50, words),)}
+
+
+def test_one_that_is_refused() -> None:
+    coordinator = lived(server(6), range(50))
+    for number in range(REPORT_AFTER):
+        assert judged(coordinator) == {}
+        lived(coordinator, [50 + number], range(5))
+        coordinator.receive(5, b"\x20")
+    assert judged(coordinator) == {5: (Fault("refused", 51, "is refused again and again: length"),)}
+    lived(coordinator, range(60, 100), range(5))  # it is not called silent as well
+    assert [fault.kind for fault in judged(coordinator)[5]] == ["refused"]
+
+
+def test_one_that_is_silent() -> None:
+    coordinator = lived(lived(server(6), range(50)), range(50, 65), range(5))
+    assert judged(coordinator) == {}
+    lived(coordinator, [65], range(5))
+    words = "is silent for longer than is usual for it, 1 ticks"
+    assert judged(coordinator) == {5: (Fault("silent", 49, words),)}
+    assert judged(lived(coordinator, [66])) == {}
+
+
+def aside(coordinator: Coordinator, *devices: int) -> Coordinator:
+    """As if the rule had set them aside at the tick that closed last."""
+    coordinator.wellbeing.devices["aside_since"] = -1
+    coordinator.wellbeing.devices["aside_since"][list(devices)] = coordinator.tick - 1
+    return coordinator
+
+
+def test_one_that_is_set_aside() -> None:
+    coordinator = aside(lived(server(6), range(50)), 2, 4)
+    words = "is set aside: its updates lie far outside those of the others"
+    fault = Fault("aside", 49, words)
+    assert judged(coordinator) == {2: (fault,), 4: (fault,)}
+
+
+def test_several_things_at_once() -> None:
+    coordinator = aside(lived(server(6), range(50), level=BAD), 5)
+    lived_on = lived(coordinator, range(50, 70), range(5))
+    aside(lived_on, 5)
+    kinds = [fault.kind for fault in judged(lived_on)[5]]
+    assert kinds == ["aside", "worse", "silent"]
+    assert set(kinds) <= set(KINDS)
+
+
+def test_of_those_whom_somebody_has_looked_at_nothing_is_said() -> None:
+    coordinator = lived(lived(server(6), range(50)), range(50, 100), range(3))
+    assert sorted(judged(coordinator)) == [3, 4, 5]
+    coordinator.quarantine(3)
+    coordinator.remove(4)
+    assert sorted(judged(coordinator)) == [5]
+
+
+def test_devices_that_were_added_a_moment_ago() -> None:
+    coordinator = lived(server(6), range(50))
+    coordinator.add(300)
+    assert judged(coordinator) == {}
+    for _ in range(REPORT_AFTER):
+        coordinator.receive(300, b"")
+    assert sorted(judged(coordinator)) == [300]
+
+
+# News
+
+
+def told(news: News, coordinator: Coordinator) -> list[tuple[int, str]]:
+    return [(line.level, line.text) for line in news.of(coordinator, "name-{}".format)]
+
+
+def test_each_change_is_told_once() -> None:
+    news, coordinator = News(), lived(server(6), range(50))
+    assert told(news, coordinator) == []
+    lived(coordinator, [50], level=IMPLAUSIBLE)
+    words = "device 5 (name-5) measures mostly outside the plausible ranges"
+    assert told(news, coordinator) == [(logging.WARNING, words)]
+    assert told(news, coordinator) == []
+    lived(coordinator, [51])
+    words = "device 5 (name-5) measures within the plausible ranges again"
+    assert told(news, coordinator) == [(logging.INFO, words)]
+    assert told(news, coordinator) == []
+
+
+def test_who_comes_back_is_told_unless_somebody_has_taken_it_out() -> None:
+    news, coordinator = News(), lived(lived(server(6), range(50)), range(50, 100), range(3))
+    assert len(told(news, coordinator)) == 3
+    coordinator.quarantine(3)
+    lived(coordinator, [100], [4])
+    assert told(news, coordinator) == [(logging.INFO, "device 4 (name-4) is heard again")]
+
+
+def test_refusals_are_told_elsewhere() -> None:
+    news, coordinator = News(), server(1)
+    for _ in range(REPORT_AFTER):
+        coordinator.receive(0, b"")
+    assert judged(coordinator)
+    assert told(news, coordinator) == []
+
+
+def test_a_site_that_is_cut_off_is_no_hundred_lines() -> None:
+    coordinator = lived(lived(server(40), range(50), range(40)), range(50, 100), range(5))
+    lines = told(News(), coordinator)
+    assert len(lines) == 11
+    assert lines[-1] == (logging.WARNING, "and 25 more changes (`paofed fleet status`)")
+
+
+def test_a_fleet_that_becomes_worse_and_better_again() -> None:
+    news, coordinator = News(), lived(server(6), range(100))
+    trend = coordinator.wellbeing.error
+    for tick in range(100, 130):
+        trend.follow(tick, -5.0)
+    (line,) = told(news, coordinator)
+    assert line[0] == logging.WARNING
+    assert line[1].startswith("the fleet predicts worse than it did: -")
+    assert told(news, coordinator) == []
+    for tick in range(130, 200):
+        trend.follow(tick, -13.5)
+    (line,) = told(news, coordinator)
+    assert line[0] == logging.INFO
+    assert line[1].startswith("the fleet predicts as it used to again: -13.")
