@@ -86,7 +86,7 @@ class Status:
     counts: dict[str, int]
     ages: dict[int, int]  # of accepted updates, in ticks
     error: FleetError | None
-    quiet: bool  # whether nobody at all is heard for longer than is usual
+    quiet_since: int | None  # tick, if nobody at all is heard for longer than is usual
     service: ServiceStatus | None
 
     @classmethod
@@ -99,6 +99,7 @@ class Status:
     ) -> Self:
         """Look at a server's state."""
         manifest, faults = coordinator.manifest, judged(coordinator)
+        quiet = coordinator.wellbeing.is_quiet(coordinator.tick)
         return cls(
             fleet=fleet,
             algorithm=manifest.algorithm,
@@ -109,7 +110,7 @@ class Status:
             counts=dict(sorted(coordinator.counts.items())),
             ages=dict(sorted(coordinator.ages.items())),
             error=FleetError.of(coordinator),
-            quiet=coordinator.wellbeing.is_quiet(coordinator.tick),
+            quiet_since=coordinator.wellbeing.last if quiet else None,
             service=service,
         )
 
@@ -149,8 +150,9 @@ class Status:
             for device in self.devices
             for fault in device.faults
         ]
-        if self.quiet and self.service is not None:
-            found.insert(0, "no device at all is heard, for longer than is usual")
+        if self.quiet_since is not None and self.service is not None:
+            words = "no device at all is heard, for longer than is usual"
+            found.insert(0, f"{words} (since tick {self.quiet_since:,})")
         more = len(found) - _NAMED
         return *found[:_NAMED], *((f"and {more:,} more",) if more > 0 else ())
 

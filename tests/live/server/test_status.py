@@ -66,7 +66,7 @@ statuses = st.builds(
     ),
     ages=st.dictionaries(st.integers(0, 255), counts),
     error=st.none() | errors,
-    quiet=st.booleans(),
+    quiet_since=st.none() | counts,
     service=st.none() | services,
 )
 
@@ -197,7 +197,7 @@ def test_nobody_at_all_is_heard() -> None:
         coordinator.close(tick)
         coordinator.receive(0, message(tick, 100))
     coordinator.close(200)
-    words = "no device at all is heard, for longer than is usual"
+    words = "no device at all is heard, for longer than is usual (since tick 9)"
     assert Status.of("g", coordinator, [member(0, "x")], SERVICE).attention == (words,)
     # Nobody serves it: that it hears nobody is no news.
     assert Status.of("g", coordinator, [member(0, "x")]).attention == ()
