@@ -163,7 +163,7 @@ class Coordinator:
         return [record for arrived in sorted(self._pending) for record in self._pending[arrived]]
 
     def under(self, manifest: Manifest) -> "Coordinator":
-        """The server as it begins under another manifest: tick, devices and counts stay.
+        """The server as it begins under another manifest: tick, devices, counts, errors stay.
 
         Its rule begins anew, nothing waits, and no update counts as accepted.
         """
@@ -172,6 +172,8 @@ class Coordinator:
         begun.counts, begun.ages = self.counts.copy(), self.ages.copy()
         begun.removed = set(self.removed)
         begun.devices = self.devices.anew(len(begun.devices.accepted))
+        shorter = self.manifest.tick_seconds / manifest.tick_seconds
+        begun.wellbeing = self.wellbeing.with_ticks(shorter)
         return begun
 
     # Snapshots

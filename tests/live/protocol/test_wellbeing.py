@@ -97,6 +97,24 @@ def test_a_device_that_has_hardly_been_heard_has_nothing_usual() -> None:
     assert names(wellbeing.silent(200)) == []
 
 
+@pytest.mark.parametrize("seconds", [0.1, 1.0, 10.0])
+def test_what_is_usual_takes_as_much_time_when_ticks_have_another_length(seconds: float) -> None:
+    """A device that was silent before stays so, one that comes as before is none."""
+    wellbeing, every = Wellbeing(), 20
+    for tick in range(0, 4000, every):
+        devices = [0, 1, 2] if tick < 3000 else [0, 1]
+        heard([tick], devices, to=wellbeing)
+    assert names(wellbeing.silent(4000)) == [2]
+    changed = wellbeing.with_ticks(1 / seconds)
+    every = round(every / seconds)
+    for tick in range(4000 + every, 4000 + 60 * every, every):
+        assert names(changed.silent(tick)) == [2]
+        heard([tick], [0, 1], to=changed)
+    heard(range(4000 + 60 * every, 4000 + 80 * every, every), [0], to=changed)
+    assert names(changed.silent(4000 + 80 * every)) == [1, 2]
+    assert wellbeing.clock == 3980  # a copy
+
+
 def test_random_contacts_are_rarely_called_silent() -> None:
     """Once in 400,000 contacts or so by (1 + 16/31)^-31; 3 of these 80,000 are a chance of 1e-3."""
     random, wellbeing = np.random.default_rng(3), Wellbeing()
@@ -237,6 +255,16 @@ def test_the_journal_gives_it_again() -> None:
         one.close(61)
     assert again.digest() == coordinator.digest()
     assert again.wellbeing.error.values > 0
+
+
+def test_it_goes_on_under_another_manifest() -> None:
+    coordinator = server()
+    lived(coordinator, range(60))
+    coordinator.close(63)
+    after = coordinator.under(manifest(epoch=4, tick_seconds=0.5))
+    assert after.wellbeing.error.history() == coordinator.wellbeing.error.history()
+    assert after.wellbeing.pace == 2 * coordinator.wellbeing.pace
+    assert after.digest() != coordinator.under(manifest(epoch=4)).digest()
 
 
 def test_the_digest_knows_of_it() -> None:
