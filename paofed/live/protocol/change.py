@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator
-from paofed.live.protocol.manifest import Manifest, usual_shared
+from paofed.live.protocol.manifest import WHOLE, Manifest, usual_shared
 from paofed.live.protocol.rule_state import named
 from paofed.live.protocol.scaling import ManifestError, Scaling
 
@@ -80,9 +80,8 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
     for name, value in values.items():
         _require_changeable(old, name, value)
     row = values.get("algorithm", old.algorithm)
-    usual, before = (usual_shared(name, old.features) for name in (row, old.algorithm))
-    if usual != before:
-        values.setdefault("shared", usual)
+    if (row == WHOLE) != (old.algorithm == WHOLE):
+        values.setdefault("shared", usual_shared(row, old.features))
     inputs = _with_inputs(old.inputs, changes.inputs)
     target = _merged(old.target, changes.target or old.target)
     known = {number.name: number for number in (*inputs, target)}

@@ -19,7 +19,7 @@ from paofed.live.protocol.messages import LAST_TICK, VERSION
 from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
 
 SERVED = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", "online-fedsgd")
-_WHOLE, _FEW = "online-fedsgd", 4  # the row that shares everything; what others usually share
+WHOLE, _FEW = "online-fedsgd", 4  # the row that shares everything; what others usually share
 _WHY_NOT = {
     "pao-fed-c0": "it sends back the window it has just received, which takes two round trips",
     "pao-fed-u0": "it sends back the window it has just received, which takes two round trips",
@@ -36,7 +36,7 @@ _PROBE_DIGITS = 6  # more would only make the manifest longer
 
 def usual_shared(algorithm: str, features: int) -> int:
     """How many parameters travel in a contact unless somebody says another number."""
-    return features if algorithm == _WHOLE else min(_FEW, features)
+    return features if algorithm == WHOLE else min(_FEW, features)
 
 
 class ServedParts(NamedTuple):
@@ -120,7 +120,7 @@ class Manifest:
                 )
             raise ManifestError(unknown("algorithm", self.algorithm, SERVED))
         options: dict[str, Any] = {"step_size": self.step_size, "max_age": self.max_age}
-        if self.algorithm != _WHOLE:
+        if self.algorithm != WHOLE:
             options["shared"] = self.shared
         if self.clip is not None:
             options |= {"clip": self.clip, "aside": self.aside}

@@ -102,6 +102,8 @@ def test_the_row_says_how_much_is_shared_unless_somebody_does() -> None:
     chosen = Changes(values={"algorithm": "pao-fed-c1", "shared": 3})
     assert changed_manifest(whole, chosen).shared == 3
     assert changed_manifest(manifest(), back).shared == 2
+    small = manifest(features=3, shared=1)  # here, to share the usual number is to share all
+    assert changed_manifest(small, Changes(values={"algorithm": "online-fedsgd"})).shared == 3
 
 
 def test_ticks_never_go_back() -> None:
