@@ -538,10 +538,12 @@ def test_rotate_of_the_server(folder: Path, capsys: Capsys) -> None:
     assert json.loads(done(capsys, "rotate", folder, "--server", "--json")) == {"text": text}
 
 
-@pytest.mark.parametrize("words", [(), ("north", "--server")])
+@pytest.mark.parametrize(
+    "words", [(), ("north", "--server"), ("north", "--all"), ("--all", "--server")]
+)
 def test_rotate_of_nothing_or_of_both(words: tuple[str, ...], folder: Path, capsys: Capsys) -> None:
     before = (folder / "server.json").read_text()
-    says = "fleet rotate needs either some LABEL or --server"
+    says = "fleet rotate needs one of: some LABEL, --all, --server"
     assert refusal(capsys, "rotate", folder, *words) == says
     assert (folder / "server.json").read_text() == before
 

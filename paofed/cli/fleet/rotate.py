@@ -1,37 +1,71 @@
-"""Give devices new credentials; the old ones are good no more.
+"""Give devices new credentials; the old ones are good no more, or with --until for a while still.
 
 With --server, the server and the broker get theirs, and the broker's settings are written anew;
 restart both afterwards.
 """
 
-from argparse import ArgumentParser, Namespace
+import re
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from datetime import datetime
+from pathlib import Path
 
 from paofed.cli.shared.folder import add_folder, say_result, say_untold
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 
-EXAMPLE = "paofed fleet rotate greenhouse north-wall"
+EXAMPLE = "paofed fleet rotate greenhouse --all --until 14d"
+_SECONDS = {"d": 86400.0, "h": 3600.0}
+_LATEST = 4e9  # seconds since 1970: beyond a certificate's life
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("labels", nargs="*", metavar="LABEL", help="devices")
-    parser.add_argument("--server", action="store_true", help="the server and the broker")
+    add = parser.add_argument
+    add("labels", nargs="*", metavar="LABEL", help="devices")
+    add("--all", action="store_true", help="every device")
+    add("--until", type=_time, metavar="WHEN", help="with --all: 2026-12-24, 2026-12-24T18:00, 14d")
+    add("--server", action="store_true", help="the server and the broker")
 
 
 def run(args: Namespace) -> int:
     """Rotate what was named."""
-    if bool(args.labels) == args.server:
-        raise InputError("fleet rotate needs either some LABEL or --server")
+    if bool(args.labels) + args.all + args.server != 1:
+        raise InputError("fleet rotate needs one of: some LABEL, --all, --server")
+    if args.until is not None and not args.all:
+        raise InputError("--until needs --all: the old file of a single device is good no more")
     fleet = Fleet(args.folder)
     fleet.require(args.labels)
-    for label in args.labels:
-        path = fleet.rotate(label)
-        say_result(args, f"put {path} on its device", file=str(path), broker_told=fleet.told)
     if args.server:
         fleet.rotate_server()
         say_result(args, f"restart the broker and the server of {args.folder}")
-    else:
-        say_untold(fleet)
+        return 0
+    for path in fleet.rotate_all(args.until) if args.all else map(fleet.rotate, args.labels):
+        _say_file(args, fleet, path)
+    if args.until is not None:
+        when = datetime.fromtimestamp(args.until).astimezone().isoformat(" ", "minutes")
+        say_result(args, f"the old files are good until {when}", until=args.until)
+    say_untold(fleet)
     return 0
+
+
+def _say_file(args: Namespace, fleet: Fleet, path: Path) -> None:
+    told = {} if args.all else {"broker_told": fleet.told}  # all are told in the end
+    say_result(args, f"put {path} on its device", file=str(path), **told)
+
+
+def _time(text: str) -> float:
+    """A time to come, in seconds since 1970: a date, with or without a time of day, or a while."""
+    while_ = re.fullmatch(r"([0-9]{1,5})([dh])", text)
+    try:
+        if while_:
+            return time.time() + int(while_[1]) * _SECONDS[while_[2]]
+        when = datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise ArgumentTypeError(
+            f"{text!r} is no time: expected 2026-12-24, 2026-12-24T18:00, 14d or 36h"
+        ) from None
+    if not time.time() < when < _LATEST:
+        raise ArgumentTypeError(f"{text!r} is not to come")
+    return when

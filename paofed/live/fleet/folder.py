@@ -9,45 +9,34 @@ devices/         a file for each device, to be moved there
 broker/          what mosquitto reads; follows from the rest
 """
 
-import re
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Self
 
 from paofed.core.arrays import FloatArray
 from paofed.errors import FileError, InputError
-from paofed.files import make_folder, read_text, write_secret, write_text
+from paofed.files import make_folder, write_secret, write_text
 from paofed.live.fleet import mosquitto
-from paofed.live.fleet.authority import Authority, revoked_numbers
+from paofed.live.fleet.authority import Authority
+from paofed.live.fleet.issuing import AUTHORITY, DEVICES, SERVER_FILE, VALID, Issuing
 from paofed.live.fleet.settings import Settings
+from paofed.live.journal.credentials import NOBODY
 from paofed.live.journal.database import FILE as STORE
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
-from paofed.live.network.mqtt import take_over
-from paofed.live.network.topics import SERVER, Topics
+from paofed.live.network.mqtt import end_connections, take_over
+from paofed.live.network.topics import SERVER
 from paofed.live.protocol.manifest import Manifest
 
-AUTHORITY = "authority.pem"
-SERVER_FILE = "server.json"
-DEVICES = "devices"
-_REVOKED = "revoked.pem"
 _LONGEST_LABEL = 64
-_VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
+_LENT = 60.0  # seconds for ending a connection
 
 
-class Fleet:
+class Fleet(Issuing):
     """A fleet's folder, to be managed."""
-
-    def __init__(self, folder: str | Path) -> None:
-        """Open the folder of a fleet that was created."""
-        self.folder = Path(folder)
-        self.settings = Settings.load(self.folder)
-        self.topics = Topics(self.settings.name, full=self.settings.users == "full")
-        self.told = True  # whether the broker knows of the last change
 
     @classmethod
     def create(
@@ -81,14 +70,6 @@ class Fleet:
             shutil.rmtree(place, ignore_errors=True)
             raise
         return cls(folder)
-
-    def store(self) -> closing[Store]:
-        """The fleet's store, to be closed in the end."""
-        return closing(Store.open(self.folder))
-
-    def credential(self) -> Credential:
-        """The server's own."""
-        return Credential.load(self.folder / SERVER_FILE)
 
     # Who is in it
 
@@ -125,6 +106,48 @@ class Fleet:
             if self._tell_broker(store) and credential.certificate is not None:
                 take_over(credential)  # no certificate is looked at while its connection lasts
         return path
+
+    def rotate_all(self, until: float | None = None) -> Iterator[Path]:
+        """Give every device a new credential; gives the file to put on each.
+
+        The old ones are good until a time, in seconds since 1970, or no more.
+        """
+        security, issued = self.settings.security, []
+        if until is not None and security != "certificate":
+            raise InputError(
+                f"with security {security!r}, old files cannot be good beside new ones: only "
+                f"certificates are known by more than a name; leave the date out"
+            )
+        make_folder(self.folder / DEVICES)
+        with self.store() as store:
+            try:
+                for member in store.members():
+                    if not member.removed:
+                        path, credential = self._equip(store, member.device, member.label, until)
+                        issued.append(credential)
+                        yield path
+            finally:
+                told = self._tell_broker(store)
+            if told and until is None and security == "certificate":
+                end_connections(issued)
+
+    def revoke_due(self, store: Store, now: float) -> list[Credential]:
+        """Revoke what was good until now; gives what ends the connections that were made with it.
+
+        Those may be open still: no certificate is looked at while its connection lasts.
+        """
+        due = store.due(now)
+        enders = []
+        if due and self.settings.security == "certificate":
+            labels = {member.device: member.label for member in store.members()}
+            for device in sorted({found.device for found in due} - {NOBODY}):
+                credential, number = self._issue(store, str(device), labels[device])
+                store.lend(number, now + _LENT)
+                enders.append(credential)
+        if due:
+            store.expire(now)
+            self._tell_broker(store)
+        return enders
 
     def remove(self, label: str) -> None:
         """Let a device leave for good; server and broker forget it."""
@@ -190,7 +213,7 @@ class Fleet:
                     Authority.create(self.settings.name).save(self.folder / AUTHORITY)
                 authority = self._authority()
                 hosts = dict.fromkeys((self.settings.host, "localhost", mosquitto.LOCAL))
-                issued = authority.issue("broker", years=_VALID, hosts=list(hosts))
+                issued = authority.issue("broker", years=VALID, hosts=list(hosts))
                 write_text(place / AUTHORITY, authority.certificate)
                 write_text(place / "certificate.pem", issued.certificate)
                 write_secret(place / "key.pem", issued.key)
@@ -200,73 +223,6 @@ class Fleet:
             manifest = store.manifest()
             mosquitto.write_configuration(self.folder, home or self.folder, self.settings, manifest)
             self._tell_broker(store)
-
-    def _equip(self, store: Store, device: int, label: str) -> tuple[Path, Credential]:
-        """Issue a credential; the store knows it before the device does."""
-        credential, mark = self._issue(store, str(device), label)
-        store.reissue(device, mark)
-        path = self._file(device, label)
-        credential.save(path)
-        return path, credential
-
-    def _issue(self, store: Store, who: str, label: str) -> tuple[Credential, str]:
-        """A credential, and what the broker will know it by."""
-        settings, name = self.settings, self.topics.user(who)
-        plain = Credential(
-            fleet=settings.name,
-            since=store.manifest().start,
-            name=name,
-            label=label,
-            host=settings.host,
-            port=settings.port,
-        )
-        if settings.security == "none":
-            return plain, ""
-        authority = self._authority()
-        known = {**vars(plain), "authority": authority.certificate}
-        if settings.security == "password":
-            password = mosquitto.new_password()
-            return Credential(**{**known, "password": password}), mosquitto.hashed(password)
-        issued = authority.issue(name, years=_VALID)
-        proof = {"certificate": issued.certificate, "key": issued.key}
-        return Credential(**{**known, **proof}), issued.number
-
-    def _tell_broker(self, store: Store) -> bool:
-        """Write what the broker must know of the fleet's members; whether it could be told."""
-        security, members = self.settings.security, store.members()
-        if security == "none":
-            self.told = True  # it asks nobody who they are
-            return True
-        mosquitto.write_access(self.folder, self.topics, members)
-        try:
-            if security == "password":
-                mosquitto.write_passwords(self.folder, self.topics, store.server(), members)
-            else:
-                revoked = self._authority().revocations(sorted(self._numbers(store)))
-                write_text(self.folder / mosquitto.FOLDER / _REVOKED, revoked)
-        finally:  # the rights hold, even if the authority is kept elsewhere
-            self.told = mosquitto.reload(self.folder)
-        return self.told
-
-    def _numbers(self, store: Store) -> set[str]:
-        """The certificates that are good no more, where there are any."""
-        if self.settings.security != "certificate":
-            return set()
-        return {mark for mark in store.revoked() if not mosquitto.is_hash(mark)}
-
-    def _revoked_at_broker(self) -> set[str]:
-        """The same, as the broker knows them."""
-        path = self.folder / mosquitto.FOLDER / _REVOKED
-        if self.settings.security != "certificate" or not path.is_file():
-            return set()
-        return revoked_numbers(read_text(path))
-
-    def _authority(self) -> Authority:
-        return Authority.load(self.folder / AUTHORITY)
-
-    def _file(self, device: int, label: str) -> Path:
-        words = re.sub(r"[^\w.-]+", "-", label).strip("-.")[:40]
-        return self.folder / DEVICES / f"{device}-{words or 'device'}.json"
 
 
 def _rename(place: Path, folder: Path) -> None:

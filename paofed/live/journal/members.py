@@ -1,12 +1,11 @@
 """Who is in a fleet, and what proves it."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from paofed.errors import unknown
+from paofed.live.journal.credentials import Credentials, Expiring
 from paofed.live.journal.database import FILE, REMEDY, StoreError
-from paofed.live.journal.epochs import Epochs
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator
 
@@ -30,12 +29,13 @@ _SEALED = {
     "device": "id, label, credential, quarantined, removed",
     "revoked": "credential",
     "server": "credential",
+    "expiring": "credential, device, until",
 }
 _ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in (*_SEALED, "manifest"))  # noqa: S608
 _TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (constants)
 
 
-class Members(Epochs):
+class Members(Credentials):
     """The fleet's devices and their credentials."""
 
     def members(self) -> list[Member]:
@@ -76,60 +76,24 @@ class Members(Epochs):
         with self._changing():
             self._put(self._of(device)._replace(quarantined=on))
 
-    def reissue(self, device: int, credential: str) -> None:
-        """A device has this credential from now on; one it had before is revoked."""
+    def reissue(self, device: int, credential: str, until: float | None = None) -> None:
+        """A device has this credential from now on; others are revoked, or the last one later."""
         with self._changing():
             member = self._of(device)
-            self._revoke(member.credential)
+            if until is None:
+                self._revoke(member.credential)
+                self._revoke_expiring(device)
+            else:
+                self._let_expire(Expiring(member.credential, device, int(until)))
             self._put(member._replace(credential=credential))
 
-    def serve_as(self, credential: str) -> None:
-        """The server has this credential from now on; one it had before is revoked."""
-        with self._changing():
-            self._revoke(self.server())
-            self._connection.execute("DELETE FROM server")
-            self._connection.execute(
-                "INSERT INTO server (credential, checksum) VALUES (?, ?)",
-                (credential, checksum(credential)),
-            )
-
-    def server(self) -> str:
-        """The server's own credential."""
-        rows = self._rows("SELECT credential, checksum FROM server")
-        for row in rows:
-            self._require_sum(row, "the server's credential")
-        return str(rows[0][0]) if rows else ""
-
     def remove(self, device: int) -> None:
-        """A device leaves for good: its credential is revoked, its index never used again."""
+        """A device leaves for good: its credentials are revoked, its index never used again."""
         with self._changing():
             member = self._of(device)
             self._revoke(member.credential)
+            self._revoke_expiring(device)
             self._put(member._replace(removed=True))
-
-    def revoke(self, credential: str) -> None:
-        """Take a credential back."""
-        with self._changing():
-            self._revoke(credential)
-
-    def revoked(self) -> list[str]:
-        """Credentials that were taken back."""
-        rows = self._rows("SELECT credential, checksum FROM revoked")
-        for row in rows:
-            self._require_sum(row, "a revocation")
-        return sorted(row[0] for row in rows)
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Change who is in the fleet: committed, and counted as confirmed, when this ends."""
-        self._count()  # before: what could not be counted is not done
-        with self._writing():
-            yield
-        self._count()
-
-    def _count(self) -> None:
-        self._ahead = True
-        self.confirm()
 
     def _members(self, device: int | None = None) -> list[Member]:
         """One, or all."""
@@ -152,22 +116,11 @@ class Members(Epochs):
             (*member.row()[1:], member.device),
         )
 
-    def _revoke(self, credential: str) -> None:
-        if credential:
-            self._connection.execute(
-                "INSERT OR IGNORE INTO revoked (credential, checksum) VALUES (?, ?)",
-                (credential, checksum(credential)),
-            )
-
     # Damage
-
-    def _require_sum(self, row: tuple[object, ...], what: str) -> None:
-        if checksum(*row[:-1]) != row[-1]:
-            raise StoreError(f"{what} in {self.folder / FILE} is damaged: {REMEDY}")
 
     def _check_members(self) -> None:
         """Refuse rows that are damaged, missing, or not the newest."""
-        for look in (self._present, self.members, self.revoked, self.server):
+        for look in (self._present, self.members, self.revoked, self.expiring, self.server):
             look()
         if self._rows("SELECT total FROM seal") != self._rows(_TOTAL):
             raise StoreError(

@@ -110,6 +110,16 @@ MIGRATIONS: Sequence[str] = (
     CREATE TRIGGER manifest_forgotten AFTER DELETE ON manifest BEGIN
         UPDATE seal SET total = total - old.checksum; END;
     """,
+    # A credential may be good for a while beside the one that took its place.
+    """
+    CREATE TABLE expiring (
+        credential TEXT PRIMARY KEY, device INTEGER NOT NULL, until INTEGER NOT NULL,
+        checksum INTEGER NOT NULL);
+    CREATE TRIGGER credential_expires AFTER INSERT ON expiring BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    CREATE TRIGGER credential_expired AFTER DELETE ON expiring BEGIN
+        UPDATE seal SET changes = changes + 1, total = total - old.checksum; END;
+    """,
 )
 SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
 WIRE_2 = 4  # the version from which on devices speak wire version 2

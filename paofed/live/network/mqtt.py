@@ -9,7 +9,7 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -209,6 +209,13 @@ def take_over(credential: Credential, seconds: float = 3.0) -> bool:
         return link.accepted.wait(seconds)
     finally:
         link.close()
+
+
+def end_connections(credentials: Iterable[Credential]) -> None:
+    """Do so under each name; where nobody answers, the others are not tried."""
+    for credential in credentials:
+        if not take_over(credential):
+            return
 
 
 def pause(failures: int) -> float:

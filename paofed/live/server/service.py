@@ -25,13 +25,14 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
-from paofed.live.network.mqtt import Link
+from paofed.live.network.mqtt import Link, end_connections
 from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
 from paofed.live.server.monitor import monitored
 from paofed.live.server.news import News
 from paofed.live.server.status import ServiceStatus, Status
+from paofed.words import counted
 
 _PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
 _GROUP = 0.02  # seconds during which arrivals share one commit
@@ -116,6 +117,7 @@ class Service:
         self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
         self._looked = 0.0
         self._stuck = ""  # why the journal cannot be written
+        self._cannot_revoke = False  # as was told
         self._broker = BrokerLog()
 
     def stop(self) -> None:
@@ -240,9 +242,24 @@ class Service:
         self._host.refresh()
         for line in self._news.of(self._host.coordinator, self._label):
             self._log.log(*line)
+        self._revoke_due()
         for device, messages in self._inbox.heard_of().items():
             if messages > _FLOOD * passed and self._host.coordinator.devices.knows(device):
                 self._shut_out(device, round(messages / passed))
+
+    def _revoke_due(self) -> None:
+        """Let old credentials be good no more whose time is over, and end their connections."""
+        try:
+            enders = self._fleet.revoke_due(self._store, self._wall())
+        except (FileError, OSError) as error:  # its authority is kept elsewhere, say
+            if not self._cannot_revoke:
+                self._log.warning("old files that are due cannot be revoked: %s", error)
+            self._cannot_revoke = True
+            return
+        self._cannot_revoke = False
+        if enders:
+            self._log.info("the old files of %s are good no more", counted(len(enders), "device"))
+            threading.Thread(target=end_connections, args=(enders,), daemon=True).start()
 
     def _shut_out(self, device: int, rate: int) -> None:
         """Let a device that floods be refused, by the broker too, until somebody has looked."""

@@ -15,7 +15,8 @@ from cryptography import x509
 from paofed.errors import FileError, InputError
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.authority import Authority
-from paofed.live.fleet.folder import AUTHORITY, DEVICES, SERVER_FILE, Fleet
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import AUTHORITY, DEVICES, SERVER_FILE
 from paofed.live.fleet.settings import FILE, Security, Settings
 from paofed.live.journal.database import FILE as STORE
 from paofed.live.journal.database import StoreError

@@ -13,7 +13,8 @@ import pytest
 
 from paofed.live.fleet import folder as module
 from paofed.live.fleet import mosquitto
-from paofed.live.fleet.folder import DEVICES, SERVER_FILE, Fleet
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import DEVICES, SERVER_FILE
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.topics import SERVER

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from paofed.live.device.device import Device
-from paofed.live.fleet.folder import DEVICES, Fleet
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import DEVICES
 from paofed.live.fleet.settings import FILE, Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link

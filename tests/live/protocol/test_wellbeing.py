@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.algorithms.outside import pack
+from paofed.live.journal.lines import pack
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Record
@@ -292,7 +292,7 @@ def test_snapshots_of_an_earlier_version(tmp_path: Path) -> None:
 
 def forget(store: Store) -> None:
     """Leave out of snapshots what the earlier version did not write."""
-    for snapshot in store._snapshots():
+    for snapshot in store.snapshots():
         with np.load(io.BytesIO(snapshot.state)) as arrays:
             old = {name: arrays[name] for name in arrays if not name.startswith("well_")}
         older = snapshot._replace(state=pack(old))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from paofed.errors import FileError
-from paofed.live.fleet.folder import AUTHORITY, Fleet
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import AUTHORITY
 from paofed.live.fleet.settings import Settings
 from paofed.live.server.service import Service
 from tests.live.fleets import manifest, update

@@ -1,0 +1,109 @@
+"""Credentials of a fleet's folder: how they are made, and how the broker is told of them."""
+
+import re
+import time
+from contextlib import closing
+from pathlib import Path
+
+from paofed.files import read_text, write_text
+from paofed.live.fleet import mosquitto
+from paofed.live.fleet.authority import Authority, revoked_numbers
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.store import Store
+from paofed.live.network.credential import Credential
+from paofed.live.network.topics import Topics
+
+AUTHORITY = "authority.pem"
+SERVER_FILE = "server.json"
+DEVICES = "devices"
+_REVOKED = "revoked.pem"
+VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
+
+
+class Issuing:
+    """A fleet's folder: its settings, its store, and its authority."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Open the folder of a fleet that was created."""
+        self.folder = Path(folder)
+        self.settings = Settings.load(self.folder)
+        self.topics = Topics(self.settings.name, full=self.settings.users == "full")
+        self.told = True  # whether the broker knows of the last change
+
+    def store(self) -> closing[Store]:
+        """The fleet's store, to be closed in the end."""
+        return closing(Store.open(self.folder))
+
+    def credential(self) -> Credential:
+        """The server's own."""
+        return Credential.load(self.folder / SERVER_FILE)
+
+    def _equip(
+        self, store: Store, device: int, label: str, until: float | None = None
+    ) -> tuple[Path, Credential]:
+        """Issue a credential; the store knows it before the device does."""
+        credential, mark = self._issue(store, str(device), label)
+        store.reissue(device, mark, until)
+        path = self._file(device, label)
+        credential.save(path)
+        return path, credential
+
+    def _issue(self, store: Store, who: str, label: str) -> tuple[Credential, str]:
+        """A credential, and what the broker will know it by."""
+        settings, name = self.settings, self.topics.user(who)
+        plain = Credential(
+            fleet=settings.name,
+            since=store.manifest().start,
+            name=name,
+            label=label,
+            host=settings.host,
+            port=settings.port,
+        )
+        if settings.security == "none":
+            return plain, ""
+        authority = self._authority()
+        known = {**vars(plain), "authority": authority.certificate}
+        if settings.security == "password":
+            password = mosquitto.new_password()
+            return Credential(**{**known, "password": password}), mosquitto.hashed(password)
+        issued = authority.issue(name, years=VALID)
+        proof = {"certificate": issued.certificate, "key": issued.key}
+        return Credential(**{**known, **proof}), issued.number
+
+    def _tell_broker(self, store: Store) -> bool:
+        """Write what the broker must know of the fleet's members; whether it could be told."""
+        security, members = self.settings.security, store.members()
+        store.expire(time.time())
+        if security == "none":
+            self.told = True  # it asks nobody who they are
+            return True
+        mosquitto.write_access(self.folder, self.topics, members)
+        try:
+            if security == "password":
+                mosquitto.write_passwords(self.folder, self.topics, store.server(), members)
+            else:
+                revoked = self._authority().revocations(sorted(self._numbers(store)))
+                write_text(self.folder / mosquitto.FOLDER / _REVOKED, revoked)
+        finally:  # the rights hold, even if the authority is kept elsewhere
+            self.told = mosquitto.reload(self.folder)
+        return self.told
+
+    def _numbers(self, store: Store) -> set[str]:
+        """The certificates that are good no more, where there are any."""
+        if self.settings.security != "certificate":
+            return set()
+        return {mark for mark in store.revoked() if not mosquitto.is_hash(mark)}
+
+    def _revoked_at_broker(self) -> set[str]:
+        """The same, as the broker knows them."""
+        path = self.folder / mosquitto.FOLDER / _REVOKED
+        if self.settings.security != "certificate" or not path.is_file():
+            return set()
+        return revoked_numbers(read_text(path))
+
+    def _authority(self) -> Authority:
+        return Authority.load(self.folder / AUTHORITY)
+
+    def _file(self, device: int, label: str) -> Path:
+        words = re.sub(r"[^\w.-]+", "-", label).strip("-.")[:40]
+        return self.folder / DEVICES / f"{device}-{words or 'device'}.json"

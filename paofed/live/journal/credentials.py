@@ -1,0 +1,115 @@
+"""What proves who is who: credentials in use, revoked, or good for a while still."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from paofed.live.journal.database import FILE, REMEDY, StoreError
+from paofed.live.journal.epochs import Epochs
+from paofed.live.journal.schema import checksum
+
+NOBODY = -1  # in place of a device's index
+
+
+class Expiring(NamedTuple):
+    """A credential that has been replaced, and will be revoked."""
+
+    credential: str
+    device: int  # whose it is, or NOBODY
+    until: int  # seconds since 1970
+
+
+class Credentials(Epochs):
+    """What the broker lets in, and no more."""
+
+    def serve_as(self, credential: str) -> None:
+        """The server has this credential from now on; one it had before is revoked."""
+        with self._changing():
+            self._revoke(self.server())
+            self._connection.execute("DELETE FROM server")
+            self._connection.execute(
+                "INSERT INTO server (credential, checksum) VALUES (?, ?)",
+                (credential, checksum(credential)),
+            )
+
+    def server(self) -> str:
+        """The server's own credential."""
+        rows = self._rows("SELECT credential, checksum FROM server")
+        for row in rows:
+            self._require_sum(row, "the server's credential")
+        return str(rows[0][0]) if rows else ""
+
+    def revoke(self, credential: str) -> None:
+        """Take a credential back."""
+        with self._changing():
+            self._revoke(credential)
+
+    def revoked(self) -> list[str]:
+        """Credentials that were taken back."""
+        rows = self._rows("SELECT credential, checksum FROM revoked")
+        for row in rows:
+            self._require_sum(row, "a revocation")
+        return sorted(row[0] for row in rows)
+
+    def lend(self, credential: str, until: float) -> None:
+        """Let a credential that is nobody's be good until a time."""
+        with self._changing():
+            self._let_expire(Expiring(credential, NOBODY, int(until)))
+
+    def expiring(self) -> list[Expiring]:
+        """Credentials that will be revoked, the first to be so first."""
+        rows = self._rows(
+            "SELECT credential, device, until, checksum FROM expiring ORDER BY until, credential"
+        )
+        for row in rows:
+            self._require_sum(row, "a credential that will be revoked")
+        return [Expiring(*row[:-1]) for row in rows]
+
+    def due(self, now: float) -> list[Expiring]:
+        """Those of them whose time is over."""
+        return [found for found in self.expiring() if found.until <= now]
+
+    def expire(self, now: float) -> None:
+        """Revoke those whose time is over."""
+        due = self.due(now)
+        if due:
+            with self._changing():
+                for found in due:
+                    self._revoke(found.credential)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change who is in the fleet: committed, and counted as confirmed, when this ends."""
+        self._count()  # before: what could not be counted is not done
+        with self._writing():
+            yield
+        self._count()
+
+    def _count(self) -> None:
+        self._ahead = True
+        self.confirm()
+
+    def _let_expire(self, found: Expiring) -> None:
+        if found.credential:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO expiring (credential, device, until, checksum) "
+                "VALUES (?, ?, ?, ?)",
+                (*found, checksum(*found)),
+            )
+
+    def _revoke_expiring(self, device: int) -> None:
+        for found in self.expiring():
+            if found.device == device:
+                self._revoke(found.credential)
+
+    def _revoke(self, credential: str) -> None:
+        if credential:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO revoked (credential, checksum) VALUES (?, ?)",
+                (credential, checksum(credential)),
+            )
+            self._connection.execute("DELETE FROM expiring WHERE credential = ?", (credential,))
+
+    def _require_sum(self, row: tuple[object, ...], what: str) -> None:
+        if checksum(*row[:-1]) != row[-1]:
+            raise StoreError(f"{what} in {self.folder / FILE} is damaged: {REMEDY}")

@@ -1,0 +1,103 @@
+"""Credentials that are good for a while beside those that took their place."""
+
+from pathlib import Path
+
+import pytest
+
+from paofed.live.journal.credentials import NOBODY, Expiring
+from tests.live.fleets import opened, stored
+from tests.live.stores import as_before, execute, refusal
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Three devices with certificates 10, 11 and 12, which are replaced by 20, 21 and 22."""
+    folder = tmp_path / "fleet"
+    with stored(folder) as store:
+        for device in range(3):
+            store.reissue(device, f"1{device}")
+            store.reissue(device, f"2{device}", until=1000.0 + device)
+    return folder
+
+
+def test_they_are_revoked_when_their_time_is_over(fleet: Path) -> None:
+    with opened(fleet) as store:
+        assert [m.credential for m in store.members()] == ["20", "21", "22"]
+        assert store.expiring() == [Expiring(f"1{k}", k, 1000 + k) for k in range(3)]
+        assert store.revoked() == []
+        store.expire(999.9)
+        assert store.revoked() == []
+        store.expire(1001.0)
+        assert store.revoked() == ["10", "11"]
+        assert store.expiring() == [Expiring("12", 2, 1002)]
+    with opened(fleet) as store:
+        store.expire(5000.0)
+        assert (store.revoked(), store.expiring()) == (["10", "11", "12"], [])
+
+
+def test_a_second_rotation_leaves_the_first_one_s_time(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.reissue(0, "30", until=2000.0)
+        assert store.expiring()[0] == Expiring("10", 0, 1000)
+        assert store.expiring()[-1] == Expiring("20", 0, 2000)
+
+
+def test_a_rotation_of_one_device_ends_all_it_had(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.reissue(0, "30")
+        assert store.revoked() == ["10", "20"]
+        store.remove(1)
+        assert store.revoked() == ["10", "11", "20", "21"]
+        assert store.expiring() == [Expiring("12", 2, 1002)]
+
+
+def test_what_is_lent_is_nobody_s(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.lend("99", 500.5)
+        assert store.due(500.0) == [Expiring("99", NOBODY, 500)]
+        store.expire(500.0)
+        assert store.revoked() == ["99"]
+
+
+def test_one_that_was_never_issued_does_not_expire(tmp_path: Path) -> None:
+    with stored(tmp_path / "fleet") as store:
+        store.reissue(0, "10", until=1000.0)
+        assert store.expiring() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE expiring SET until = until + 1000000 WHERE device = 1",
+        "UPDATE expiring SET credential = '77' WHERE device = 1",
+    ],
+)
+def test_damage_is_noticed_and_mended(statement: str, fleet: Path) -> None:
+    execute(fleet, (statement, ()))
+    assert "a credential that will be revoked" in refusal(fleet)
+    with opened(fleet, to_repair=True) as store:
+        store.repair()
+    with opened(fleet) as store:
+        assert len(store.expiring()) == 3
+
+
+def test_a_row_that_is_missing_is_noticed(fleet: Path) -> None:
+    """One that was deleted behind the back of its checksums, as a lost page would be."""
+    execute(
+        fleet,
+        ("CREATE TEMP TABLE was AS SELECT total FROM seal", ()),
+        ("DELETE FROM expiring WHERE device = 1", ()),
+        ("UPDATE seal SET total = (SELECT total FROM was)", ()),
+    )
+    assert "are missing" in refusal(fleet)
+
+
+def test_a_fleet_of_before_has_none(tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    with stored(folder) as store:
+        store.reissue(0, "10")
+    as_before(folder, version=5)
+    with opened(folder) as store:
+        assert store.expiring() == []
+        store.reissue(0, "20", until=1000.0)
+        assert [found.credential for found in store.expiring()] == ["10"]
