@@ -171,15 +171,15 @@ class Fleet(Issuing):
         store.quarantine(device, on=on)
         self._tell_broker(store)
 
-    def reconcile(self, store: Store, forgotten: Callable[[str], None]) -> None:
+    def reconcile(self, store: Store, forgotten: Callable[[str], None]) -> bool:
         """Let store and broker agree again on who is refused; tells the labels of those affected.
 
         A store that was restored from a copy may have forgotten a quarantine, a removal or a
         rotation of which the broker's files still know. What either of them refuses is refused.
-        The file of an earlier paofed may lack a right.
+        The file of an earlier paofed may lack a right. Returns whether the broker knows it all.
         """
         if self.settings.security == "none":
-            return
+            return True
         denied = mosquitto.denied(self.folder, self.topics)
         numbers = self._revoked_at_broker()
         for member in store.members():
@@ -190,8 +190,8 @@ class Fleet(Issuing):
             store.revoke(number)
         current = mosquitto.has_access(self.folder, self.topics, store.members())
         # Only if need be: a broker that is just starting would be ended by the signal.
-        if not current or numbers != self._numbers(store):
-            self._tell_broker(store)
+        agree = current and numbers == self._numbers(store)
+        return agree or self._tell_broker(store)
 
     def make_room(self, manifest: Manifest) -> bool:
         """Let the broker's settings allow a manifest that has grown; whether they had to change.

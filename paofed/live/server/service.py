@@ -177,8 +177,7 @@ class Service:
     def _reconcile(self) -> None:
         """Refuse whom the broker refuses, and the other way round; renew the broker's files."""
         try:
-            self._fleet.reconcile(self._store, self._forgotten)
-            if not self._fleet.told:
+            if not self._fleet.reconcile(self._store, self._forgotten):
                 self._log.warning(
                     "the broker's files were written anew, and no broker was found here that reads "
                     "them: one that runs elsewhere has to be told"

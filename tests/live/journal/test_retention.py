@@ -162,7 +162,8 @@ def test_the_disk_that_is_expected_is_about_what_it_takes(tmp_path: Path) -> Non
         assert takes < expected < 3 * takes
         disk = old.disk(500)
         assert disk.expected == pytest.approx(disk.most, rel=0.01)  # all are heard in every tick
-        assert young.disk(1000).expected > 1.5 * expected
+        line = 48 + 2 * 4  # bytes of one, of which every tick has three
+        assert young.disk(1000).expected > expected + 500 * 3 * line
 
 
 def test_a_fleet_without_lines_expects_little(tmp_path: Path) -> None:
