@@ -27,7 +27,8 @@ POINTS = (
     *(*SENSORS, *JUNK, *OPERATIONS, *INTERRUPTED),
 )
 
-_DEVICES, _SECONDS, _SNAPSHOT_EVERY, _KEEP = 5, 70, 7, 14
+_DEVICES, _SECONDS, _SNAPSHOT_EVERY = 5, 70, 7
+_KEEP = 14.0  # seconds that the journal reaches back
 _CALM = 24  # seconds at the end without faults: the latest message, then a clock found wrong
 _RECENT = 3  # seconds: who merged a reply within these at the end was heard
 
@@ -109,7 +110,9 @@ class _Rehearsal:
         if not self.store.verify().agrees:
             raise BrokenPromiseError("replaying the journal does not give the snapshot")
         # The snapshot before the oldest tick that is kept may be half as old again.
-        span = _KEEP * 3 // 2 + 2 * _SNAPSHOT_EVERY + self.manifest.max_age + TOLERANCE + 1
+        shortest = min(epoch.manifest.tick_seconds for epoch in self.store.epochs())
+        kept = 1.5 * _KEEP / shortest + 2 * _SNAPSHOT_EVERY
+        span = kept + self.manifest.max_age + TOLERANCE + 1
         if self.store.lines() > _DEVICES * span:
             raise BrokenPromiseError(f"the journal has grown to {self.store.lines()} lines")
 
