@@ -83,6 +83,15 @@ def test_every_value_that_can_be_changed(folder: Path, capsys: Capsys) -> None:
     assert (now.step_size, now.tick_seconds) == (0.3, 5.0)
 
 
+def test_a_manifest_that_outgrows_the_broker_s_packets(folder: Path, capsys: Capsys) -> None:
+    for count, outgrown in ((1, False), (30, True), (1, False)):
+        before = len(agreed(folder).inputs)
+        names = [f"number-{before + k}" for k in range(count)]
+        told = done(capsys, folder, *(word for name in names for word in ("--input", name)))
+        assert ("start its broker and its server again" in told) == outgrown
+        assert not Fleet(folder).make_room(agreed(folder))  # nothing is left to do
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

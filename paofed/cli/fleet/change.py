@@ -38,13 +38,20 @@ def run(args: Namespace) -> int:
     )
     if changes == Changes():
         raise InputError("fleet change needs something to change (see --help)")
-    found = change_fleet(Fleet(args.folder), changes, dry_run=args.dry_run)
+    fleet = Fleet(args.folder)
+    found = change_fleet(fleet, changes, dry_run=args.dry_run)
     if found is None:
         say_result(args, f"{args.folder}: nothing is different, and nothing was done")
         return 0
+    if args.dry_run:
+        done = "nothing was changed yet (--dry-run)"
+    elif fleet.make_room(found.server.manifest):
+        done = "start its broker and its server again; the broker's largest packet has grown"
+    else:
+        done = "start its server again"
     say_result(
         args,
-        _told(args, found),
+        _told(found) + f"\n{args.folder}: {done}",
         changes=[difference._asdict() for difference in found.differences],
         kept=found.kept,
         lost=found.lost,
@@ -54,9 +61,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _told(args: Namespace, found: Changed) -> str:
+def _told(found: Changed) -> str:
     lines = [f"{what}: {before} -> {after}" for what, before, after in found.differences]
     lines += [f"kept: {what}" for what in found.kept]
-    lines += [f"lost: {what}" for what in found.lost]
-    done = "nothing was changed yet (--dry-run)" if args.dry_run else "start its server again"
-    return "\n".join([*lines, f"{args.folder}: {done}"])
+    return "\n".join([*lines, *(f"lost: {what}" for what in found.lost)])

@@ -19,7 +19,8 @@ def change_fleet(
     """Begin the next epoch, in one step, while no server runs; None where nothing is different.
 
     With `dry_run`, nothing is written, and a server may be at work. `sync` is told where the write
-    stands: tests let the power fail there. What the broker needs follows when the server starts.
+    stands: tests let the power fail there. The broker's settings follow (`Fleet.make_room`), at the
+    latest when the server starts.
     """
     with fleet.store() as store, nullcontext() if dry_run else locked(fleet.folder):
         changed = change(store.recover(), changes, time.time())

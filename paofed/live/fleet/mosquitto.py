@@ -24,7 +24,8 @@ ACCESS = "access"
 LOCAL = "127.0.0.1"
 _KIND = "$7$"  # PBKDF2 with SHA-512
 _ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
-_WORDS = 1024  # bytes in a packet beside its payload, generously
+_WORDS = 128  # bytes in a packet beside its payload, at most
+_GROWTH = 1024  # bytes by which a manifest may grow before the broker has to be started again
 _MANAGED = {
     "certificate": """\
 tls_version tlsv1.3
@@ -80,7 +81,7 @@ def write_configuration(folder: Path, home: Path, settings: Settings, manifest: 
         managed=managed.format(folder=place),
         anonymous="false" if managed else "true",
         rights=_RIGHTS.format(folder=place, access=ACCESS) if managed else "",
-        largest=_largest(manifest),
+        largest=_largest(manifest) + _GROWTH,
         user=_owner(),
     )
     write_text(folder / FOLDER / CONFIGURATION, text)
@@ -95,7 +96,7 @@ def make_room(folder: Path, manifest: Manifest) -> bool:
     found = re.search(r"^max_packet_size ([0-9]{1,9})$", text, re.MULTILINE)
     if found is None or int(found[1]) >= largest:
         return False
-    write_text(path, f"{text[: found.start(1)]}{largest}{text[found.end(1) :]}")
+    write_text(path, f"{text[: found.start(1)]}{largest + _GROWTH}{text[found.end(1) :]}")
     return True
 
 
