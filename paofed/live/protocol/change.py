@@ -69,8 +69,8 @@ def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
         from_tick=server.tick,
         from_time=now,
     )
-    after, begun = _continued(server, new, present)
-    kept, lost = _consequences(old, new, begun)
+    after, left = _continued(server, new, present)
+    kept, lost = _consequences(old, new, left)
     return Changed(after, _differences(old, new), kept, lost)
 
 
@@ -130,12 +130,12 @@ def _continued(
 ) -> tuple[Coordinator, tuple[str, ...]]:
     """The server of the next epoch, and the fields of its rule's state that do not go on."""
     new = old.under(manifest)
-    begun = new.rule.carry(old.rule.arrays())
+    left = new.rule.carry(old.rule.arrays())
     if manifest.tick_seconds != old.manifest.tick_seconds:
         new.ages.clear()
     longer = old.manifest.tick_seconds / manifest.tick_seconds
     new.devices.recount(present, new.tick, longer)
-    return new, begun
+    return new, left
 
 
 def _differences(old: Manifest, new: Manifest) -> tuple[Difference, ...]:
@@ -157,7 +157,7 @@ def _differences(old: Manifest, new: Manifest) -> tuple[Difference, ...]:
 
 
 def _consequences(
-    old: Manifest, new: Manifest, begun: tuple[str, ...]
+    old: Manifest, new: Manifest, left: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is kept and what is lost, in words."""
     kept = ["the server's model, and who is in the fleet"]
@@ -166,20 +166,22 @@ def _consequences(
         kept.append("the devices' models, with what is in those updates")
     else:
         lost.append("the devices' own models: all begin from the server's")
-    for number in new.inputs[len(old.inputs) :]:
-        name, usual = number.name, f"{number.offset:g}"
-        kept.append(f"what the model predicts where {name} is {usual}")
-        lost.append(f"what it predicts where {name} is not {usual}: that has to be learned")
-        lost.append(f"samples without {name}: devices refuse them from now on, so provide it first")
+    added = new.inputs[len(old.inputs) :]
+    if added:
+        usual = " and ".join(f"{number.name} is {number.offset:g}" for number in added)
+        names = " or ".join(number.name for number in added)
+        kept.append(f"what the model predicts where {usual}")
+        lost.append("what it predicts elsewhere: that has to be learned")
+        lost.append(f"samples without {names}: devices refuse them from now on, so measure first")
     if old.tick_seconds != new.tick_seconds:
         kept.append(f"tick numbers: they go on with {new.from_tick}")
         lost.append("the count of how late updates came, which was in ticks of the old length")
-        age = new.max_age
-        kept.append(f"the age limit of {age} ticks, which is {age * new.tick_seconds:g} s from now")
-    if begun:
-        lost.append(f"what the server's rule has for {', '.join(begun)}: it begins anew")
-    if len(named(new.parts.learner.init(new.features))) > 1:
-        lost.append("what a device's learner has beside its model: it begins anew")
+        age = new.max_age * new.tick_seconds
+        kept.append(f"an age limit in ticks: {new.max_age} are {age:g} s from now on")
+    if left:
+        lost.append(f"what the server's rule kept beside the model: {', '.join(left)}")
+    if len(named(old.parts.learner.init(old.features))) > 1:
+        lost.append("what a device's learner kept beside its model")
     return tuple(kept), tuple(lost)
 
 

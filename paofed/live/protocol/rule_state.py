@@ -63,12 +63,12 @@ class RuleState:
         self.state = self._rule.init(self._features, 0)._replace(w=w.copy())
 
     def carry(self, saved: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
-        """Go on with what fits of another rule's state; the fields of which nothing is taken."""
+        """Go on with what fits of another rule's state; returns the fields that do not."""
         own = self.arrays()
         fitting = {n: saved[n] for n in own if n in saved and _fits(saved[n], own[n])}
         self.state = type(self.state)(*({**own, **fitting}[n].astype(own[n].dtype) for n in own))
-        unused = {*own, *saved} - set(fitting)
-        return tuple(sorted(name.removeprefix(f"{_MODEL}_") for name in unused))
+        left = sorted(set(saved) - set(fitting))
+        return tuple(name.removeprefix(f"{_MODEL}_") for name in left)
 
 
 def named(state: Any) -> dict[str, NDArray[Any]]:

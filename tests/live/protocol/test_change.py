@@ -209,7 +209,8 @@ def test_another_rule_goes_on_with_the_model_alone(
     assert list(arrays) == (["model", "model_push"] if first == "paper" else ["model"])
     assert found.server.w.tobytes() == coordinator.w.tobytes()
     assert not arrays.get("model_push", np.zeros(1)).any()
-    assert "what the server's rule has for push: it begins anew" in found.lost
+    lost = "what the server's rule kept beside the model: push" in found.lost
+    assert lost == (first == "momentum")
 
 
 def test_what_a_rule_has_of_each_device_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +292,7 @@ def test_differences_in_words() -> None:
         ("range of wind", "none", "-17 to 40"),
         ("range of y", "any", "-inf to 30"),
     ]
-    assert "the age limit of 4 ticks, which is 240 s from now" in found.kept
+    assert "an age limit in ticks: 4 are 240 s from now on" in found.kept
     assert "tick numbers: they go on with 23" in found.kept
 
 
