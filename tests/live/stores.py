@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paofed.live.journal.database import CONFIRMED, FILE, StoreError
-from paofed.live.journal.schema import MIGRATIONS, SEALED, checksum
+from paofed.live.journal.database import FILE, StoreError
+from paofed.live.journal.earlier import as_before as as_before
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from tests.live.fleets import live, opened, records, server, stored, update
@@ -60,42 +60,6 @@ def refusal(folder: Path, does: Callable[[Store], object] = lambda _: None) -> s
     assert "\n" not in says
     assert str(folder) in says
     return says
-
-
-EPOCHS = 5  # the version from which on a manifest has a generation
-
-
-def as_before(folder: Path, *, version: int) -> None:
-    """Let a fleet's folder be as a paofed that made this version of the schema left it."""
-    path, new = folder / FILE, folder / "before.sqlite"
-    connection = sqlite3.connect(new)
-    connection.create_function("crc", -1, checksum)
-    try:
-        connection.executescript("".join(MIGRATIONS[:version]))
-        connection.execute("ATTACH ? AS now", (str(path),))
-        tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
-        # The seal comes last: the others' triggers write to it.
-        for (table,) in sorted(tables.fetchall(), key=lambda row: row[0] == "seal"):
-            asked = connection.execute(f"PRAGMA main.table_info({table})").fetchall()
-            columns = ", ".join(row[1] for row in asked)
-            connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (our own names)
-            connection.execute(
-                f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}"  # noqa: S608
-            )
-        if version < EPOCHS:
-            connection.execute("UPDATE main.manifest SET checksum = crc(CAST(json AS BLOB))")
-            connection.execute("UPDATE main.snapshot SET checksum = crc(tick, line, state)")
-        if SEALED <= version < EPOCHS:
-            connection.execute(
-                "UPDATE main.seal SET total = total - (SELECT sum(checksum) FROM now.manifest)"
-            )
-        connection.commit()
-        connection.execute(f"PRAGMA main.user_version = {version}")
-    finally:
-        connection.close()
-    new.replace(path)
-    if version < SEALED:
-        (folder / CONFIRMED).unlink()
 
 
 class PowerCutError(Exception):

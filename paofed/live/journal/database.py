@@ -63,7 +63,9 @@ class Database:
                 f"{LAST_RESORT}"
             )
 
-    def _migrate(self, *, to_repair: bool = False) -> None:
+    def _migrate(
+        self, *, to_repair: bool = False, sync: Callable[[str], None] = lambda _: None
+    ) -> None:
         """Bring the schema up to date, in one transaction: a half-made one never exists."""
         if self._version() == len(MIGRATIONS):
             return
@@ -75,11 +77,14 @@ class Database:
                 until_committed.enter_context(locked(self.folder, by=" by an older paofed"))
             for statement in statements("".join(MIGRATIONS[version:])):
                 self._connection.execute(statement)
+            sync("inside upgrade")
             self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
             self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
             self._carry_over(version)
             if version < SEALED:
                 self._begin_sealed(to_repair=to_repair)
+            sync("before upgrade's commit")
+        sync("after upgrade's commit")
 
     def _carry_over(self, version: int) -> None:
         """Bring what the rows say up to date; `version` is that of the schema they come from."""

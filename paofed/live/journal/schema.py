@@ -123,6 +123,7 @@ MIGRATIONS: Sequence[str] = (
 )
 SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
 WIRE_2 = 4  # the version from which on devices speak wire version 2
+EPOCHS = 5  # the version from which on a manifest has a generation
 
 
 def checksum(*parts: object) -> int:

@@ -73,10 +73,17 @@ class Store(Lines):
         return store
 
     @classmethod
-    def open(cls, folder: str | Path, *, to_repair: bool = False) -> Self:
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        to_repair: bool = False,
+        sync: Callable[[str], None] = lambda _: None,
+    ) -> Self:
         """Open a fleet; one that is damaged, or has less than was confirmed, is an error.
 
-        `to_repair` opens the latter and those in which rows are damaged, too.
+        `to_repair` opens the latter and those in which rows are damaged, too. A database of an
+        earlier paofed is brought up to date; `sync` is told where that stands.
         """
         folder = Path(folder)
         path = folder / FILE
@@ -87,7 +94,7 @@ class Store(Lines):
             with store._closed_on_error():
                 store._check_pages()
                 store._require_tables()
-                store._migrate(to_repair=to_repair)
+                store._migrate(to_repair=to_repair, sync=sync)
                 store._check_schema()
                 if not to_repair:
                     store.check()

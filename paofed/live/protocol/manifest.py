@@ -49,7 +49,7 @@ class ServedParts(NamedTuple):
 
 
 # What manifests of wire version 1 do not have; a fleet that has agreed on one goes on without.
-_SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
+SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +228,7 @@ class Manifest:
         for key in values:
             if key not in known:
                 raise ManifestError(unknown("manifest key", key, known))
-        for key in known - set(values) - (_SINCE_2 if wire < 2 else set()):
+        for key in known - set(values) - (SINCE_2 if wire < 2 else set()):
             raise ManifestError(f"the manifest has no {key!r}")
         try:
             values["inputs"] = tuple(Scaling(**scaling) for scaling in values["inputs"])

@@ -34,12 +34,8 @@ class Auditor:
         self._records: defaultdict[int, list[Record]] = defaultdict(list)  # by tick of arrival
         self._rule = RuleState(manifest)
         self._tick = 0
+        self.lines = 0  # on disk, or that were before they were compacted
         self._states: dict[int, State] = {0: self._rule.arrays()}  # before each tick
-
-    @property
-    def lines(self) -> int:
-        """How many are on disk, or were before they were compacted."""
-        return len(self._committed)
 
     @property
     def epoch(self) -> int:
@@ -81,6 +77,7 @@ class Auditor:
             if record.arrived < self._tick:
                 raise BrokenPromiseError(f"{what} counts at a tick that is closed")
             self._committed.add(key)
+            self.lines += 1
             self._records[record.arrived].append(record)
 
     def confirm(self, epoch: int, device: int, tick: int) -> None:
@@ -115,15 +112,24 @@ class Auditor:
 
     def begun(self, server: Coordinator, model: NDArray[Any]) -> None:
         """The fleet has agreed on something else: its server must go on from this model."""
-        manifest = server.manifest
-        if manifest.epoch in self._manifests or manifest.epoch != (self.epoch + 1) % 256:
-            raise BrokenPromiseError(f"epoch {manifest.epoch} came after {self.epoch}")
+        if server.w.tobytes() != model.tobytes() or server.waiting():
+            raise BrokenPromiseError(f"epoch {server.manifest.epoch} began from another model")
         if server.tick < self._tick:
             raise BrokenPromiseError(f"tick {server.tick} came after {self._tick}")
-        if server.w.tobytes() != model.tobytes() or server.waiting():
-            raise BrokenPromiseError(f"epoch {manifest.epoch} began from another model")
-        self._manifests[manifest.epoch] = self._manifest = manifest
-        self._rule = RuleState(manifest)
+        self._follow(server.manifest)
+        self._rule = RuleState(server.manifest)
         self._rule.restore(server.rule.arrays())
         self._tick = server.tick
         self._states[self._tick] = self._rule.arrays()
+
+    def went_on(self, manifest: Manifest) -> None:
+        """The epoch has another number, and all else is as it was."""
+        old = self.epoch
+        self._follow(manifest)
+        self._committed |= {(self.epoch, k, n) for epoch, k, n in self._committed if epoch == old}
+
+    def _follow(self, manifest: Manifest) -> None:
+        epoch = manifest.epoch
+        if epoch in self._manifests or epoch != (self.epoch + 1) % 256:
+            raise BrokenPromiseError(f"epoch {epoch} came after {self.epoch}")
+        self._manifests[epoch] = self._manifest = manifest

@@ -11,8 +11,8 @@ from paofed.live.trials.fate import START
 MOST_TICKS_LATE = 6  # no fleet's age limit is above this
 
 
-def picked(random: np.random.Generator) -> Manifest:
-    """What the fleet has agreed on."""
+def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
+    """What the fleet has agreed on; `plain`: a paofed of wire version 1 knew all of it."""
     name = SERVED[int(random.integers(len(SERVED)))]
     features = int(random.integers(3, 9))
     manifest = Manifest(
@@ -29,7 +29,7 @@ def picked(random: np.random.Generator) -> Manifest:
         inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
         target=Scaling(name="y"),
     )
-    return _limited(manifest) if random.random() < 0.5 else manifest
+    return manifest if plain or random.random() < 0.5 else _limited(manifest)
 
 
 def _limited(manifest: Manifest) -> Manifest:

@@ -5,7 +5,6 @@ the run when a promise is broken (paofed.live.trials.auditor).
 """
 
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 from paofed.live.journal.host import Host
@@ -18,13 +17,13 @@ from paofed.live.trials.fleets import picked
 from paofed.live.trials.junk import JUNK, Junk
 from paofed.live.trials.misfortunes import DEVICE, NOTICED, Unlucky
 from paofed.live.trials.network import NETWORK, Network
-from paofed.live.trials.operations import INTERRUPTED, OPERATIONS, Plan
+from paofed.live.trials.operations import OPERATIONS, Operations
 from paofed.live.trials.power import CRASHES, DISK, PowerCut, cut_log_short, may_fail
 from paofed.live.trials.sensors import SENSORS, Sensor, sensors
 
 POINTS = (
     *(*NETWORK, *CRASHES, *DISK, *DEVICE, *NOTICED),
-    *(*SENSORS, *JUNK, *OPERATIONS, *INTERRUPTED),
+    *(*SENSORS, *JUNK, *OPERATIONS),
 )
 
 _DEVICES, _SECONDS, _SNAPSHOT_EVERY = 5, 70, 7
@@ -51,7 +50,8 @@ class _Rehearsal:
     def __init__(self, seed: int, folder: Path) -> None:
         self.fate = Fate(seed)
         self.folder = folder
-        self.manifest = picked(self.fate.random)
+        self.operations = Operations(self.fate, _SECONDS - _CALM)
+        self.manifest = picked(self.fate.random, plain=self.operations.first == "upgrade")
         self.store = Store.create(folder, self.manifest)
         for k in range(_DEVICES):
             self.store.add(f"device {k}")
@@ -62,7 +62,6 @@ class _Rehearsal:
         latest = self.manifest.max_age + 2  # some messages are too late
         self.network = Network(self.fate, _DEVICES, latest)
         self.junk = Junk(self.fate, _DEVICES, self.auditor.has)
-        self.plan = Plan(self.fate, _SECONDS - _CALM)
         measuring = sensors(self.fate, _DEVICES, _SECONDS - _CALM)
         self.devices = [self._device(k, measuring[k], latest) for k in range(_DEVICES)]
 
@@ -120,14 +119,9 @@ class _Rehearsal:
 
     def _operate(self) -> None:
         """Do what is planned for now to the fleet, whose server is stopped meanwhile."""
-        operation = self.plan.now()
-        if operation is None:
-            return
-        self._stop()
-        if operation.perform(self.folder):
-            with closing(Store.open(self.folder)) as store:
-                server = store.recover()
-            self.auditor.begun(server, operation.model(self.auditor, server.tick))
+        if self.operations.is_due():
+            self._stop()
+            self.operations.perform(self.folder, self.auditor)
 
     def _stop(self) -> None:
         self.store.close()

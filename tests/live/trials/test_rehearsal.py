@@ -20,9 +20,8 @@ from paofed.live.protocol import change
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.rule_state import RuleState
-from paofed.live.trials import misfortunes, operations
+from paofed.live.trials import interventions, misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
 from tests.effort import effort
@@ -39,7 +38,7 @@ def one(seed: int) -> Counter[str]:
     with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
         try:
             return rehearse(seed, Path(folder) / "fleet")
-        except BrokenPromiseError as error:
+        except PaofedError as error:
             raise BrokenPromiseError(f"seed {seed}: {error}") from None
 
 
@@ -169,10 +168,6 @@ def an_epoch_is_two_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def a_device_keeps_its_model_across_lineages(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Manifest, "continues", '"lineage", "meaning"', '"seed"')
-
-
 def a_device_begins_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Edge, "under", "return edge", "edge.joined = True; return edge")
 
@@ -187,7 +182,16 @@ def ticks_go_back_with_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fields in source
     scope = dict(vars(change))
     exec(source.replace(fields, "from_tick=0,"), scope)  # noqa: S102 (our own source)
-    monkeypatch.setattr(operations, "change", scope["change"])
+    monkeypatch.setattr(interventions, "change", scope["change"])
+
+
+def an_upgrade_is_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = 'sync("inside upgrade")'
+    broken(monkeypatch, Store, "_migrate", inside, f"self._connection.execute('COMMIT'); {inside}")
+
+
+def an_upgrade_keeps_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Store, "_carry_over", lambda *_: None)
 
 
 def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,10 +205,11 @@ BREAKAGES = [
     implausible_samples_are_learned_from,
     the_epoch_is_not_looked_at,
     an_epoch_is_two_transactions,
-    a_device_keeps_its_model_across_lineages,
     a_device_begins_from_nothing,
     what_waits_is_forgotten_by_a_change,
     ticks_go_back_with_a_change,
+    an_upgrade_is_many_transactions,
+    an_upgrade_keeps_the_epoch,
     duplicates_are_not_recognised,
     replies_do_not_wait_for_the_commit,
     sums_are_in_the_order_of_arrival,

@@ -1,0 +1,93 @@
+"""What people do to a fleet whose server is stopped: each changes it, and says what must follow."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol
+
+from paofed.live.journal.earlier import as_before
+from paofed.live.journal.host import Sync
+from paofed.live.journal.schema import WIRE_2
+from paofed.live.journal.store import Store
+from paofed.live.protocol.change import Changes, change
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.manifest import SERVED, Manifest
+from paofed.live.protocol.scaling import Scaling
+from paofed.live.trials.auditor import Auditor
+from paofed.live.trials.fate import Fate
+from paofed.live.trials.fleets import MOST_TICKS_LATE
+
+_CONFIRMATION = ("inside confirmation", "after confirmation")
+_EPOCH = ("inside epoch", "before epoch's commit", "after epoch's commit", *_CONFIRMATION)
+_UPGRADE = ("inside upgrade", "before upgrade's commit", "after upgrade's commit")
+_CHANGES = ("algorithm", "shared", "step_size", "tick_seconds", "max_age", "input", "range")
+
+# Each intervention, and the writes at which it may be interrupted.
+WRITES = {"change": _EPOCH, "upgrade": _UPGRADE}
+
+
+class Intervention(Protocol):
+    """Something that is done to a folder."""
+
+    def do(self, folder: Path, sync: Sync) -> None:
+        """Do it; `sync` is told of each write."""
+
+    def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        """Let the auditor know that it was done, and what must have come of it."""
+
+
+def intervention(fate: Fate, name: str, folder: Path) -> Intervention:
+    """What is done under a name, with the details that the seed picks."""
+    if name == "upgrade":
+        as_before(folder, version=WIRE_2 - 1)
+        return _Upgrade()
+    with closing(Store.open(folder)) as store:
+        return _Change(_picked(fate, store.manifest()), fate.wall)
+
+
+class _Change:
+    """`fleet change`: the server goes on from its model with all that was accepted."""
+
+    def __init__(self, changes: Changes, now: float) -> None:
+        self._changes, self._now = changes, now
+
+    def do(self, folder: Path, sync: Sync) -> None:
+        with closing(Store.open(folder)) as store:
+            changed = change(store.recover(), self._changes, self._now)
+            if changed is not None:
+                store.begin_epoch(changed.server, "changed", sync)
+
+    def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        auditor.begun(server, auditor.close(server.tick)["model"])
+
+
+class _Upgrade:
+    """A paofed that speaks wire version 2 opens the database of one that spoke version 1."""
+
+    def do(self, folder: Path, sync: Sync) -> None:
+        Store.open(folder, sync=sync).close()
+
+    def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        auditor.went_on(server.manifest)
+
+
+def _picked(fate: Fate, manifest: Manifest) -> Changes:
+    """Something to be different: it is, whatever the fleet has agreed on."""
+    random = fate.random
+    match fate.one_of(_CHANGES):
+        case "algorithm":
+            others = [name for name in SERVED if name != manifest.algorithm]
+            return Changes(values={"algorithm": fate.one_of(others)})
+        case "shared" if manifest.shared < manifest.features:
+            return Changes(values={"shared": manifest.shared + 1})
+        case "tick_seconds":
+            lengths = [seconds for seconds in (0.5, 1.0, 2.0) if seconds != manifest.tick_seconds]
+            return Changes(values={"tick_seconds": lengths[int(random.integers(len(lengths)))]})
+        case "max_age":
+            return Changes(values={"max_age": manifest.max_age % MOST_TICKS_LATE + 1})
+        case "input":
+            name = f"more {len(manifest.inputs)}"
+            return Changes(inputs=(Scaling(name=name, offset=1.0, scale=0.5),))
+        case "range":
+            return Changes(ranges={manifest.target.name: (-8.0 - manifest.epoch / 256, 8.0)})
+        case _:
+            return Changes(values={"step_size": manifest.step_size * 0.8})
