@@ -19,8 +19,9 @@ from paofed.live.device.earlier_life import TOO_LARGE, taken_up
 from paofed.live.device.footprint import Footprint, footprint
 from paofed.live.device.state import save_state
 from paofed.live.network.credential import Credential
-from paofed.live.network.mqtt import KEEP_ALIVE, Link
+from paofed.live.network.mqtt import KEEP_ALIVE, Mqtt
 from paofed.live.network.topics import SERVER
+from paofed.live.network.transport import Transport
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.words import counted
@@ -49,13 +50,14 @@ class Device:
         patience: int = 1,
         stay: bool = True,
         keep_alive: int = KEEP_ALIVE,
+        transport: Transport | None = None,
     ) -> None:
         """Begin, with the file that `paofed fleet add` wrote; the connection is made meanwhile.
 
         `state`: where model and unconfirmed updates survive a power cut, written at most every
         `save_every` seconds. `patience`: ticks to wait before an update is sent again. `stay`:
         whether it stays connected between contacts. `keep_alive`: seconds of silence after which a
-        connection is tried.
+        connection is tried. `transport`: what carries the messages, if not MQTT.
         """
         credential = Credential.load(file)
         if credential.who == SERVER:
@@ -75,12 +77,11 @@ class Device:
         self._silent = False  # whether a server's answer was waited for in vain
         self._unreadable: bytes | None = None  # a manifest that cannot be read,
         self._cannot = ""  # and why
-        self._link = Link(
+        self._link = (transport or Mqtt(keep_alive)).connect(
             credential,
             [self._topics.down(self.device)],
             lambda topic, payload: self._inbox.put((topic, payload)),
             lost=self._lost,
-            keep_alive=keep_alive,
         )
         if self._state is not None:
             self._edge = taken_up(self._state, self.device, credential.since, patience)

@@ -1,4 +1,4 @@
-"""The network: one connection to an MQTT broker that comes back by itself.
+"""MQTT as a transport: connections to a broker that come back by themselves.
 
 Nothing is asked of the broker but to pass messages on (quality of service 0): what is lost is sent
 again by whoever made it. The identity of a device is its topic, which the broker checks.
@@ -19,6 +19,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from paofed.live.network.credential import Credential
+from paofed.live.network.transport import Heard
 
 _log = logging.getLogger("paofed.mqtt")
 _log.addFilter(lambda record: "exception in" in record.getMessage())  # it says much else
@@ -26,13 +27,31 @@ _CLOSING = 2.0  # seconds for a connection to end in good order
 _SOON, _LATEST = 0.5, 60.0  # seconds before the first and between further attempts
 KEEP_ALIVE = 60  # seconds of silence after which a connection proves that it lives
 
-Heard = Callable[[str, bytes], None]
+
+class Mqtt:
+    """The transport (paofed.live.network.transport) by the broker that a credential names."""
+
+    def __init__(self, keep_alive: int = KEEP_ALIVE) -> None:
+        self._keep_alive = keep_alive
+
+    def connect(
+        self,
+        credential: Credential,
+        topics: Sequence[str],
+        heard: Heard,
+        *,
+        ready: Callable[[], None] = lambda: None,
+        lost: Callable[[str], None] = lambda _: None,
+    ) -> "Link":
+        """A connection for one party, to be opened."""
+        alive = self._keep_alive
+        return Link(credential, topics, heard, ready=ready, lost=lost, keep_alive=alive)
 
 
 class Link:
-    """A client's connection: messages in, messages out, attempts for ever.
+    """A client's connection to its broker.
 
-    `heard` and `ready` are called from the connection's own thread.
+    `heard`, `ready` and `lost` are called from the connection's own thread.
     """
 
     def __init__(

@@ -25,7 +25,8 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
-from paofed.live.network.mqtt import Link, end_connections
+from paofed.live.network.mqtt import Mqtt, end_connections
+from paofed.live.network.transport import Transport
 from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
@@ -105,10 +106,13 @@ class Service:
         *,
         wall: Callable[[], float] = time.time,
         steady: Callable[[], float] = time.monotonic,
+        transport: Transport | None = None,
     ) -> None:
+        """`transport`: what carries the messages, if not MQTT."""
         self._fleet = fleet
         self._log = log
         self._wall, self._steady = wall, steady
+        self._transport: Transport = transport or Mqtt()
         self._inbox = Inbox()
         self._news = News()
         self._stopping = False
@@ -165,7 +169,7 @@ class Service:
             suspect=self._suspect,
         )
         self._clock = TickClock(manifest, self._log.warning, wall=self._wall, steady=self._steady)
-        self._link = Link(
+        self._link = self._transport.connect(
             self._fleet.credential(),
             [self._topics.up("+"), self._topics.server, *TOPICS],
             self._heard,

@@ -199,6 +199,7 @@ def test_a_new_manifest_is_read(
         assert device.contact(PATIENCE)
         assert device.manifest.epoch == 3
         assert (np.sum(device.edge.w == 0.125) > 4) == kept
+        assert isinstance(device._link, Link)
         assert device._topics.manifest not in device._link._topics
 
 
@@ -649,6 +650,7 @@ def test_a_device_that_leaves_between_contacts(site: Site) -> None:
             device.learn(*sample(number))
             time.sleep(TICK)
             assert device.contact(PATIENCE)
+            assert isinstance(device._link, Link)
             assert device._link.port() == 0
         assert device.confirmed >= 3
 

@@ -11,6 +11,7 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import StoreError
 from paofed.live.journal.store import Store
+from paofed.live.network.in_process import Hub
 from paofed.live.server import service as module
 from paofed.live.server.service import Inbox, Service
 from tests.live.brokers import now_manifest
@@ -22,7 +23,8 @@ class Loop:
 
     def __init__(self, fleet: Fleet, store: Store) -> None:
         self.store = store
-        self.service = Service(fleet, logging.Logger("server"))
+        self.hub = Hub()
+        self.service = Service(fleet, logging.Logger("server"), transport=self.hub)
         self.service._start(store)
         self.host = self.service._host
         self.service._turn()
@@ -115,7 +117,9 @@ def test_only_the_loop_begins_to_count_anew(loop: Loop, monkeypatch: pytest.Monk
         restart()
 
     monkeypatch.setattr(loop.service._broker, "restart", watched)
-    loop.elsewhere(lambda: loop.service._link._lost("the connection was lost"))
+    loop.service._link.open()
+    loop.elsewhere(lambda: loop.hub.cut("g/server"))
+    loop.service._link.close()
     assert owners == []
     loop.service._turn()
     assert owners == [threading.current_thread()]
