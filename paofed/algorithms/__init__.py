@@ -13,7 +13,10 @@ from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import VERSIONS, pao_fed
 from paofed.algorithms.pso_fed import pso_fed
-from paofed.core.rules import Divisor, Newest
+from paofed.core.bounded import Bounded
+from paofed.core.bounded_steps import bounded_lms, is_bounded
+from paofed.core.parts import Learner, ServerRule
+from paofed.core.rules import LMS, Divisor, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
 
@@ -29,7 +32,8 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
 
 
 # Options that are set on a record, whoever made it; all others shape it.
-_VALUES = ("step_size", "max_age", "staleness", "divisor", "exchange")
+_OF_SERVER = ("staleness", "divisor", "clip", "aside")
+_VALUES = ("step_size", "max_age", "exchange", "bound", *_OF_SERVER)
 
 # Of the options that a factory may have no default for.
 _MEANING = {
@@ -50,6 +54,9 @@ def algorithm(
     staleness: float | None = None,
     divisor: Divisor | None = None,
     exchange: Exchange | None = None,
+    clip: float | None = None,
+    aside: bool | None = None,
+    bound: float | None = None,
 ) -> Algorithm:
     """Make an algorithm from its name, or from one's own record, with options; None: its own value.
 
@@ -67,6 +74,9 @@ def algorithm(
         "staleness": staleness,
         "divisor": divisor,
         "exchange": exchange,
+        "clip": clip,
+        "aside": aside,
+        "bound": bound,
     }
     return made(name, _given(options))
 
@@ -77,19 +87,39 @@ def made(name: str | Algorithm, options: Mapping[str, Any]) -> Algorithm:
     values = {key: value for key, value in options.items() if key in _VALUES and key not in own}
     shape = {key: value for key, value in options.items() if key not in values}
     row = _build(name, shape) if isinstance(name, str) else _unshaped(name, shape)
-    return _with_server_options(replace(row, name=_named(row.name, shape | values)), values)
+    return _with_values(replace(row, name=_named(row.name, shape | values)), values)
 
 
-def _with_server_options(row: Algorithm, values: dict[str, Any]) -> Algorithm:
-    """Set values on a record; two of them belong to the paper's server rule."""
-    own = {key: values.pop(key) for key in ("staleness", "divisor") if key in values}
-    if own and not isinstance(row.server, Newest):
+def _with_values(row: Algorithm, values: dict[str, Any]) -> Algorithm:
+    """Set values on a record; some of them belong to its server rule or to its learner."""
+    of_server = {key: values.pop(key) for key in _OF_SERVER if key in values}
+    if of_server:
+        values["server"] = _server(row, of_server)
+    if "bound" in values:
+        values["learner"] = _learner(row, values.pop("bound"))
+    return replace(row, **values)
+
+
+def _server(row: Algorithm, own: dict[str, Any]) -> Newest | Bounded:
+    """Set options on the paper's server rule; `clip` bounds the influence of messages."""
+    if isinstance(row.server, ServerRule):
         raise AlgorithmError(
             f"{row.name} has a server rule of its own, which has no option {next(iter(own))!r}"
         )
     if "staleness" in own:
         own["staleness"] = Geometric(own["staleness"])
-    return replace(row, server=replace(row.server, **own), **values)
+    if isinstance(row.server, Bounded) or not own.keys() & {"clip", "aside"}:
+        return replace(row.server, **own)
+    if "clip" not in own:
+        raise AlgorithmError(f"{row.name} sets nobody aside without clip: give clip too, such as 6")
+    return Bounded(**{"staleness": row.server.staleness, "divisor": row.server.divisor, **own})
+
+
+def _learner(row: Algorithm, bound: float) -> Learner:
+    """Bound the steps of the paper's learner."""
+    if row.learner != LMS and not is_bounded(row.learner):
+        raise AlgorithmError(f"{row.name} has a learner of its own, which has no option 'bound'")
+    return bounded_lms(bound)
 
 
 def _given(options: Mapping[str, object]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
+from paofed.core.bounded import Bounded
+from paofed.core.bounded_steps import is_bounded
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows
@@ -43,7 +45,7 @@ class Algorithm:
     name: str
     downlink: Windows | Channel
     uplink: Windows | Channel
-    server: Newest | ServerRule
+    server: Newest | Bounded | ServerRule
     learns_while_away: bool
     learner: Learner = LMS
     subset: float | None = None
@@ -97,12 +99,23 @@ class Algorithm:
     def require_paper_parts(self, who: str) -> PaperParts:
         """Return them, for somebody who knows no others."""
         parts = self.paper_parts
+        cuts = [option for option, used in self._bounds.items() if used]
+        if parts is None and cuts:
+            raise AlgorithmError(
+                f"{self.name} cuts what lies far out, which is not linear: {who} knows linear "
+                f"rules alone; leave out {' and '.join(cuts)}"
+            )
         if parts is None:
             raise AlgorithmError(
                 f"{self.name} has rules of its own: {who} knows windows, LMS steps and the paper's "
                 f"server alone"
             )
         return parts
+
+    @property
+    def _bounds(self) -> dict[str, bool]:
+        """The options that bound what one message or sample can do, and whether each is used."""
+        return {"clip": isinstance(self.server, Bounded), "bound": is_bounded(self.learner)}
 
     @property
     def waives(self) -> dict[str, tuple[str, ...]]:
@@ -117,7 +130,7 @@ class Algorithm:
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "downlink": (Windows, Channel),
     "uplink": (Windows, Channel),
-    "server": (Newest, ServerRule),
+    "server": (Newest, Bounded, ServerRule),
     "learner": (Learner,),
 }
 

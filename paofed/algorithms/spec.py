@@ -12,6 +12,7 @@ from paofed.algorithms.base import Algorithm, require_record
 from paofed.algorithms.outside import split
 from paofed.errors import AlgorithmError, unknown
 
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 _OPTIONS = [name for name in signature(algorithm).parameters if name != "name"]
 
 
@@ -47,8 +48,8 @@ def parted(text: str) -> tuple[str, dict[str, Any]]:
 
 def _value(text: str) -> bool | int | float | str:
     """Read a count as an integer and a fraction as a float: 1 is a count, 1.0 is not."""
-    if text in ("true", "false"):
-        return text == "true"
+    if text in _TRUTH:
+        return _TRUTH[text]
     for kind in (int, float):
         try:
             return kind(text)

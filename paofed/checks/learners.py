@@ -7,7 +7,7 @@ import numpy as np
 
 from paofed.checks.cases import TICKS, copied, leaves_alone, repeats, same, small_nature
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Part, Weights
+from paofed.core.parts import Part
 from paofed.core.selection import window
 
 _STEP_SIZE = 0.4
@@ -78,10 +78,10 @@ def _repeats_itself(learner: Any, features: int) -> str | None:
 
 def _served(learner: Any, features: int) -> str | None:
     for state, z, y, tick, learned in _learned(learner, features) if learner.served else ():
-        if type(state) is not Weights or not np.array_equal(learner.model(state), state.w):
-            return "says that it is served, but keeps something else than a model (Weights)"
+        if "w" not in state._fields or not np.array_equal(learner.model(state), state.w):
+            return "says that it is served, but keeps no model as the field w of its state"
         later = learner.learn(state, z, y, _STEP_SIZE, tick + 1)
-        if not np.array_equal(learned.w, later.w):
+        if not same(learned, later):
             return "says that it is served, but its step depends on the tick"
     return None
 

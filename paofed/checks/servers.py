@@ -8,6 +8,7 @@ import numpy as np
 
 from paofed.checks.cases import CLIENTS, arrivals, copied, leaves_alone, repeats, same
 from paofed.core.arrays import FloatArray
+from paofed.core.bounded import Bounded
 from paofed.core.parts import Message, Stamp
 from paofed.core.rules import Newest
 
@@ -103,16 +104,20 @@ def _repeats_itself(rule: Any, features: int) -> str | None:
 
 
 def _served(rule: Any, features: int) -> str | None:
-    if rule.served and not same(rule.init(features, 0), rule.init(features, CLIENTS)):
-        return "says that it is served, but begins otherwise for another number of clients"
-    for state, _, stamp in _met(rule, features):
-        if rule.served and not same(state, rule.apply(state, [], stamp)):
+    if not rule.served:
+        return None
+    joining = rule.init(features, 0)
+    for state, messages, stamp in _met(rule, features):
+        if not same(rule.model(joining), rule.model(state)):
+            return "says that it is served, but begins otherwise for another number of clients"
+        joining = rule.apply(joining, messages, stamp)
+        if not same(state, rule.apply(state, [], stamp)):
             return "says that it is served, but does not rest when no message arrives"
     return None
 
 
 def _weights(rule: Any, features: int) -> str | None:  # noqa: ARG001 (the interface of a check)
-    if isinstance(rule, Newest):
+    if isinstance(rule, Newest | Bounded):
         for age in range(200):
             rule.staleness(age)  # the guard around a function of one's own looks at every weight
     return None

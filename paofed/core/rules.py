@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.parts import Learner, Message, Stamp, Weights, weights, zero_server
+from paofed.core.parts import Learner, Message, Stamp, State, Weights, weights, zero_server
 from paofed.core.staleness import Staleness, weight_of
 from paofed.errors import AlgorithmError, unknown
 
@@ -43,10 +43,8 @@ def aggregate(
     that holds no coordinate says nothing and does not count.
     """
     by_age: defaultdict[int, list[Message]] = defaultdict(list)
-    # One canonical order of summation, so that the order of arrival cannot change a single bit.
-    for message in sorted(messages, key=lambda m: (tick - m.sent, m.client)):
-        if message.coordinates.size:
-            by_age[tick - message.sent].append(message)
+    for message in in_order(messages, tick):
+        by_age[tick - message.sent].append(message)
 
     w_next = w.copy()
     settled = np.zeros(w.size, dtype=bool)
@@ -57,6 +55,15 @@ def aggregate(
         w_next[newest] += weight_of(staleness, age) / count * innovation[newest]
         settled |= newest
     return w_next
+
+
+def in_order(messages: Iterable[Message], tick: int) -> list[Message]:
+    """Return the messages that hold something by age, then by client: the canonical order.
+
+    With it the order of arrival cannot change a single bit of a sum.
+    """
+    said = (message for message in messages if message.coordinates.size)
+    return sorted(said, key=lambda m: (tick - m.sent, m.client))
 
 
 def _sum(w: FloatArray, group: list[Message]) -> tuple[FloatArray, IntArray]:
@@ -89,10 +96,10 @@ class Newest:
         """Begin with a model of zeros."""
         return zero_server(features, clients)
 
-    def model(self, state: Weights) -> FloatArray:
+    def model(self, state: State) -> FloatArray:
         """Return the model."""
         return weights(state)
 
-    def apply(self, state: Weights, messages: Iterable[Message], stamp: Stamp) -> Weights:
+    def apply(self, state: State, messages: Iterable[Message], stamp: Stamp) -> Weights:
         """Apply all messages that arrive at the tick of the stamp."""
         return Weights(aggregate(state.w, messages, stamp.tick, self.staleness, self.divisor))

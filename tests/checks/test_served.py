@@ -17,7 +17,7 @@ U1 = algorithm("pao-fed-u1")
 
 
 def by_client(features: int, clients: int) -> Weights:
-    return Weights(np.zeros(features + clients))
+    return Weights(np.full(features, float(clients)))
 
 
 def ages(state: Weights, _: Sequence[Message], __: Stamp) -> Weights:
@@ -25,7 +25,7 @@ def ages(state: Weights, _: Sequence[Message], __: Stamp) -> Weights:
 
 
 class Pair(NamedTuple):
-    w: FloatArray
+    model: FloatArray
     more: FloatArray
 
 
@@ -37,7 +37,11 @@ def pair(features: int) -> Pair:
     return Pair(np.zeros(features), np.zeros(1))
 
 
-SERVER = ServerRule(apply=lambda state, *_: state, model=lambda s: s.w[:48], served=True)
+def of_pair(state: Pair) -> FloatArray:
+    return state.model
+
+
+SERVER = ServerRule(apply=lambda state, *_: state, served=True)
 LEARNER = Learner(learn=lambda state, *_: state, served=True)
 
 
@@ -46,8 +50,8 @@ LEARNER = Learner(learn=lambda state, *_: state, served=True)
     [
         ("server", replace(SERVER, init=by_client), "begins otherwise for another number"),
         ("server", replace(SERVER, apply=ages), "does not rest when no message arrives"),
-        ("learner", replace(LEARNER, init=pair), "keeps something else than a model"),
-        ("learner", replace(LEARNER, model=lambda s: 2 * s.w + 1), "something else than a model"),
+        ("learner", replace(LEARNER, init=pair, model=of_pair), "keeps no model as the field w"),
+        ("learner", replace(LEARNER, model=lambda s: 2 * s.w + 1), "keeps no model as the field w"),
         ("learner", replace(LEARNER, learn=steps_by_tick), "its step depends on the tick"),
     ],
 )

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from paofed.algorithms import Algorithm
+from paofed.core.bounded import Bounded
+from paofed.core.bounded_steps import is_bounded
 from paofed.core.parts import Channel, Learner, Part, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.staleness import Geometric, is_weight
@@ -25,8 +27,8 @@ def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
     if isinstance(method.server, ServerRule):
         changes["server"] = _server(method.name, method.server, features, clients)
     elif not isinstance(method.server.staleness, Geometric):
-        changes["server"] = _newest(method.name, method.server)
-    if method.learner != LMS:
+        changes["server"] = _weighing(method.name, method.server)
+    if method.learner != LMS and not is_bounded(method.learner):
         changes["learner"] = _learner(method.name, method.learner, features)
     return replace(method, **changes)
 
@@ -54,8 +56,8 @@ def _server(name: str, rule: ServerRule, features: int, clients: int) -> ServerR
     )
 
 
-def _newest(name: str, rule: Newest) -> Newest:
-    """The paper's rule with weights by age from a function of one's own."""
+def _weighing(name: str, rule: Newest | Bounded) -> Newest | Bounded:
+    """A rule of ours with weights by age from a function of one's own."""
 
     def staleness(age: int) -> float:
         where = f"{name}: its server's staleness of age {age}"

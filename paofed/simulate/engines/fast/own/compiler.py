@@ -14,8 +14,10 @@ from types import ModuleType
 from typing import Any
 
 from paofed.algorithms import Algorithm
-from paofed.core import parts, selection
+from paofed.core import bounded, parts, selection
+from paofed.core.bounded import Bounded
 from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
+from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import in_one_line
 from paofed.simulate.engines.fast import kernels as family_kernels
@@ -123,6 +125,8 @@ def _rules(method: Algorithm) -> dict[str, Any]:
         found["merge"] = method.learner.merge
     if method.learner.model is not weights:
         found["learner_model"] = method.learner.model
+    if isinstance(server, Bounded):
+        found |= {"received": bounded.received, "Server": bounded.BoundedState}
     if isinstance(server, ServerRule):
         found |= {"apply": server.apply, "Server": type(server.init(features, clients))}
         if server.model is not weights:
@@ -138,7 +142,7 @@ def _rules(method: Algorithm) -> dict[str, Any]:
 def _shape(method: Algorithm) -> Shape:
     features, clients = _tried(method)
     learner, server = method.learner.init(features), method.server.init(features, clients)
-    own = isinstance(method.server, ServerRule)
+    own = isinstance(method.server, Bounded | ServerRule)
 
     def memory(channel: Windows | Channel) -> int | None:
         return len(channel.init(features)) if isinstance(channel, Channel) else None
@@ -148,12 +152,18 @@ def _shape(method: Algorithm) -> Shape:
         learner_w=_place_of_w(learner) if method.learner.model is weights else None,
         merge_w=_place_of_w(learner) if method.learner.merge is overwrite else None,
         server=len(server) if own else None,
-        server_w=_place_of_w(server) if method.server.model is weights or not own else None,
+        server_w=_place_of_w(server) if _is_plain_model(method.server) else None,
+        bounded=isinstance(method.server, Bounded),
         up=memory(method.uplink),
         up_coded=method.uplink.encode is not None,
         down=memory(method.downlink),
         down_coded=method.downlink.encode is not None,
     )
+
+
+def _is_plain_model(server: Newest | Bounded | ServerRule) -> bool:
+    """Whether the model is the field `w` of the server's state."""
+    return server.model is weights if isinstance(server, ServerRule) else True
 
 
 def _tried(method: Algorithm) -> tuple[int, int]:

@@ -45,6 +45,8 @@ class Numbers(NamedTuple):
     server_key: Any
     weights: Any  # (max_age + 1,) float64: of the paper's server
     by_coverage: Any
+    clip: Any  # where its influence is bounded
+    aside_above: Any
 
 
 class Flight(NamedTuple):
@@ -178,6 +180,21 @@ def messages_of(flight: Any, order: Any) -> Any:
             )
         )
     return messages
+
+
+@_inner
+def counted(w: Any, flight: Any, order: Any, limit: Any, aside: Any) -> Any:
+    """Return which messages count, cut in place at a limit (paofed.core.bounded.Bounded)."""
+    found, count = np.empty_like(order), 0
+    for i in order:
+        if not aside[flight.client[i]]:
+            found[count] = i
+            count += 1
+            for j in range(flight.begin[i], flight.end[i]):
+                low, high = w[flight.coordinates[j]] - limit, w[flight.coordinates[j]] + limit
+                inside = flight.values[j] >= low  # not so what is no number
+                flight.values[j] = min(flight.values[j], high) if inside else low
+    return found[:count]
 
 
 @_inner

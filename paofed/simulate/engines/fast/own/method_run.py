@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.bounded import Bounded
 from paofed.core.parts import Channel, Keys
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows, pick
@@ -110,7 +111,7 @@ def _numbers(
 ) -> Numbers:
     mu, limit = method.settled(step_size=step_size, max_age=max_age)
     rule, by_age = guarded(method, features, clients=1).server, np.zeros(1)
-    if isinstance(rule, Newest):
+    if isinstance(rule, Newest | Bounded):
         weights = [weight_of(rule.staleness, age) for age in range(limit + 1)]
         by_age = np.array(weights, dtype=np.float64)
     return Numbers(
@@ -124,7 +125,9 @@ def _numbers(
         down_key=keys.down,
         server_key=keys.server,
         weights=by_age,
-        by_coverage=int(isinstance(rule, Newest) and rule.divisor == "coverage"),
+        by_coverage=int(getattr(rule, "divisor", "") == "coverage"),
+        clip=float(rule.clip) if isinstance(rule, Bounded) else 0.0,
+        aside_above=rule.aside_above if isinstance(rule, Bounded) else 0.0,
     )
 
 

@@ -14,7 +14,7 @@ from numba import njit
 from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, depart, keep, messages_of, newest, valid, windowed
+    arrived, asks, counted, depart, keep, messages_of, newest, valid, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -118,6 +118,7 @@ class Shape(NamedTuple):
     merge_w: int | None
     server: int | None
     server_w: int | None
+    bounded: bool  # the paper's server with bounded influence
     up: int | None
     up_coded: bool
     down: int | None
@@ -142,7 +143,7 @@ def source(shape: Shape) -> str:
         "pass_down": _passed("down", shape.down, coded=shape.down_coded),
         "pass_up": _passed("up", shape.up, coded=shape.up_coded),
         "merge": _merge(shape, device),
-        "apply": _apply(shape.server, server),
+        "apply": _apply(shape, server),
     }
     text = _KERNEL
     for name, value in texts.items():
@@ -208,10 +209,19 @@ def _merge(shape: Shape, device: str) -> str:
     return f"state = merge({device}, arriving)\n        {stored}"
 
 
-def _apply(count: int | None, state: str) -> str:
-    if count is None:
-        return "newest(server[0], flight, order, n, numbers.weights, numbers.by_coverage)"
-    stored = _stored("server", "after", count, "", 8)
+def _apply(shape: Shape, state: str) -> str:
+    paper = "newest({}, flight, order, n, numbers.weights, numbers.by_coverage)"
+    if shape.server is None:
+        return paper.format("server[0]")
+    stored = _stored("server", "after", shape.server, "", 12 if shape.bounded else 8)
+    if shape.bounded:
+        w = f"server[{shape.server_w}]"
+        return f"""if order.size:
+            before, messages = {state}, messages_of(flight, order)
+            limit, after = received(numbers.clip, numbers.aside_above, before, messages)
+            {stored}
+            order = counted({w}, flight, order, limit, before.aside)
+            {paper.format(w)}"""
     return f"""stamp = Stamp(SERVER, n, samples.z.shape[1], numbers.server_key)
         after = apply({state}, messages_of(flight, order), stamp)
         {stored}"""

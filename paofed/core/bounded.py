@@ -1,0 +1,229 @@
+"""Bounded influence: the paper's server, which cuts what lies far out and sets devices aside.
+
+One broken sensor must not ruin everybody's model. The server knows how far its devices' messages
+usually are from its model (the scale), moves every value that is further than `clip` scales nearer,
+and keeps a score for every client. All of it is a function of the messages, and free of units.
+
+Functions are plain, so that numba can compile them (paofed.simulate.engines.fast.own).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.parts import Message, Stamp, State, weights
+from paofed.core.rules import Divisor, Newest, aggregate, in_order
+from paofed.core.sizes import check_bound, middle
+from paofed.core.staleness import Staleness
+from paofed.errors import AlgorithmError
+
+# Messages that the scale is the median of: few enough to follow a fleet that changes, and enough
+# for the scale to tremble by a tenth only.
+LATEST = 64
+# A message is outside if it is more scales away than this, as few messages of most devices are.
+OUTSIDE = 3.0
+# How many scales a client with an average share of all messages may be outside on and on. Healthy
+# devices differ: in Setting I the messages of the busiest are up to 2 scales away on average, those
+# of the seldom heard, which learn by themselves for long, up to 6.
+TOLERATED = 2.0
+# What one message can add to a score at most, so that no single one decides.
+MOST = 6.0
+# A score above the first sets a client aside, a score below the second takes it back: after four
+# wild messages in a row, and after a few that are not. Between them a client stays what it is.
+ASIDE, BACK = 15.0, 10.0
+
+
+class BoundedState(NamedTuple):
+    """The model, what was heard last, and a score for each client heard so far."""
+
+    w: FloatArray  # (D,)
+    sizes: FloatArray  # (LATEST,): how far the last messages were from the model; 0: none yet
+    senders: IntArray  # (LATEST,): whose they were
+    heard: IntArray  # (1,): messages heard so far
+    last: IntArray  # (K,): which of them was the client's last; 0: none yet
+    score: FloatArray  # (K,): how much a client was outside lately
+    aside: BoolArray  # (K,): whether its messages are left out
+
+
+def begin(features: int, clients: int) -> BoundedState:
+    """Begin with a model of zeros and no scale."""
+    return BoundedState(
+        np.zeros(features),
+        np.zeros(LATEST),
+        np.zeros(LATEST, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(clients, dtype=np.int64),
+        np.zeros(clients),
+        np.zeros(clients, dtype=np.bool_),
+    )
+
+
+def scale_of(sizes: FloatArray, senders: IntArray) -> float:
+    """Return the median of sizes in which every sender has the same say, however much it sends."""
+    known = np.flatnonzero(sizes > 0.0)
+    if known.size == 0:
+        return 0.0
+    order = known[np.argsort(sizes[known], kind="mergesort")]
+    says = np.empty(order.size)
+    for i in range(order.size):
+        says[i] = 1.0 / np.sum(senders[known] == senders[order[i]])
+    total = np.cumsum(says)
+    return float(sizes[order[np.searchsorted(total, 0.5 * total[-1])]])
+
+
+def sizes_of(w: FloatArray, messages: Sequence[Message]) -> FloatArray:
+    """Return how far each message is from the model: the median over its coordinates."""
+    sizes = np.zeros(len(messages))
+    for i in range(len(messages)):
+        away = np.abs(messages[i].values - w[messages[i].coordinates])
+        sizes[i] = middle(np.where(np.isnan(away), np.inf, away))
+    return sizes
+
+
+def latest(
+    state: BoundedState, messages: Sequence[Message], sizes: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """Return the last sizes and their senders after these messages.
+
+    Of more messages than there is room for, some of all ages and clients are kept.
+    """
+    said = np.flatnonzero((sizes > 0.0) & (sizes < np.inf))
+    count = min(said.size, LATEST)
+    kept = said[np.arange(count) * said.size // max(count, 1)]
+    senders = np.array([messages[i].client for i in kept], dtype=np.int64)
+    return (
+        np.concatenate((state.sizes, sizes[kept]))[-LATEST:],
+        np.concatenate((state.senders, senders))[-LATEST:],
+    )
+
+
+def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
+    """Make room for clients that are heard for the first time: a live fleet grows at any time."""
+    clients = state.score.size
+    for message in messages:
+        clients = max(clients, message.client + 1)
+    more = clients - state.score.size
+    if more == 0:
+        return state
+    return BoundedState(
+        state.w,
+        state.sizes,
+        state.senders,
+        state.heard,
+        np.concatenate((state.last, np.zeros(more, dtype=np.int64))),
+        np.concatenate((state.score, np.zeros(more))),
+        np.concatenate((state.aside, np.zeros(more, dtype=np.bool_))),
+    )
+
+
+def judged(
+    aside_above: float,
+    state: BoundedState,
+    messages: Sequence[Message],
+    sizes: FloatArray,
+    scale: float,
+) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
+    """Return `heard`, `last`, `score` and `aside` after these messages.
+
+    A message adds to its client's score what it lies outside. Every message of the fleet takes a
+    little off all scores: `TOLERATED` while each client sends one on average. So a client is judged
+    by what it pulls beyond its share, and one that is seldom heard may be further away.
+    """
+    heard, last = state.heard.copy(), state.last.copy()
+    score, aside = state.score.copy(), state.aside.copy()
+    clients = max(np.sum(last > 0), 1)
+    for i in range(len(messages)):
+        if sizes[i] > 0.0 and scale > 0.0:
+            k = messages[i].client
+            heard[0] += 1
+            rested = max(score[k] - TOLERATED * (heard[0] - last[k]) / clients, 0.0)
+            outside = min(max(sizes[i] / scale - OUTSIDE, 0.0), MOST)
+            last[k], score[k] = heard[0], min(rested + outside, ASIDE + MOST)
+            aside[k] = score[k] > aside_above or (aside[k] and score[k] > BACK)
+    return heard, last, score, aside
+
+
+def received(
+    clip: float, aside_above: float, state: BoundedState, messages: Sequence[Message]
+) -> tuple[float, BoundedState]:
+    """Return how far from the model a value may be, and the state after some messages in order.
+
+    The model is left as it was. Messages are measured by the scale of before they came.
+    """
+    sizes, state = sizes_of(state.w, messages), grown(state, messages)
+    last_sizes, senders = latest(state, messages, sizes)
+    scale = scale_of(state.sizes, state.senders)
+    if scale == 0.0:  # nothing was heard before, so these messages are their own measure
+        scale = scale_of(last_sizes, senders)
+    heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
+    after = BoundedState(state.w, last_sizes, senders, heard, last, score, aside)
+    return clip * scale, after
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The paper's server rule (eq. 9) with bounded influence.
+
+    `clip` is the most that a value counts for, in scales. `aside` says whether clients whose
+    messages are outside time and again are set aside: they are scored on, but neither apply nor
+    count.
+    """
+
+    staleness: Staleness
+    divisor: Divisor = "class"
+    clip: float = 6.0
+    aside: bool = True
+
+    waives: ClassVar[tuple[str, ...]] = ()
+    served: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        Newest(self.staleness, self.divisor)  # refuses what no server rule can use
+        check_bound("clip", self.clip)
+        if type(self.aside) is not bool:
+            raise AlgorithmError(f"aside is {self.aside!r}: expected yes or no")
+
+    @property
+    def aside_above(self) -> float:
+        """The score beyond which a client is set aside."""
+        return ASIDE if self.aside else np.inf
+
+    def init(self, features: int, clients: int) -> BoundedState:
+        """Begin with a model of zeros and no scale."""
+        return begin(features, clients)
+
+    def model(self, state: State) -> FloatArray:
+        """Return the model."""
+        return weights(state)
+
+    def apply(self, state: State, messages: Iterable[Message], stamp: Stamp) -> BoundedState:
+        """Apply all messages that arrive at the tick of the stamp."""
+        before: BoundedState = state
+        ordered = in_order(messages, stamp.tick)
+        if not ordered:
+            return before
+        limit, after = received(self.clip, self.aside_above, before, ordered)
+        counted = [_cut(before.w, m, limit) for m in ordered if not _is_aside(before, m.client)]
+        w = aggregate(before.w, counted, stamp.tick, self.staleness, self.divisor)
+        return BoundedState(w, *after[1:])
+
+
+def _cut(w: FloatArray, message: Message, limit: float) -> Message:
+    """Return a message none of whose values is further than a limit from the model."""
+    here = w[message.coordinates]
+    # What is no number is below: `fmax` takes the bound.
+    values = np.fmin(np.fmax(message.values, here - limit), here + limit)
+    return message._replace(values=values)
+
+
+def _is_aside(state: BoundedState, client: int) -> bool:
+    return client < state.aside.size and bool(state.aside[client])
+
+
+def set_aside(state: Any) -> BoolArray:
+    """Return whether each client is set aside, as far as the state of a server rule knows."""
+    aside: BoolArray = getattr(state, "aside", np.zeros(0, dtype=np.bool_))
+    return aside
