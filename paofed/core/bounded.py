@@ -9,7 +9,7 @@ Functions are plain, so that numba can compile them (paofed.simulate.engines.fas
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -221,9 +221,3 @@ def _cut(w: FloatArray, message: Message, limit: float) -> Message:
 
 def _is_aside(state: BoundedState, client: int) -> bool:
     return client < state.aside.size and bool(state.aside[client])
-
-
-def set_aside(state: Any) -> BoolArray:
-    """Return whether each client is set aside, as far as the state of a server rule knows."""
-    aside: BoolArray = getattr(state, "aside", np.zeros(0, dtype=np.bool_))
-    return aside

@@ -51,7 +51,7 @@ class RuleState:
         """Take up the arrays of a state among those that were saved."""
         own = self.arrays()
         found = {name: array for name, array in saved.items() if name.startswith(_MODEL)}
-        if _forms(found) != _forms(own):
+        if found.keys() != own.keys() or not all(_fits(found[n], own[n]) for n in own):
             raise InputError(
                 f"a server's state that was saved has {_forms(found)}: expected {_forms(own)}; "
                 f"use the paofed that wrote it"

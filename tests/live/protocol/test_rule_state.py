@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from paofed.archives import save_arrays
 from paofed.checks import check_one
+from paofed.core.bounded import Bounded
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS
+from paofed.core.staleness import Geometric
 from paofed.errors import FileError, InputError
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.lines import pack
@@ -37,6 +39,7 @@ from tests.live.stores import (
 )
 
 U1 = manifest().row
+BOUNDED = Bounded(Geometric(1.0))
 
 
 @pytest.fixture
@@ -157,6 +160,35 @@ def test_an_export_begins_with_both_arrays(fleet: Path, tmp_path: Path) -> None:
     with np.load(path, allow_pickle=False) as arrays:
         exported = dict(arrays)
     assert exported["start_model_push"].tobytes() == lived(10).rule.state.push.tobytes()
+
+
+def test_numbers_of_each_device_are_kept_verified_and_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    momentum.serve(monkeypatch, server=BOUNDED)
+    folder, path = made(tmp_path), tmp_path / "messages.npz"
+    with opened(folder) as store:
+        recovered = store.recover()
+        recovered.close(25)
+        devices = len(recovered.rule.state.score)
+        assert devices > 0  # though the rule began for nobody
+        assert len(recovered.rule.aside) == devices
+        assert recovered.digest() == lived(25).digest()
+        assert store.verify() == Verification(20, 30, agrees=True)
+        export_messages(store, path)
+    assert replay_messages(path).w.tobytes() == lived(25).w.tobytes()
+    with np.load(path, allow_pickle=False) as arrays:
+        assert len(arrays["start_model_score"]) == len(lived(10).rule.state.score)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((3, 2)), np.zeros(3, dtype=bool), np.zeros(())])
+def test_numbers_of_each_device_keep_their_kind(
+    rows: NDArray[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    momentum.serve(monkeypatch, server=BOUNDED)
+    rule = lived(5).rule
+    with pytest.raises(InputError, match=r"^a server's state that was saved has model .f. .8,.,"):
+        rule.restore({**rule.arrays(), "model_score": rows})
 
 
 def without(arrays: dict[str, NDArray[Any]], name: str) -> dict[str, NDArray[Any]]:
