@@ -31,10 +31,12 @@ from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
 from paofed.report.run.page import write as write_page
 from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.results.result import Clean
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.availability import Availability
 from paofed.world.battery import Battery
 from paofed.world.delays import Delay
+from paofed.world.faults import KINDS, FaultyReadings
 from paofed.world.loss import Loss
 from paofed.world.outages import Outages
 from paofed.world.scenario import PRESETS
@@ -244,6 +246,13 @@ def tiny() -> Scenario:
 
 
 @pytest.fixture(scope="module")
+def faulty() -> Scenario:
+    """Likewise, with faults."""
+    (text,) = (block.text for block in blocks("docs/scenarios.md") if block.file == "faulty.toml")
+    return Scenario.parse(text, "faulty.toml")
+
+
+@pytest.fixture(scope="module")
 def readings() -> Scenario:
     return Scenario.load("air-quality")
 
@@ -261,6 +270,13 @@ def test_the_arrays_of_a_result(tiny: Scenario, tmp_path: Path) -> None:
     documented = rows(section(COMMANDS, "### A result"))
     assert arrays == dimensions(documented)
     assert set(about) == set(re.findall(r"`(\w+)`", documented["provenance"][-1]))
+
+
+def test_the_arrays_of_a_result_with_faults(faulty: Scenario, tmp_path: Path) -> None:
+    arrays, _ = saved(run(faulty, ["pao-fed-u1"], runs=1), tmp_path / "result.npz")
+    parts = rows(section(COMMANDS, "### A result"))
+    parts |= rows(section(COMMANDS, "### A result with faults"))
+    assert arrays == dimensions(parts)
 
 
 def test_the_arrays_of_a_result_over_a_table(readings: Scenario, tmp_path: Path) -> None:
@@ -295,9 +311,9 @@ def test_the_columns_of_a_csv(tiny: Scenario, tmp_path: Path) -> None:
     assert header.split(",") == list(rows(section(COMMANDS, "### A CSV of curves")))
 
 
-def test_the_files_of_a_page(readings: Scenario, tiny: Scenario, tmp_path: Path) -> None:
-    stream = {**tiny.stream.model_dump(), "drifts": [200]}
-    drifting = Scenario.model_validate({**tiny.model_dump(), "stream": stream})
+def test_the_files_of_a_page(readings: Scenario, faulty: Scenario, tmp_path: Path) -> None:
+    stream = {**faulty.stream.model_dump(), "drifts": [200]}
+    drifting = Scenario.model_validate({**faulty.model_dump(), "stream": stream})
     text = section(COMMANDS, "### The page")
     documented = dict(re.findall(r"^\| ([\w-]+\.\w+) \| (.*) \|$", text, re.MULTILINE))
     found = set()
@@ -350,6 +366,21 @@ def test_every_key_of_what_befalls_contacts(heading: str) -> None:
             json.dumps(fields[name].default, default=str),
         )
         assert cells[-1] == ("" if required else "-" if default == "null" else f"`{default}`")
+
+
+def test_every_kind_of_fault_and_its_keys() -> None:
+    common = rows(section(SCENARIOS, "### The keys of every fault"))
+    fields = FaultyReadings.model_fields
+    assert list(common) == list(fields)
+    for name, cells in common.items():
+        default = "" if fields[name].is_required() else f"`{json.dumps(fields[name].default)}`"
+        assert cells[-1] == ("-" if default == "`null`" else default)
+    kinds = rows(section(SCENARIOS, "### The kinds of faults"))
+    assert list(kinds) == list(KINDS)
+    for name, law in KINDS.items():
+        own = [key for key in law.model_fields if key not in (*common, "kind")]
+        said = [word for word in re.findall(r"`(\w+)`", kinds[name][-1]) if word not in common]
+        assert said == own
 
 
 def keys_of(table: str, law: type[Value]) -> dict[str, list[str]]:
@@ -441,7 +472,7 @@ def test_methods_of_one_s_own_are_short_and_promises_are_checked() -> None:
         assert sum(bool(line.strip()) for line in text.splitlines()) <= 25, method
 
 
-@pytest.mark.parametrize("kind", [Result, Progressive, ColdStart, Outcome, Trace])
+@pytest.mark.parametrize("kind", [Result, Progressive, ColdStart, Clean, Outcome, Trace])
 def test_every_method_of_what_people_hold(kind: Any) -> None:
     text = PYTHON + DOCUMENTS["docs/notation.md"]
     held = {*vars(kind), *(field.name for field in fields(kind))}
