@@ -1,0 +1,166 @@
+"""What happens to the devices of docs/vectors/lives.json, event by event.
+
+An event is a time by the device's own clock, a word and numbers: `learn` (inputs, target),
+`predict` (inputs), `contact`, `reply` (the server's tick, the tick it answers), `model` (tick),
+`reread` (epoch), `adopt` (which of the changes), `restart`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.scaling import Scaling
+from tests.live.fleets import manifest
+
+Event = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Life:
+    """A device and what happens to it."""
+
+    about: str
+    manifest: Manifest
+    events: tuple[Event, ...]
+    device: int = 3
+    changes: tuple[dict[str, Any], ...] = field(default=())
+
+
+_RANGED = {
+    "inputs": (
+        Scaling(name="a", low=-5.0, high=5.0),
+        Scaling(name="b", offset=0.5, scale=2.0),
+    ),
+    "target": Scaling(name="y", offset=10.0, scale=4.0, high=50.0),
+}
+
+_JOINED: tuple[Event, ...] = (
+    (0.0, "contact"),
+    (0.1, "model", 7),
+    (0.2, "learn", 0.3, 1.7, 11.0),
+    (0.2, "predict", 0.3, 1.7),
+)
+
+_USUAL = Life(
+    "joins, is answered, loses messages, hears late ones, and repeats",
+    manifest(**_RANGED),
+    (
+        (0.0, "learn", 0.3, 1.7, 11.0),
+        (0.5, "contact"),  # a hello, not answered
+        (1.5, "contact"),
+        (1.6, "model", 100),
+        (1.7, "learn", 0.3, 1.7, 11.0),
+        (1.8, "learn", -1.0, 0.2, 6.5),
+        (1.9, "contact"),
+        (2.0, "reply", 100, 100),
+        (2.1, "contact"),  # nothing more in this tick
+        (2.7, "learn", 0.6, -2.0, 12.5),
+        (2.7, "contact"),  # lost
+        (2.8, "contact"),  # the same again
+        (3.7, "learn", 0.1, 0.1, 9.0),
+        (3.7, "contact"),
+        (4.7, "contact"),
+        (4.8, "reply", 103, 102),  # the one of before
+        (4.9, "reply", 102, 101),  # later still: not merged
+        (5.0, "reply", 103, 103),
+        (5.1, "learn", 9.0, 0.0, 11.0),  # not plausible
+        (5.1, "learn", 0.0, 0.0, 51.0),
+        (5.2, "predict", 0.0, 0.0),
+        (5.7, "contact"),
+        (5.8, "reply", 110, 104),  # the server is ahead of the device's clock
+        (6.0, "contact"),
+        (6.1, "reply", 109, 110),  # the device is ahead of the server
+    ),
+)
+
+_SURE = Life(
+    "is in no doubt any more, 256 ticks after it joined: replies confirm repeats, too",
+    manifest(**_RANGED),
+    (
+        *_JOINED,
+        (300.2, "contact"),  # lost
+        (301.2, "learn", 0.3, 1.7, 11.0),
+        (301.2, "contact"),  # lost
+        (302.2, "contact"),
+        (302.3, "reply", 309, 309),
+        (303.2, "contact"),
+        (304.2, "contact"),
+        (304.3, "contact"),
+        (305.3, "contact"),
+        (305.4, "reply", 315, 311),  # of what it carried, one was too old by then
+        (306.2, "contact"),
+        (307.2, "contact"),
+        (308.2, "contact"),
+        (309.2, "contact"),
+        (310.2, "contact"),
+        (311.2, "contact"),
+    ),
+)
+
+_LOST = Life(
+    "is not answered for long and set back; loses power; is told to read other manifests",
+    manifest(**_RANGED),
+    (
+        *_JOINED,
+        *((1.0 + tick, "contact") for tick in range(11)),
+        (12.5, "contact"),  # more than max_age + 5 of them: a hello
+        (12.6, "model", 12),
+        (12.7, "contact"),
+        (13.7, "contact"),
+        (13.8, "learn", 1.0, 1.0, 14.0),
+        (13.9, "restart"),
+        (0.0, "predict", 1.0, 1.0),
+        (0.1, "contact"),  # a hello: the clock is gone
+        (0.2, "model", 15),
+        (0.3, "contact"),
+        (0.4, "reply", 15, 15),
+        (1.4, "contact"),
+        (1.5, "reread", 3),  # its own epoch: nothing new
+        (1.6, "reread", 4),
+        (1.7, "learn", 1.0, 1.0, 14.0),
+        (2.0, "adopt", 0),
+        (2.1, "contact"),
+        (2.2, "model", 17),  # it has a model already
+        (3.3, "contact"),
+        (3.4, "reply", 18, 18),
+        (4.0, "adopt", 1),  # another lineage
+        (4.1, "predict", 1.0, 1.0),
+        (4.2, "contact"),
+        (4.3, "model", 19),
+        (4.4, "predict", 1.0, 1.0),
+        (5.4, "contact"),
+        (6.0, "adopt", 2),  # another map
+        (6.1, "contact"),
+        (6.2, "model", 21),
+        (7.3, "contact"),
+    ),
+    changes=(
+        {"step_size": 0.2, "shared": 3},
+        {"lineage": 1},
+        {"seed": 2, "algorithm": "pao-fed-c2"},
+    ),
+)
+
+_WILD = Life(
+    "measures nonsense where nothing is implausible: its model cannot travel, and it joins anew",
+    manifest(),
+    (
+        *_JOINED,
+        (1.2, "contact"),
+        (1.3, "reply", 8, 8),
+        (1.4, "learn", 0.3, 1.7, 1e9),
+        (1.5, "predict", 0.3, 1.7),
+        (2.2, "contact"),
+        (2.3, "model", 9),
+        (2.4, "learn", 0.3, 1.7, 11.0),
+        (3.3, "contact"),
+    ),
+)
+
+_WHOLE = Life(
+    "shares its whole model",
+    manifest(algorithm="online-fedsgd", shared=8),
+    (*_JOINED, (1.2, "contact"), (1.3, "reply", 8, 8), (2.2, "contact")),
+)
+
+LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE)

@@ -1,0 +1,282 @@
+"""A device written from docs/live.md alone ("Writing a device"): NumPy and no paofed.
+
+It shows that the page says enough. What it computes is compared with docs/vectors.
+"""
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Json = dict[str, Any]
+UPDATE, REPLY, HELLO, MODEL, REREAD = range(5)
+_A, _B, _C, _E = (
+    [3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+     1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+     3.3430575583588128105e4, 2.5090809287301226727e3],
+    [1, 4.2313330701600911252e1, 6.8718700749205790830e2,
+     5.3941960214247511077e3, 2.1213794301586595867e4, 3.9307895800092710610e4,
+     2.8729085735721942674e4, 5.2264952788528545610e3],
+    [1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+     3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+     2.27238449892691845833e-2, 7.74545014278341407640e-4],
+    [1, 2.05319162663775882187e0, 1.67638483018380384940e0,
+     6.89767334985100004550e-1, 1.48103976427480074590e-1, 1.51986665636164571966e-2,
+     5.47593808499534494600e-4, 1.05075007164441684324e-9],
+)  # fmt: skip
+
+
+# The Fourier map
+
+
+def philox(key: list[int], counter: list[int]) -> list[int]:
+    (k0, k1), (c0, c1, c2, c3) = key, counter
+    for _ in range(10):
+        (h0, l0), (h1, l1) = divmod(0xD2511F53 * c0, 2**32), divmod(0xCD9E8D57 * c2, 2**32)
+        c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
+        k0, k1 = (k0 + 0x9E3779B9) % 2**32, (k1 + 0xBB67AE85) % 2**32
+    return [c0, c1, c2, c3]
+
+
+def words(seed: int, count: int, purpose: int) -> list[int]:
+    key = [seed % 2**32, seed // 2**32]
+    return [philox(key, [j // 4, 0, 0, purpose])[j % 4] for j in range(count)]
+
+
+def polynomial(coefficients: list[float], x: float) -> float:
+    return sum(c * x**power for power, c in enumerate(coefficients))
+
+
+def normal(word: int) -> float:
+    q = word * 2.0**-32 + (2.0**-33 - 0.5)
+    if abs(q) <= 0.425:
+        r = 0.180625 - q * q
+        return q * polynomial(_A, r) / polynomial(_B, r)
+    t = math.sqrt(-math.log(0.5 - abs(q))) - 1.6
+    return math.copysign(polynomial(_C, t) / polynomial(_E, t), q)
+
+
+class Map:
+    def __init__(self, seed: int, inputs: int, features: int, width: float) -> None:
+        numbers = [normal(word) for word in words(seed, inputs * features, 0)]
+        self.frequencies = np.array(numbers).reshape(inputs, features) / width
+        self.phases = 2 * math.pi * np.array(words(seed, features, 1)) * 2.0**-32
+
+    def z(self, x: Floats) -> Floats:
+        features = self.phases.size
+        z: Floats = math.sqrt(2 / features) * np.cos(x @ self.frequencies + self.phases)
+        return z
+
+
+def window(manifest: Json, device: int, tick: int, *, up: bool) -> list[int]:
+    algorithm, features, shared = (manifest[n] for n in ("algorithm", "features", "shared"))
+    ahead = 1 if up and algorithm != "online-fedsgd" else 0
+    further = device if algorithm in ("pao-fed-u1", "pao-fed-u2") else 0
+    start = shared * (tick + ahead + further) % features
+    return [(start + i) % features for i in range(shared)]
+
+
+# The level
+
+
+class Level:
+    def __init__(self) -> None:
+        self.n, self.s, self.p = 0, 0.0, 0.0
+
+    def learned(self, e: float) -> None:
+        self.n = min(self.n + 1, 32)
+        self.s += (min(e * e, 1e30) - self.s) / self.n
+        self.p -= self.p / 32
+
+    def passed_over(self) -> None:
+        self.p += (1 - self.p) / 32
+
+    def byte(self) -> int:
+        if self.p > 0.5:
+            return 255
+        if self.n == 0:
+            return 0
+        return min(max(round(128 + 10 * math.log10(max(self.s, 1e-30)) / 0.75), 1), 254)
+
+
+# The device
+
+
+class Waiting:
+    """An update that is not confirmed."""
+
+    def __init__(self, tick: int, values: bytes, level: int) -> None:
+        self.tick, self.values, self.level, self.left = tick, values, level, tick
+        self.carried: set[int] | None = None
+
+
+class TinyDevice:
+    def __init__(self, manifest: Json, device: int) -> None:
+        self.device = device
+        self.level = Level()
+        self.stamped = -1
+        self.joined = False
+        self.w = np.zeros(manifest["features"])
+        self.errors: list[float] = []
+        self.follow(manifest)
+
+    def follow(self, manifest: Json) -> None:
+        self.m = manifest
+        self.map = Map(
+            manifest["seed"],
+            len(manifest["inputs"]),
+            manifest["features"],
+            manifest["kernel_width"],
+        )
+        rows = [self.map.z(np.full(len(manifest["inputs"]), x)) for x in (-1.0, 0.0, 1.0)]
+        assert np.abs(np.array(manifest["probes"]) - rows).max() <= 1e-5
+        self.waiting: list[Waiting] = []
+        self.clock: tuple[int, float] | None = None
+        self.merged = -1
+        self.unanswered = 0
+        self.doubt_ends = -math.inf
+        self.outdated = False
+
+    def adopt(self, manifest: Json) -> None:
+        old = self.m
+        self.follow(manifest)
+        if meaning(old) != meaning(manifest):
+            self.w, self.joined, self.errors = np.zeros(manifest["features"]), False, []
+        if old["lineage"] != manifest["lineage"]:
+            self.joined = False
+        if not self.joined:
+            self.level = Level()
+
+    def restart(self) -> None:
+        merged, waiting = self.merged, self.waiting
+        self.follow(self.m)
+        self.merged, self.waiting = merged, waiting
+        for update in waiting:
+            update.carried = set()
+
+    # Samples
+
+    def _z(self, x: list[float]) -> Floats:
+        scaled = [(v - i["offset"]) / i["scale"] for v, i in zip(x, self.m["inputs"], strict=True)]
+        return self.map.z(np.array(scaled))
+
+    def predict(self, x: list[float]) -> float:
+        target = self.m["target"]
+        return float(target["offset"] + target["scale"] * (self.w @ self._z(x)))
+
+    def learn(self, x: list[float], y: float) -> None:
+        numbers = zip([*self.m["inputs"], self.m["target"]], [*x, y], strict=True)
+        if not all(plausible(number, value) for number, value in numbers):
+            self.level.passed_over()
+            return
+        z, target = self._z(x), self.m["target"]
+        e = (y - target["offset"]) / target["scale"] - float(self.w @ z)
+        self.level.learned(e)
+        self.w = self.w + self.m["step_size"] * self._counted(e) * z
+        if not np.abs(self.w.astype("<f4")).max() <= 1e6:
+            self.w, self.joined, self.errors = np.zeros(self.w.size), False, []
+
+    def _counted(self, e: float) -> float:
+        if self.m["bound"] is None or e == 0:
+            return e
+        usual = float(np.median(self.errors)) if self.errors else abs(e)
+        self.errors = [*self.errors, abs(e)][-16:]
+        most: float = self.m["bound"] * usual
+        return min(max(e, -most), most)
+
+    # Messages
+
+    def tick(self, at: float) -> int:
+        assert self.clock is not None
+        return self.clock[0] + max(int((at - self.clock[1]) / self.m["tick_seconds"]), 0)
+
+    def _lost(self) -> bool:
+        return self.clock is None or self.unanswered > self.m["max_age"] + 5
+
+    def contact(self, at: float, patience: int = 1) -> bytes | None:
+        if self._lost() or not self.joined:
+            self.unanswered += 1
+            return struct.pack("<BBI", 2 << 4 | HELLO, self.m["epoch"], 0)
+        now = self.tick(at)
+        self.waiting = [u for u in self.waiting if now - u.tick <= self.m["max_age"]]
+        if now > self.stamped:
+            self.stamped = now
+            values = self.w[window(self.m, self.device, now, up=True)].astype("<f4").tobytes()
+            self.waiting = [*self.waiting, Waiting(now, values, self.level.byte())][-4:]
+        if not self.waiting:
+            return None
+        self.unanswered += 1
+        *others, head = self.waiting
+        repeats = [update for update in others if now - update.left >= patience]
+        for update in repeats:
+            update.left = now
+        carried = {head.tick}
+        if at >= self.doubt_ends:
+            carried |= {update.tick for update in repeats}
+        head.carried = carried if head.carried is None else head.carried & carried
+        message = struct.pack("<BBIB", 2 << 4 | UPDATE, self.m["epoch"], head.tick, head.level)
+        message += head.values
+        for update in repeats:
+            message += bytes([head.tick - update.tick, update.level]) + update.values
+        return message
+
+    def receive(self, message: bytes, at: float) -> list[int]:
+        first, epoch, tick = struct.unpack_from("<BBI", message)
+        kind, body = first & 15, message[6:]
+        if first >> 4 != 2:
+            return []
+        if kind == REREAD:
+            self.outdated = self.outdated or epoch != self.m["epoch"]
+        if epoch != self.m["epoch"]:
+            return []
+        if kind == MODEL and len(body) == 4 * self.m["features"]:
+            self._model(tick, np.frombuffer(body, "<f4").astype(float), at)
+        if kind == REPLY and len(body) == 1 + 4 * self.m["shared"]:
+            return self._reply(tick, body[0], np.frombuffer(body[1:], "<f4").astype(float), at)
+        return []
+
+    def _model(self, tick: int, values: Floats, at: float) -> None:
+        if not self.joined:
+            self.w, self.joined = values, True
+        if self._lost():
+            self.clock = tick, at
+            self.waiting = [update for update in self.waiting if update.tick <= tick]
+            self.stamped, self.merged = min(self.stamped, tick), min(self.merged, tick)
+            for update in self.waiting:
+                update.left = min(update.left, tick)
+            self.doubt_ends = at + 256 * self.m["tick_seconds"]
+        elif tick > self.tick(at):
+            self.clock = tick, at
+        self.unanswered = 0
+
+    def _reply(self, tick: int, age: int, values: Floats, at: float) -> list[int]:
+        self.unanswered = 0
+        answers = tick - (age if age < 240 else age - 256)
+        heads = [update for update in self.waiting if update.tick == answers]
+        carried = heads[0].carried or set() if heads else set()
+        confirmed = [
+            u.tick for u in self.waiting if u.tick in carried and u.tick >= tick - self.m["max_age"]
+        ]
+        self.waiting = [update for update in self.waiting if update.tick not in confirmed]
+        if tick > self.merged:
+            self.w = self.w.copy()
+            self.w[window(self.m, self.device, tick, up=False)] = values
+            self.merged = tick
+        if tick > self.tick(at):
+            self.clock = tick, at
+        return confirmed
+
+
+def plausible(number: Json, value: float) -> bool:
+    low, high = number["low"], number["high"]
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def meaning(manifest: Json) -> list[Any]:
+    """What a model's parameters depend on."""
+    numbers = [*manifest["inputs"], manifest["target"]]
+    named = [(number["name"], number["offset"], number["scale"]) for number in numbers]
+    return [*(manifest[name] for name in ("features", "kernel_width", "seed")), named]

@@ -1,0 +1,208 @@
+"""The test vectors of docs/live.md, made by paofed; `python -m tests.live.vectors` writes them."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paofed.core.features import draw_map
+from paofed.core.random import Key, key_of, normal, philox
+from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.level import Recent
+from paofed.live.protocol.manifest import SERVED, Manifest, usual_shared
+from paofed.live.protocol.messages import (
+    Hello,
+    Message,
+    Model,
+    Repeat,
+    Reply,
+    Reread,
+    Update,
+    age_of,
+    encode,
+)
+from tests.live.fleets import f32, manifest
+from tests.live.lives import LIVES, Life
+
+FOLDER = Path(__file__).parents[2] / "docs/vectors"
+Json = dict[str, Any]
+
+
+def made_map() -> Json:
+    """Of the generator, the quantile and a map."""
+    counters = [(0, 0, 0, 0), (1, 2, 3, 4), (0xFFFFFFFF,) * 4]
+    keys = [Key(0, 0), Key(0xA4093822, 0x299F31D0), key_of(2**64 - 2)]
+    words = [0, 1, 0x12345678, 0x7FFFFFFF, 0x80000000, 0xF3333333, 0xFFFFFFFF]
+    seed, inputs, features, width = 2**40 + 7, 3, 10, 1.5
+    fourier = draw_map(key_of(seed), inputs=inputs, features=features, width=width)
+    x = [[0.0, 0.0, 0.0], [0.5, -1.25, 2.0], [-3.0, 0.125, 10.0]]
+    return {
+        "philox": [
+            {"key": [*key], "counter": [*counter], "words": philox(key, *counter).tolist()}
+            for key in keys
+            for counter in counters
+        ],
+        "normals": [
+            {"word": word, "normal": float(normal(np.array([word], dtype=np.uint32))[0])}
+            for word in words
+        ],
+        "map": {
+            "seed": seed,
+            "kernel_width": width,
+            "frequencies": fourier.frequencies.tolist(),
+            "phases": fourier.phases.tolist(),
+            "z": [{"x": one, "z": fourier(np.array(one)).tolist()} for one in x],
+        },
+    }
+
+
+def made_windows() -> list[Json]:
+    """Of some devices and ticks."""
+    found = []
+    for algorithm in SERVED:
+        for features in (8, 50):
+            shared = usual_shared(algorithm, features)
+            parts = manifest(algorithm=algorithm, features=features, shared=shared).parts
+            for device, tick in ((0, 0), (3, 0), (3, 17), (9_999, 4_294_967_295)):
+                found.append(
+                    {
+                        "algorithm": algorithm,
+                        "features": features,
+                        "shared": shared,
+                        "device": device,
+                        "tick": tick,
+                        "downlink": parts.downlink(device, tick, features).tolist(),
+                        "uplink": parts.uplink(device, tick, features).tolist(),
+                    }
+                )
+    return found
+
+
+def made_messages() -> list[Json]:
+    """Each kind, of two shared parameters out of eight."""
+    values, other = f32(0.5, -2.25), f32(1e-3, 999_999.0)
+    repeats = (Repeat(1, other, 90), Repeat(4, values, 255))
+    messages: list[tuple[str, Message]] = [
+        ("update", Update(3, 7, values)),
+        ("update", Update(255, 4_294_967_295, other, repeats, 128)),
+        ("reply", Reply(3, 1000, 0, values)),
+        ("reply", Reply(3, 1000, age_of(1000, 993), values)),
+        ("reply", Reply(3, 1000, age_of(1000, 1002), values)),
+        ("hello", Hello(3)),
+        ("model", Model(3, 12, f32(*range(8)))),
+        ("reread", Reread(4)),
+    ]
+    return [{"kind": kind, "hex": encode(m).hex(), **_fields(m)} for kind, m in messages]
+
+
+def _fields(message: Message) -> Json:
+    told = {name: value for name, value in vars(message).items() if name != "version"}
+    if isinstance(message, Reply):
+        told["answers"] = message.answers
+    if isinstance(message, Update):
+        told["repeats"] = [_plain(vars(repeat)) for repeat in message.repeats]
+    return _plain(told)
+
+
+def _plain(told: Json) -> Json:
+    return {
+        name: value.astype(float).tolist() if isinstance(value, np.ndarray) else value
+        for name, value in told.items()
+    }
+
+
+def made_levels() -> list[Json]:
+    """Of devices that are good, bad, silent, and mostly implausible."""
+    sequences: list[list[float | None]] = [
+        [],
+        [1.0, 0.5, 0.25, 0.0],
+        [1e-20, 1e-20],
+        [1e200],
+        [*[0.1] * 40, 10.0],
+        [0.3, *[None] * 40, *[0.3] * 20],
+    ]
+    found = []
+    for errors in sequences:
+        recent = Recent()
+        levels = [recent.level]
+        for error in errors:
+            recent.passed_over() if error is None else recent.learned(error)
+            levels.append(recent.level)
+        found.append({"errors": errors, "levels": levels})
+    return found
+
+
+def made_lives() -> list[Json]:
+    """Whole devices."""
+    return [
+        {
+            "about": life.about,
+            "device": life.device,
+            "patience": 1,
+            "manifest": json.loads(life.manifest.to_json()),
+            "events": list(_lived(life)),
+        }
+        for life in LIVES
+    ]
+
+
+def _lived(life: Life) -> Iterator[Json]:
+    edge, agreed = Edge(life.manifest, life.device), life.manifest
+    for at, what, *numbers in life.events:
+        event: Json = {"at": at}
+        if what == "learn":
+            *x, y = numbers
+            edge.learn(np.array(x), y)
+            event |= {"learn": {"x": x, "y": y}}
+        elif what == "predict":
+            event |= {"predict": numbers, "gives": edge.predict(np.array(numbers))}
+        elif what == "contact":
+            sent = edge.contact(at)
+            event |= {"sends": None if sent is None else sent.hex()}
+        elif what == "adopt":
+            agreed = replace(agreed, epoch=agreed.next_epoch, **life.changes[numbers[0]])
+            edge = edge.under(agreed)
+            event |= {"adopts": json.loads(agreed.to_json())}
+        elif what == "restart":
+            saved, edge = edge.state(), Edge(agreed, life.device)
+            assert edge.restore(saved)
+            event |= {"restarts": True}
+        else:
+            payload = encode(_said(agreed, what, *numbers))
+            event |= {"receives": payload.hex(), "confirms": sorted(edge.receive(payload, at))}
+        yield {**event, "model": edge.w.tolist()}
+
+
+def _said(agreed: Manifest, what: str, tick: int, answered: int = 0) -> Message:
+    """What a server might say."""
+    values = np.sin(1.0 + tick + np.arange(agreed.features)).astype("<f4")
+    if what == "reread":
+        return Reread(tick)
+    if what == "model":
+        return Model(agreed.epoch, tick, values)
+    return Reply(agreed.epoch, tick, age_of(tick, answered), values[: agreed.shared])
+
+
+FILES: dict[str, Callable[[], Any]] = {
+    "map.json": made_map,
+    "windows.json": made_windows,
+    "messages.json": made_messages,
+    "levels.json": made_levels,
+    "lives.json": made_lives,
+}
+
+
+def written(value: Any) -> str:
+    """As JSON, a line for each thing of a list."""
+    if isinstance(value, list):
+        lines = ",\n".join(json.dumps(one) for one in value)
+        return f"[\n{lines}\n]\n"
+    return json.dumps(value, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    for name, make in FILES.items():
+        (FOLDER / name).write_text(written(make()), encoding="utf-8")
