@@ -108,12 +108,7 @@ class _Rehearsal:
                 raise BrokenPromiseError(f"device {k} was not heard again after the faults ended")
         if not self.store.verify().agrees:
             raise BrokenPromiseError("replaying the journal does not give the snapshot")
-        # The snapshot before the oldest tick that is kept may be half as old again.
-        shortest = min(epoch.manifest.tick_seconds for epoch in self.store.epochs())
-        kept = 1.5 * _KEEP / shortest + 2 * _SNAPSHOT_EVERY
-        span = kept + self.manifest.max_age + TOLERANCE + 1
-        if self.store.lines() > _DEVICES * span:
-            raise BrokenPromiseError(f"the journal has grown to {self.store.lines()} lines")
+        self._check_disk()
 
     # The server
 
@@ -179,6 +174,17 @@ class _Rehearsal:
             device = self.devices[k]
             for tick in device.receive(payload):
                 self.auditor.confirm(device.edge.manifest.epoch, k, tick)
+
+    def _check_disk(self) -> None:
+        """The journal reaches back to a snapshot, which is hardly older than it has to be."""
+        snapshots, lines = self.store.snapshots(), self.store.lines()
+        oldest, newest = snapshots[0], snapshots[-1]
+        shortest = min(epoch.manifest.tick_seconds for epoch in self.store.epochs())
+        # The snapshot before the oldest tick that is kept may be half as old again.
+        reach = 1.5 * _KEEP / shortest + 2 * _SNAPSHOT_EVERY
+        behind = _DEVICES * (_SNAPSHOT_EVERY + self.manifest.max_age + TOLERANCE + 1)
+        if lines > newest.line - oldest.line + behind or newest.tick - oldest.tick > reach:
+            raise BrokenPromiseError(f"the journal has grown to {lines} lines")
 
     def _check_memory(self) -> None:
         """What is kept must not grow with time."""
