@@ -2,7 +2,8 @@
 
 The level is the device's recent root mean squared error, in steps of 0.75 dB of the target's scale:
 128 is an error as large as the scale, 1 is -95.25 dB, 254 is +94.5 dB. Two values are words: a
-device that has learned nothing yet, and one whose samples are mostly outside the plausible ranges.
+device that has learned nothing yet, and one whose samples are outside the plausible ranges time and
+again: two of its last twenty or so. A single one is not worth a word.
 """
 
 import math
@@ -15,7 +16,7 @@ from paofed.core.arrays import FloatArray
 UNKNOWN, IMPLAUSIBLE = 0, 255
 _STEP, _MIDDLE = 0.75, 128
 _FORGET = 1 / 32  # weight of the newest sample, once there are so many
-_MOSTLY = 0.5  # share of implausible samples from which on a device says so
+_AGAIN = 1 / 16  # share of implausible samples above which a device says so
 
 
 class Recent:
@@ -39,7 +40,7 @@ class Recent:
     @property
     def level(self) -> int:
         """The byte that travels."""
-        if self.implausible > _MOSTLY:
+        if self.implausible > _AGAIN:
             return IMPLAUSIBLE
         if not self.samples:
             return UNKNOWN

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
+from paofed.core.bounded import set_aside
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
@@ -31,7 +32,7 @@ class RuleState:
     @property
     def aside(self) -> NDArray[np.bool_]:
         """Whom the rule has set aside, by index; none where the rule does not."""
-        return np.asarray(getattr(self.state, "aside", ()), dtype=bool)
+        return set_aside(self.state)
 
     def apply(self, tick: int, sent: Iterable[Sent]) -> None:
         """Apply all that counts at a tick (eq. 9), whatever the order in which it came."""

@@ -27,6 +27,7 @@ _PAUSE = 8.0  # times the usual ticks between two in which somebody is heard
 _TWICE = 2.0  # times the longest gap of late
 _FORGET = 1 / 8  # a long gap is forgotten after eight times its length
 _KNOWN_AFTER = 8  # contacts before which nothing is usual for a device
+_REMEMBERED = 16  # contacts after the last one that told of implausible samples
 FAR_WORSE = 6.0  # dB above the fleet's median
 _SPREADS = 5.0  # and so many times as far from it as the median device
 FAR_FOR = 32  # contacts: as many samples as a level remembers, or more
@@ -41,11 +42,16 @@ _DEVICE = np.dtype(
         ("longest", np.float64),  # gap of late
         ("far", np.uint32),  # contacts in a row with a level far above the fleet's
         ("far_since", np.int64),  # ticks, here and below
+        ("odd", np.uint8),  # contacts for which implausible samples are still remembered
+        ("implausible", np.uint32),  # updates that told of such samples
         ("implausible_since", np.int64),
+        ("left_out", np.uint32),  # updates that did not count: the device was set aside
         ("aside_since", np.int64),
     ]
 )
-_NEW = np.array((UNKNOWN, NEVER, 0, 0, 0.0, 0.0, 0, NEVER, NEVER, NEVER), dtype=_DEVICE)
+_NEW = np.zeros((), dtype=_DEVICE)
+for _name in ("said", "far_since", "implausible_since", "aside_since"):
+    _NEW[_name] = NEVER
 _PREFIX = "well_"
 
 
@@ -66,17 +72,19 @@ class Wellbeing:
         """A tick closes in which these updates arrived; `aside`: whom the rule has set aside."""
         if tick < self.begin:
             return
-        newest = {device: (sent, level) for device, sent, level in sorted(updates)}
+        updates = sorted(updates)
+        newest = {device: (sent, level) for device, sent, level in updates}
         devices = np.array(list(newest))
         sent, level = np.array(list(newest.values())).T
         self._make_room(int(devices[-1]) + 1)
         self._go_on(tick)
+        self._count(updates)
         self._contacted(devices)
         self._said(devices, sent, level)
         out = np.zeros(self.devices.size, dtype=bool)
         out[: aside.size] = aside[: out.size]
         _since(self.devices["aside_since"], out, tick)
-        _since(self.devices["implausible_since"], self.devices["level"] == IMPLAUSIBLE, tick)
+        _since(self.devices["implausible_since"], self.devices["odd"] > 0, tick)
         self._compare(tick, devices, out)
 
     def _make_room(self, size: int) -> None:
@@ -98,6 +106,13 @@ class Wellbeing:
         passed = tick - self.last
         return min(passed, math.ceil(_PAUSE * self.pace)) if self.pace else passed
 
+    def _count(self, updates: list[Said]) -> None:
+        """Count what is not learned from; whoever was aside before the tick was so throughout."""
+        rows = self.devices
+        for device, _, level in updates:
+            rows["left_out"][device] += rows["aside_since"][device] != NEVER
+            rows["implausible"][device] += level == IMPLAUSIBLE
+
     def _contacted(self, devices: Indices) -> None:
         rows = self.devices[devices]
         before = rows["contacts"].astype(np.float64)
@@ -114,6 +129,9 @@ class Wellbeing:
         newer = sent > self.devices["said"][devices]
         self.devices["said"][devices[newer]] = sent[newer]
         self.devices["level"][devices[newer]] = level[newer]
+        odd = self.devices["odd"][devices]
+        still = odd - (odd > 0)
+        self.devices["odd"][devices] = np.where(level == IMPLAUSIBLE, _REMEMBERED, still)
 
     def _compare(self, tick: int, devices: Indices, aside: NDArray[np.bool_]) -> None:
         """Each with the median of those that are there and say how well they predict."""

@@ -1,7 +1,7 @@
 """Who in a fleet needs somebody to look, what for, and since when: all of it is decided here.
 
 aside        the rule has set it aside: its updates lie far outside, and do not count meanwhile
-implausible  most of its samples are outside the plausible ranges, as it says itself
+implausible  samples of it are outside the plausible ranges time and again, as it says itself
 worse        it predicts far worse than the fleet: 6 dB, for 32 contacts in a row
 refused      ten messages in a row could not be taken
 silent       no update for 16 times its usual gap, nor for twice its longest of late
@@ -65,7 +65,7 @@ def _kinds(coordinator: Coordinator) -> Iterator[_Kind]:
         return "is set aside: its updates lie far outside those of the others"
 
     def implausible(_: int) -> str:
-        return "measures mostly outside the plausible ranges"
+        return "measures what is not plausible, time and again"
 
     def worse(k: int) -> str:
         own = decibels(int(rows["level"][k]))

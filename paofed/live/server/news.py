@@ -11,7 +11,7 @@ from paofed.words import counted
 
 _OVER = {  # of the kinds of paofed.live.server.judgement: what is said when it is so no longer
     "aside": "is no longer set aside: its updates count again",
-    "implausible": "measures within the plausible ranges again",
+    "implausible": "measures what is plausible again",
     "worse": "predicts about as well as the others again",
     "silent": "is heard again",
 }  # the server's loop tells of refusals as they happen

@@ -29,6 +29,8 @@ class DeviceStatus:
     messages: int  # that were taken
     refused_in_a_row: int
     refused: int  # in all
+    left_out: int  # updates that did not count while it was aside
+    implausible: int  # updates that told of implausible samples
     error: float | None  # dB of the target's scale squared, as the device says
     usual_gap: float | None  # ticks between its updates
     faults: tuple[Fault, ...]
@@ -174,6 +176,8 @@ def _device(coordinator: Coordinator, member: Member, faults: tuple[Fault, ...])
         messages=int(devices.messages[k]) if known else 0,
         refused_in_a_row=int(devices.refused[k]) if known else 0,
         refused=int(devices.refusals[k]) if known else 0,
+        left_out=int(rows["left_out"][k]) if heard else 0,
+        implausible=int(rows["implausible"][k]) if heard else 0,
         error=decibels(int(rows["level"][k])) if heard else None,
         usual_gap=float(rows["gap"][k]) if heard and rows["contacts"][k] > 1 else None,
         faults=faults,

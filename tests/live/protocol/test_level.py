@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,16 +47,26 @@ def test_the_first_samples_count_alike_and_later_ones_are_forgotten() -> None:
     assert long.square == pytest.approx(1.0, rel=1e-3)
 
 
-def test_mostly_implausible_samples_are_said_and_forgotten_again() -> None:
+def test_implausible_samples_are_said_when_they_come_again_and_forgotten() -> None:
+    """The third in a row, two within 20, and a few that follow each other more slowly."""
     recent = after(0.5)
     heard = recent.level
-    passed = 0
-    while recent.level != IMPLAUSIBLE:
+    for said in (False, False, True):
         recent.passed_over()
-        passed += 1
-    assert passed == math.ceil(math.log(0.5) / math.log(1 - 1 / 32))  # 22 in a row
-    recent.learned(0.5)
+        assert (recent.level == IMPLAUSIBLE) is said
+    for _ in range(30):
+        recent.learned(0.5)
     assert recent.level == heard
+
+
+@pytest.mark.parametrize(("between", "said"), [(0, False), (1, True), (10, True), (40, False)])
+def test_three_implausible_samples_in_so_many(between: int, said: bool) -> None:
+    recent = after(*[0.5] * 40)
+    for _ in range(2 if between == 0 else 3):
+        for _ in range(between):
+            recent.learned(0.5)
+        recent.passed_over()
+    assert (recent.level == IMPLAUSIBLE) is said
 
 
 def test_a_single_implausible_sample_is_not_worth_a_word() -> None:

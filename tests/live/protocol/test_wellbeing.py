@@ -188,15 +188,26 @@ def test_a_fleet_whose_devices_differ_has_no_worst() -> None:
     assert names(wellbeing.far_worse()) == []
 
 
-def test_since_when_samples_are_implausible_and_a_device_is_aside() -> None:
+def test_since_when_a_device_is_aside_and_how_many_updates_were_left_out() -> None:
     wellbeing = heard(range(10), [0, 1])
-    wellbeing.note(10, [(0, 10, IMPLAUSIBLE)], np.array([False, True]))
-    wellbeing.note(11, [(0, 11, IMPLAUSIBLE), (1, 11, GOOD)], np.array([False, True]))
-    assert wellbeing.devices["implausible_since"].tolist() == [10, NEVER]
+    wellbeing.note(10, [(0, 10, GOOD), (1, 10, GOOD)], np.array([False, True]))
+    wellbeing.note(11, [(1, 11, GOOD), (1, 9, GOOD)], np.array([False, True]))
     assert wellbeing.devices["aside_since"].tolist() == [NEVER, 10]
-    wellbeing.note(12, [(0, 12, GOOD)], np.array([False, False]))
-    assert wellbeing.devices["implausible_since"].tolist() == [NEVER, NEVER]
+    assert wellbeing.devices["left_out"].tolist() == [0, 2]
+    wellbeing.note(12, [(0, 12, GOOD), (1, 12, GOOD)], np.array([False, False]))
     assert wellbeing.devices["aside_since"].tolist() == [NEVER, NEVER]
+    wellbeing.note(13, [(1, 13, GOOD)], np.array([False, False]))
+    assert wellbeing.devices["left_out"].tolist() == [0, 3]
+
+
+def test_implausible_samples_are_counted_and_remembered_for_16_contacts() -> None:
+    wellbeing = heard(range(10), [0, 1])
+    heard([10, 12], [0], level=IMPLAUSIBLE, to=wellbeing)
+    heard(range(13, 28), to=wellbeing)
+    assert wellbeing.devices["implausible_since"].tolist()[:2] == [10, NEVER]
+    heard([28], to=wellbeing)
+    assert wellbeing.devices["implausible_since"].tolist()[:2] == [NEVER, NEVER]
+    assert wellbeing.devices["implausible"].tolist()[:2] == [2, 0]
 
 
 def test_what_comes_late_says_how_it_was() -> None:

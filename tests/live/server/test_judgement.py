@@ -38,9 +38,11 @@ def test_a_fleet_in_order() -> None:
 
 def test_samples_that_are_not_plausible_are_told_with_the_first_contact() -> None:
     coordinator = lived(lived(server(6), range(50)), [50], level=IMPLAUSIBLE)
-    words = "measures mostly outside the plausible ranges"
+    words = "measures what is not plausible, time and again"
     assert judged(coordinator) == {5: (Fault("implausible", 50, words),)}
-    assert judged(lived(coordinator, [51])) == {}
+    lived(coordinator, range(51, 66))  # and remembered for 16 contacts
+    assert judged(coordinator) == {5: (Fault("implausible", 50, words),)}
+    assert judged(lived(coordinator, [66])) == {}
 
 
 def test_one_that_predicts_far_worse() -> None:
@@ -123,11 +125,11 @@ def test_each_change_is_told_once() -> None:
     news, coordinator = News(), lived(server(6), range(50))
     assert told(news, coordinator) == []
     lived(coordinator, [50], level=IMPLAUSIBLE)
-    words = "device 5 (name-5) measures mostly outside the plausible ranges"
+    words = "device 5 (name-5) measures what is not plausible, time and again"
     assert told(news, coordinator) == [(logging.WARNING, words)]
     assert told(news, coordinator) == []
-    lived(coordinator, [51])
-    words = "device 5 (name-5) measures within the plausible ranges again"
+    lived(coordinator, range(51, 67))
+    words = "device 5 (name-5) measures what is plausible again"
     assert told(news, coordinator) == [(logging.INFO, words)]
     assert told(news, coordinator) == []
 

@@ -77,6 +77,8 @@ def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
         messages=9,
         refused_in_a_row=0,
         refused=0,
+        left_out=0,
+        implausible=0,
         error=None,
         usual_gap=1.0,
         faults=(fault,),

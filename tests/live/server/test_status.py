@@ -29,6 +29,8 @@ devices = st.builds(
     messages=counts,
     refused_in_a_row=counts,
     refused=counts,
+    left_out=counts,
+    implausible=counts,
     error=st.none() | decibels,
     usual_gap=st.none() | st.floats(0, 1e9),
     faults=st.lists(
@@ -165,10 +167,11 @@ def test_it_knows_how_well_the_fleet_predicts_and_who_is_the_matter() -> None:
     assert [d.error for d in status.devices] == [-21.0, -20.25, None]
     assert [d.usual_gap for d in status.devices] == [1.0, 1.0, 1.0]
     assert [d.standing for d in status.devices] == ["member", "member", "aside"]
+    assert [(d.left_out, d.implausible) for d in status.devices] == [(0, 0), (0, 0), (0, 100)]
     assert status.attention == (
         "south is silent for longer than is usual for it, 1 ticks (since tick 49)",
         "east is set aside: its updates lie far outside those of the others (since tick 40)",
-        "east measures mostly outside the plausible ranges (since tick 0)",
+        "east measures what is not plausible, time and again (since tick 0)",
     )
     assert status.problems == ()
     assert status.error is not None
