@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.core.bounded import set_aside
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
@@ -32,7 +31,7 @@ class RuleState:
     @property
     def aside(self) -> NDArray[np.bool_]:
         """Whom the rule has set aside, by index; none where the rule does not."""
-        return set_aside(self.state)
+        return np.asarray(getattr(self.state, "aside", ()), dtype=bool)
 
     def apply(self, tick: int, sent: Iterable[Sent]) -> None:
         """Apply all that counts at a tick (eq. 9), whatever the order in which it came."""
