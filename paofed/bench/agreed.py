@@ -2,7 +2,7 @@
 
 import time
 
-from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
 from paofed.live.protocol.scaling import Scaling
 
 FEATURES = 200
@@ -21,6 +21,8 @@ def trial_manifest(shared: int, tick_seconds: float) -> Manifest:
         tick_seconds=tick_seconds,
         start=time.time(),
         epoch=0,
-        inputs=tuple(Scaling(name=name) for name in "abcd"),
-        target=Scaling(name="y"),
+        inputs=tuple(Scaling(name=name).limited() for name in "abcd"),
+        target=Scaling(name="y").limited(),
+        clip=USUAL_CLIP,
+        bound=USUAL_BOUND,
     )

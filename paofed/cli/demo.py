@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
         with play.running():
             for scene in play.scenes(calm=args.calm):
                 screen.show(_lines(scene))
-        account = account_of(play.folder, scenario, trace, first)
+        account = account_of(play.folder, trace, first)
     marks = [tick - first for tick, kind in play.events if kind.endswith(("server", "broker"))]
     traffic = _traffic(account, play)
     save(live_beside(account.live, account.simulated, traffic, _title(play), marks), args.out)

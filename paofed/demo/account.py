@@ -8,16 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paofed.algorithms import algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import mean_squared_error
-from paofed.demo.scene import ALGORITHM, SHARED
 from paofed.live.device.footprint import footprint
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Record
 from paofed.simulate.engines.reference import replay
-from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
 
@@ -31,7 +28,7 @@ class Account(NamedTuple):
     verified: bool
 
 
-def account_of(folder: Path, scenario: Scenario, trace: Trace, first: int) -> Account:
+def account_of(folder: Path, trace: Trace, first: int) -> Account:
     """Replay the journal of a fleet's folder tick by tick, and the same events in the simulator.
 
     The trace began with the server's tick `first`.
@@ -39,10 +36,7 @@ def account_of(folder: Path, scenario: Scenario, trace: Trace, first: int) -> Ac
     with closing(Store.open(folder)) as store:
         verified, few = store.verify().agrees, store.manifest()
         live, contacts = _from_journal(store, trace, first)
-    method = algorithm(ALGORITHM, shared=SHARED, exchange="live")
-    simulated = replay(
-        trace, method, step_size=scenario.step_size, max_age=scenario.max_age, wire=np.float32
-    )
+    simulated = replay(trace, few.row, wire=np.float32)
     full = replace(few, algorithm="online-fedsgd", shared=few.features)
     every = footprint(full, Settings.load(folder).name, 0)
     return Account(live, simulated.mse, contacts, every.up + every.down, verified)

@@ -3,7 +3,7 @@
 import math
 
 from paofed.core.random import child
-from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
 from paofed.live.protocol.scaling import Scaling
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
@@ -45,6 +45,8 @@ def manifest_of(scenario: Scenario, seed: int, tick_seconds: float, start: float
         tick_seconds=tick_seconds,
         start=start,
         epoch=0,
-        inputs=tuple(Scaling(name=f"x{i}") for i in range(INPUTS)),
-        target=Scaling(name="y"),
+        inputs=tuple(Scaling(name=f"x{i}").limited() for i in range(INPUTS)),
+        target=Scaling(name="y").limited(),
+        clip=USUAL_CLIP,
+        bound=USUAL_BOUND,
     )

@@ -310,6 +310,23 @@ def test_init_makes_a_fleet_and_says_what_comes_next(tmp_path: Path, capsys: Cap
     assert (agreed.algorithm, agreed.features, agreed.shared) == ("pao-fed-u1", 200, 4)
     assert agreed.tick_seconds == 60.0
     assert agreed.start > 1_700_000_000
+    assert (agreed.clip, agreed.aside, agreed.bound) == (6.0, True, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "bounds"),
+    [
+        (("--clip", "none", "--bound", "none"), (None, True, None)),
+        (("--clip", "4.5", "--aside", "no"), (4.5, False, 6.0)),
+    ],
+)
+def test_init_bounds_what_one_device_can_do(
+    words: tuple[str, ...], bounds: tuple[object, ...], tmp_path: Path, capsys: Capsys
+) -> None:
+    done(capsys, "init", tmp_path / "x", *NUMBERS, "--security", "none", *words)
+    with Fleet(tmp_path / "x").store() as store:
+        agreed = store.manifest()
+    assert (agreed.clip, agreed.aside, agreed.bound) == bounds
 
 
 def test_fleets_do_not_understand_each_other(

@@ -64,9 +64,30 @@ def test_a_fleet_from_another(kind: str, other: Path, tmp_path: Path, capsys: Ca
     assert agreed.lineage == 0
     same = [
         *("algorithm", "features", "shared", "kernel_width", "seed", "step_size", "max_age"),
-        *("tick_seconds", "inputs", "target", "clip", "aside", "bound"),
+        *("tick_seconds", "meaning", "aside"),
     ]
     assert [getattr(agreed, name) for name in same] == [getattr(was, name) for name in same]
+
+
+def test_what_another_does_not_have_is_as_in_any_new_fleet(
+    other: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    """It may be older than bounds and ranges."""
+    with opened(other) as store:
+        was = store.manifest()
+    assert (was.clip, was.bound, was.target.high) == (None, None, None)
+    new = init(capsys, tmp_path / "new", "--from", other).manifest
+    assert (new.clip, new.aside, new.bound) == (6.0, True, 6.0)
+    assert (new.target, new.inputs) == (
+        was.target.limited(),
+        tuple(n.limited() for n in was.inputs),
+    )
+    words = ["--clip", "4", "--aside", "no", "--bound", "none", "--target", "y:10:4:0:20"]
+    bounded = tmp_path / "bounded"
+    init(capsys, bounded, "--from", other, *words)
+    newer = init(capsys, tmp_path / "newer", "--from", bounded).manifest
+    assert (newer.clip, newer.aside, newer.bound) == (4.0, False, 6.0)
+    assert (newer.target.low, newer.target.high) == (0.0, 20.0)
 
 
 def test_some_of_it_may_differ(other: Path, tmp_path: Path, capsys: Capsys) -> None:
@@ -77,7 +98,7 @@ def test_some_of_it_may_differ(other: Path, tmp_path: Path, capsys: Capsys) -> N
     agreed = new.manifest
     assert (agreed.shared, agreed.step_size, agreed.tick_seconds) == (4, 0.1, 5.0)
     assert (agreed.max_age, agreed.algorithm) == (3, "pao-fed-c1")
-    assert [(n.low, n.high) for n in agreed.inputs] == [(None, None), (-1.0, 1.0)]
+    assert [(n.low, n.high) for n in agreed.inputs] == [(-10.0, 10.0), (-1.0, 1.0)]
     assert (agreed.target.low, agreed.target.high) == (0.0, 20.0)
     with opened(other) as store:
         old = store.recover()

@@ -69,7 +69,7 @@ def test_with_nothing_failing_the_curves_are_the_same(tmp_path: Path) -> None:
     host.advance(first + 60)
     host.snapshot()
     store.close()
-    account = account_of(tmp_path, scenario, trace, first)
+    account = account_of(tmp_path, trace, first)
     assert account.verified
     assert account.contacts[-1] == trace.available.sum()
     np.testing.assert_allclose(account.live, account.simulated, rtol=1e-4)

@@ -163,4 +163,28 @@ _WHOLE = Life(
     (*_JOINED, (1.2, "contact"), (1.3, "reply", 8, 8), (2.2, "contact")),
 )
 
-LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE)
+_BOUNDED = Life(
+    "has a bound: one wild sample counts for little, and what it knows of its errors goes on",
+    manifest(bound=3.0),
+    (
+        (0.0, "learn", 0.3, 1.7, 11.0),
+        *_JOINED,
+        *((1.0, "learn", 0.1 * k, 1.0 - 0.2 * k, 10.0 + k) for k in range(1, 20)),
+        (1.1, "learn", 0.3, 1.7, 1e6),
+        (1.2, "learn", 0.3, 1.7, -1e6),
+        (1.3, "contact"),
+        (2.0, "restart"),
+        (0.1, "learn", 0.3, 1.7, 1e6),
+        (0.2, "contact"),
+        (0.3, "model", 9),
+        (0.4, "contact"),
+        (0.5, "adopt", 0),
+        (0.6, "learn", 0.3, 1.7, 1e6),
+        (1.0, "adopt", 1),  # another lineage: its errors were another model's
+        (1.1, "learn", 0.3, 1.7, 11.0),
+        (1.2, "learn", 0.3, 1.7, 1e3),
+    ),
+    changes=({"bound": 2.0}, {"lineage": 1}),
+)
+
+LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED)

@@ -144,11 +144,11 @@ class TinyDevice:
         old = self.m
         self.follow(manifest)
         if meaning(old) != meaning(manifest):
-            self.w, self.joined, self.errors = np.zeros(manifest["features"]), False, []
+            self.w, self.joined = np.zeros(manifest["features"]), False
         if old["lineage"] != manifest["lineage"]:
             self.joined = False
         if not self.joined:
-            self.level = Level()
+            self.level, self.errors = Level(), []
 
     def restart(self) -> None:
         merged, waiting = self.merged, self.waiting

@@ -23,7 +23,7 @@ from paofed.live.fleet.settings import Security, Settings
 from paofed.live.journal.exports import FleetModel
 from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changes, changed_manifest
-from paofed.live.protocol.manifest import Manifest, usual_shared
+from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest, usual_shared
 from paofed.live.server.clock import at_present
 
 EXAMPLE = (
@@ -39,6 +39,9 @@ _USUAL = {
     "step_size": 0.4,
     "max_age": 10,
     "seed": 0,
+    "clip": USUAL_CLIP,
+    "bound": USUAL_BOUND,
+    "aside": True,
 }
 _EPOCHS = 256
 
@@ -51,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--target", type=scaling, metavar=NUMBER, help="what is to be predicted")
     add("--from", dest="other", type=Path, metavar="OTHER", help="go on from a fleet or a model")
     said = {name: f"default {value}" for name, value in _USUAL.items()}
-    add_agreement(parser, {**said, "shared": "default 4"})
+    add_agreement(parser, {**said, "shared": "default 4", "aside": "default yes"})
     add("--name", help="begins every topic (default: the folder's name)")
     add("--host", default="localhost", help="the broker, as devices reach it (%(default)s)")
     add("--port", type=int, default=8883, help="of the broker (default %(default)s)")
@@ -97,11 +100,18 @@ def _begun(args: Namespace) -> tuple[Manifest, None]:
 
 
 def _taken(args: Namespace) -> tuple[Manifest, FloatArray]:
-    """What a fleet agrees on that goes on from another's model, and that model."""
+    """What a fleet agrees on that goes on from another's model, and that model.
+
+    The other may be older than the bounds and ranges that new fleets have.
+    """
     model = _model(args.other)
-    changes = Changes(values=given(args), inputs=tuple(args.input), target=args.target)
+    lacking = {name for name in ("clip", "bound") if getattr(model.manifest, name) is None}
+    values = {**{name: _USUAL[name] for name in lacking}, **given(args)}
+    changes = Changes(values=values, inputs=tuple(args.input), target=args.target)
     manifest = changed_manifest(model.manifest, changes)
-    return replace(manifest, **_new_identity()), model.w
+    inputs = tuple(number.limited() for number in manifest.inputs)
+    target = manifest.target.limited()
+    return replace(manifest, inputs=inputs, target=target, **_new_identity()), model.w
 
 
 def _model(other: Path) -> FleetModel:

@@ -119,7 +119,10 @@ class Edge:
         if manifest.means_the_same(self.manifest):
             edge.begin(self.w)
             edge.joined = self.joined and manifest.lineage == self.manifest.lineage
-            edge.recent = self.recent if edge.joined else edge.recent
+            if edge.joined:  # with what it knows of its errors
+                edge.recent = self.recent
+                kept = type(self.learned) is type(edge.learned)
+                edge.learned = self.learned if kept else edge.learned
         return edge
 
     def predict(self, x: FloatArray) -> float:

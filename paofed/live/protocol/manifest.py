@@ -26,6 +26,8 @@ _WHY_NOT = {
     "pso-fed": "its server picks who takes part before any contact",
     "online-fed": "its server picks who takes part before any contact",
 }
+# What new fleets begin with unless they say otherwise: no single device can ruin the model.
+USUAL_CLIP, USUAL_BOUND = 6.0, 6.0
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
 _MOST_FEATURES = 1_000_000

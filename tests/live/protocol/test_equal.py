@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,6 +80,17 @@ def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None
     shared = 12 if name == "online-fedsgd" else 5
     agreed = manifest(algorithm=name, features=12, shared=shared, max_age=max_age)
     compare(trace, agreed, tmp_path / "fleet")
+
+
+@pytest.mark.parametrize("name", ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"])
+@pytest.mark.parametrize("options", [{"aside": True}, {"aside": False, "bound": None}])
+def test_bounded_influence(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """Scale, scores and who is aside follow from the journal; devices join as they are heard."""
+    trace = small_trace(seed=5, ticks=80, clients=6, features=12)
+    trace.y[:, 2] *= 50.0  # a broken sensor
+    shared = 12 if name == "online-fedsgd" else 5
+    bounds = {"clip": 2.0, "bound": 3.0, **options}
+    compare(trace, manifest(algorithm=name, features=12, shared=shared, **bounds), tmp_path / "a")
 
 
 @pytest.mark.parametrize("max_age", [0, 3])
