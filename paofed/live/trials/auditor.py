@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.core.bounded import scale_of
 from paofed.errors import PaofedError
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
@@ -16,6 +17,7 @@ from paofed.live.protocol.messages import HEADER, MODEL, Update, decode
 from paofed.live.protocol.rule_state import RuleState
 
 State = dict[str, NDArray[Any]]
+_ROUNDING = 1e-9
 
 
 class BrokenPromiseError(PaofedError):
@@ -101,14 +103,43 @@ class Auditor:
     def close(self, tick: int) -> State:
         """Close all ticks before `tick` in this account; returns the state of the rule then."""
         for n in range(self._tick, tick):
+            before = self._rule.arrays()
             self._apply(self._rule, n, self._records[n])
             self._states[n + 1] = self._rule.arrays()
+            self._check_move(n, before, self._states[n + 1])
         self._tick = max(self._tick, tick)
         return self._states[self._tick]
 
     def _apply(self, rule: RuleState, tick: int, records: list[Record]) -> None:
         order = self._random.permutation(len(records)).tolist()
         rule.apply(tick, (records[i][1:4] for i in order))
+
+    def _check_move(self, tick: int, before: State, after: State) -> None:
+        """With `clip`, no coordinate moves by more than so many scales of before the tick."""
+        clip = self._manifest.clip
+        if clip is None:
+            return
+        # What is heard first is its own measure.
+        scale = _scale(before) or _scale(after)
+        moved = float(np.abs(after["model"] - before["model"]).max())
+        if moved > clip * scale * (1.0 + _ROUNDING):
+            raise BrokenPromiseError(
+                f"a coordinate moved by {moved:g} at tick {tick}, not by {clip * scale:g} at most"
+            )
+
+    def without(self, device: int, since: int, tick: int) -> NDArray[Any]:
+        """The model at a tick if a device had not been heard since another one."""
+        rule = RuleState(self._manifest)
+        rule.carry(self._states[since])
+        for n in range(since, tick):
+            others = [r for r in self._records[n] if r.device != device]
+            oldest = n - self._manifest.max_age
+            self._apply(rule, n, [r for r in others if r.sent >= oldest])
+        return rule.w
+
+    def model(self, tick: int) -> NDArray[Any]:
+        """The model before a tick."""
+        return self._states[tick]["model"]
 
     def begun(self, server: Coordinator, model: NDArray[Any]) -> None:
         """The fleet has agreed on something else: its server must go on from this model."""
@@ -120,7 +151,10 @@ class Auditor:
         self._rule = RuleState(server.manifest)
         self._rule.restore(server.rule.arrays())
         self._tick = server.tick
-        self._states[self._tick] = self._rule.arrays()
+        # Who goes back to this tick goes back to before the epoch began.
+        self._states.setdefault(self._tick, self._rule.arrays())
+        for n in [n for n in self._records if n >= self._tick]:
+            del self._records[n]  # what waited is dropped
 
     def went_on(self, manifest: Manifest) -> None:
         """The epoch has another number, and all else is as it was."""
@@ -133,3 +167,7 @@ class Auditor:
         if epoch in self._manifests or epoch != (self.epoch + 1) % 256:
             raise BrokenPromiseError(f"epoch {epoch} came after {self.epoch}")
         self._manifests[epoch] = self._manifest = manifest
+
+
+def _scale(state: State) -> float:
+    return scale_of(state["model_sizes"], state["model_senders"])

@@ -29,7 +29,15 @@ def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
         inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
         target=Scaling(name="y"),
     )
-    return manifest if plain or random.random() < 0.5 else _limited(manifest)
+    if plain:
+        return manifest
+    limited = manifest if random.random() < 0.5 else _limited(manifest)
+    return replace(
+        limited,
+        clip=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
+        aside=bool(random.random() < 0.7),
+        bound=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
+    )
 
 
 def _limited(manifest: Manifest) -> Manifest:

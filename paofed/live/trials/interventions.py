@@ -19,7 +19,7 @@ from paofed.live.trials.fleets import MOST_TICKS_LATE
 _CONFIRMATION = ("inside confirmation", "after confirmation")
 _EPOCH = ("inside epoch", "before epoch's commit", "after epoch's commit", *_CONFIRMATION)
 _UPGRADE = ("inside upgrade", "before upgrade's commit", "after upgrade's commit")
-_CHANGES = ("algorithm", "shared", "step_size", "tick_seconds", "max_age", "input", "range")
+_CHANGES = ("algorithm", "shared", "step_size", "tick_seconds", "max_age", "input", "range", "clip")
 
 # Each intervention, and the writes at which it may be interrupted.
 WRITES = {"change": _EPOCH, "upgrade": _UPGRADE}
@@ -89,5 +89,7 @@ def _picked(fate: Fate, manifest: Manifest) -> Changes:
             return Changes(inputs=(Scaling(name=name, offset=1.0, scale=0.5),))
         case "range":
             return Changes(ranges={manifest.target.name: (-8.0 - manifest.epoch / 256, 8.0)})
+        case "clip":
+            return Changes(values={"clip": 4.0 if manifest.clip is None else None})
         case _:
             return Changes(values={"step_size": manifest.step_size * 0.8})

@@ -27,7 +27,7 @@ DEVICE = (
     "wild sample",
     "off for long",
 )
-NOTICED = ("implausible sample", "off during two changes")
+NOTICED = ("implausible sample", "set aside", "off during two changes")
 _FAR_AHEAD = 30  # ticks
 _LONGEST_OFF = 25  # seconds
 _WILD = 1e30  # a measurement that no model's numbers can follow

@@ -7,6 +7,8 @@ the run when a promise is broken (paofed.live.trials.auditor).
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import TOLERANCE, Send
@@ -141,7 +143,9 @@ class _Rehearsal:
         return host
 
     def _look_at(self, host: Host) -> None:
-        self.auditor.closed(host.coordinator.tick, host.coordinator.rule)
+        server = host.coordinator
+        self.auditor.closed(server.tick, server.rule)
+        self.fate.hits["set aside"] += bool(np.any(server.rule.arrays().get("model_aside", False)))
 
     def _sync(self, point: str) -> None:
         """A write stands here: note what is on disk, and maybe let the power fail."""

@@ -1,17 +1,19 @@
 """Many seeds keep every promise, every fault is tried, and a server that errs is caught."""
 
 import inspect
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paofed.cli import main
-from paofed.core import rules
+from paofed.core import bounded, rules
 from paofed.errors import PaofedError
 from paofed.live.device.state import load_state
 from paofed.live.journal.host import Host
@@ -66,15 +68,20 @@ def replies_do_not_wait_for_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Coordinator, "_update", "return records", at_once)
 
 
-def sums_are_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = inspect.getsource(rules.aggregate)
-    right = "sorted(messages, key=lambda m: (tick - m.sent, m.client))"
-    # The classes stay in their order: only the last bits of a sum depend on that of arrival.
-    wrong = "sorted(messages, key=lambda m: tick - m.sent)"
+def reworded(function: Callable[..., Any], right: str, wrong: str) -> Any:
+    """A function with some words replaced by others; they must be there."""
+    source = inspect.getsource(function)
     assert right in source
-    scope = dict(vars(rules))
+    scope = dict(vars(sys.modules[function.__module__]))
     exec(source.replace(right, wrong), scope)  # noqa: S102 (our own source)
-    monkeypatch.setattr(rules, "aggregate", scope["aggregate"])
+    return scope[function.__name__]
+
+
+def sums_are_in_the_order_of_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = "key=lambda m: (tick - m.sent, m.client)"
+    # The classes stay in their order: only the last bits of a sum depend on that of arrival.
+    wrong = "key=lambda m: tick - m.sent"
+    monkeypatch.setattr(rules, "in_order", reworded(rules.in_order, right, wrong))
     sort = "messages.sort(key=lambda m: (tick - m.sent, m.client))"
     broken(monkeypatch, RuleState, "apply", sort, "messages.sort(key=lambda m: tick - m.sent)")
 
@@ -178,12 +185,22 @@ def what_waits_is_forgotten_by_a_change(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def ticks_go_back_with_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = "from_tick=server.tick,"
-    source = inspect.getsource(change.change)
-    assert fields in source
-    scope = dict(vars(change))
-    exec(source.replace(fields, "from_tick=0,"), scope)  # noqa: S102 (our own source)
-    monkeypatch.setattr(interventions, "change", scope["change"])
+    wrong = reworded(change.change, "from_tick=server.tick,", "from_tick=0,")
+    monkeypatch.setattr(interventions, "change", wrong)
+
+
+def the_clip_is_that_of_after_the_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong = "scale_of(state.sizes, state.senders)", "scale_of(last_sizes, senders)"
+    monkeypatch.setattr(bounded, "received", reworded(bounded.received, right, wrong))
+
+
+def nothing_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "_cut", lambda _w, message, _limit: message)
+
+
+def scores_are_forgotten_in_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong = "found[n].astype", '(found[n] * (n != "model_score")).astype'
+    broken(monkeypatch, RuleState, "restore", right, wrong)
 
 
 def an_upgrade_is_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,6 +226,9 @@ BREAKAGES = [
     a_device_begins_from_nothing,
     what_waits_is_forgotten_by_a_change,
     ticks_go_back_with_a_change,
+    the_clip_is_that_of_after_the_tick,
+    nothing_is_clipped,
+    scores_are_forgotten_in_a_restart,
     an_upgrade_is_many_transactions,
     an_upgrade_keeps_the_epoch,
     duplicates_are_not_recognised,
