@@ -3,7 +3,7 @@
 The level is the device's recent root mean squared error, in steps of 0.75 dB of the target's scale:
 128 is an error as large as the scale, 1 is -95.25 dB, 254 is +94.5 dB. Two values are words: a
 device that has learned nothing yet, and one whose samples are outside the plausible ranges time and
-again: two of its last twenty or so. A single one is not worth a word.
+again: more than one in sixteen of those that it remembers, such as three in a row.
 """
 
 import math
