@@ -230,16 +230,13 @@ def column_of(what: str | int, units: Sequence[Unit]) -> int:
     if what == "target":
         return len(units) - 1
     names = [unit.name for unit in units[:-1]]
-    places = (
-        dict(enumerate(names)) if isinstance(what, int) else {n: i for i, n in enumerate(names)}
-    )
+    places: dict[str | int, int] = {i: i for i in range(len(names))}
+    places |= {name: i for i, name in enumerate(names) if name}
     if what not in places:
-        known = " or ".join(
-            filter(None, [", ".join(filter(None, names)), f"0 to {len(names) - 1}"])
-        )
+        known = ", ".join([*dict.fromkeys(filter(None, names)), f"0 to {len(names) - 1}"])
         raise ValueError(f"expected target or an input ({known})")
-    at = what if isinstance(what, int) else names.index(what)
-    if not units[at].one_number:
+    at = places[what]
+    if not units[at].one_number or (names[at] and names.count(names[at]) > 1):
         raise ValueError(f"{names[at]} is not one number: expected target or another input")
     return at
 

@@ -213,7 +213,7 @@ def test_a_negative_amount_is_read_as_none(readings: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"what": "c"}, "faults.0.what is 'c': expected target or an input (a, hour, hour or 0"),
+        ({"what": "c"}, "faults.0.what is 'c': expected target or an input (a, hour, 0 to 2)"),
         ({"what": 3}, "faults.0.what is 3: expected target or an input"),
         ({"what": "hour"}, "hour is not one number: expected target or another input"),
         ({"clients": [5]}, "faults.0.clients is [5], but there are 5 clients, 0 to 4"),
