@@ -147,13 +147,17 @@ def judged(
 
 
 def received(
-    clip: float, aside_above: float, state: BoundedState, messages: Sequence[Message]
+    clip: float,
+    aside_above: float,
+    state: BoundedState,
+    messages: Sequence[Message],
+    sizes: FloatArray,
 ) -> tuple[float, BoundedState]:
     """Return how far from the model a value may be, and the state after some messages in order.
 
     The model is left as it was. Messages are measured by the scale of before they came.
     """
-    sizes, state = sizes_of(state.w, messages), grown(state, messages)
+    state = grown(state, messages)
     last_sizes, senders = latest(state, messages, sizes)
     scale = scale_of(state.sizes, state.senders)
     if scale == 0.0:  # nothing was heard before, so these messages are their own measure
@@ -205,18 +209,41 @@ class Bounded:
         ordered = in_order(messages, stamp.tick)
         if not ordered:
             return before
-        limit, after = received(self.clip, self.aside_above, before, ordered)
-        counted = [_cut(before.w, m, limit) for m in ordered if not _is_aside(before, m.client)]
+        here, values = _stacked(before.w, ordered)
+        sizes = _sizes_at_once(here, values)
+        limit, after = received(self.clip, self.aside_above, before, ordered, sizes)
+        # What is no number is below: `fmax` takes the bound.
+        cut = np.fmin(np.fmax(values, here - limit), here + limit)
+        counted = [
+            m._replace(values=row[: m.values.size])
+            for m, row in zip(ordered, cut, strict=True)
+            if not _is_aside(before, m.client)
+        ]
         w = aggregate(before.w, counted, stamp.tick, self.staleness, self.divisor)
         return BoundedState(w, *after[1:])
 
 
-def _cut(w: FloatArray, message: Message, limit: float) -> Message:
-    """Return a message none of whose values is further than a limit from the model."""
-    here = w[message.coordinates]
-    # What is no number is below: `fmax` takes the bound.
-    values = np.fmin(np.fmax(message.values, here - limit), here + limit)
-    return message._replace(values=values)
+def _stacked(w: FloatArray, messages: Sequence[Message]) -> tuple[FloatArray, FloatArray]:
+    """Return the model and the values where messages hold something, a row each, zeros behind."""
+    longest = max(message.values.size for message in messages)
+    here, values = np.zeros((2, len(messages), longest))
+    for i, message in enumerate(messages):
+        here[i, : message.values.size] = w[message.coordinates]
+        values[i, : message.values.size] = message.values
+    return here, values
+
+
+def _sizes_at_once(here: FloatArray, values: FloatArray) -> FloatArray:
+    """Return what `sizes_of` does, many times faster where nothing is compiled: a live server."""
+    away = np.abs(values - here)
+    away[np.isnan(away)] = np.inf
+    away.sort(axis=1)
+    rows, longest = away.shape
+    known = np.sum(away > 0.0, axis=1)  # the others come first
+    last = np.minimum(longest - known + np.stack((known - 1, known)) // 2, longest - 1)
+    low, high = away[np.arange(rows), last]
+    sizes: FloatArray = 0.5 * (low + high)
+    return sizes
 
 
 def _is_aside(state: BoundedState, client: int) -> bool:

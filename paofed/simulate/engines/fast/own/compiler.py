@@ -126,7 +126,8 @@ def _rules(method: Algorithm) -> dict[str, Any]:
     if method.learner.model is not weights:
         found["learner_model"] = method.learner.model
     if isinstance(server, Bounded):
-        found |= {"received": bounded.received, "Server": bounded.BoundedState}
+        found |= {"sizes_of": bounded.sizes_of, "received": bounded.received}
+        found |= {"Server": bounded.BoundedState}
     if isinstance(server, ServerRule):
         found |= {"apply": server.apply, "Server": type(server.init(features, clients))}
         if server.model is not weights:

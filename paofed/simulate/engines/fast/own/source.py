@@ -218,7 +218,9 @@ def _apply(shape: Shape, state: str) -> str:
         w = f"server[{shape.server_w}]"
         return f"""if order.size:
             before, messages = {state}, messages_of(flight, order)
-            limit, after = received(numbers.clip, numbers.aside_above, before, messages)
+            limit, after = received(
+                numbers.clip, numbers.aside_above, before, messages, sizes_of(before.w, messages)
+            )
             {stored}
             order = counted({w}, flight, order, limit, before.aside)
             {paper.format(w)}"""
