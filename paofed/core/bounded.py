@@ -23,6 +23,9 @@ from paofed.errors import AlgorithmError
 # Messages that the scale is the median of: few enough to follow a fleet that changes, and enough
 # for the scale to tremble by a tenth only.
 LATEST = 64
+# What is heard of fewer devices is no measure, since one alone cannot be told from a broken one:
+# what it taught would take a thousand ticks to unlearn. After so many messages a fleet has no more.
+WITNESSES, PATIENCE = 3, 16
 # A message is outside if it is more scales away than this, as few messages of most devices are.
 OUTSIDE = 3.0
 # How many scales a client with an average share of all messages may be outside on and on. Healthy
@@ -62,7 +65,10 @@ def begin(features: int, clients: int) -> BoundedState:
 
 
 def scale_of(sizes: FloatArray, senders: IntArray) -> float:
-    """Return the median of sizes in which every sender has the same say, however much it sends."""
+    """Return the median of sizes in which every sender has the same say, however much it sends.
+
+    It is 0 while too little is known.
+    """
     known = np.flatnonzero(sizes > 0.0)
     if known.size == 0:
         return 0.0
@@ -71,6 +77,8 @@ def scale_of(sizes: FloatArray, senders: IntArray) -> float:
     for i in range(order.size):
         says[i] = 1.0 / np.sum(senders[known] == senders[order[i]])
     total = np.cumsum(says)
+    if total[-1] < WITNESSES - 0.5 and known.size < PATIENCE:
+        return 0.0
     return float(sizes[order[np.searchsorted(total, 0.5 * total[-1])]])
 
 
@@ -155,12 +163,13 @@ def received(
 ) -> tuple[float, BoundedState]:
     """Return how far from the model a value may be, and the state after some messages in order.
 
-    The model is left as it was. Messages are measured by the scale of before they came.
+    The model is left as it was. Messages are measured by the scale of before they came; as long as
+    there is none, no value may be away from the model at all.
     """
     state = grown(state, messages)
     last_sizes, senders = latest(state, messages, sizes)
     scale = scale_of(state.sizes, state.senders)
-    if scale == 0.0:  # nothing was heard before, so these messages are their own measure
+    if scale == 0.0:  # too little was heard before, so these messages are their own measure
         scale = scale_of(last_sizes, senders)
     heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
     after = BoundedState(state.w, last_sizes, senders, heard, last, score, aside)
