@@ -12,6 +12,8 @@ ACTIONS = {
     "verify": "recompute the model from the journal and compare",
     "model": "write the model, for `paofed predict`",
     "export": "write the messages the model was made from",
+    "rollback": "go back to the model of an earlier time",
+    "without": "replay what the others sent, without some devices",
     "repair": "go on from what is intact, after damage",
 }
 EXAMPLE = "paofed fleet init greenhouse --input temperature:20:10 --target load:300:100"

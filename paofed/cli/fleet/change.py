@@ -8,7 +8,7 @@ model has learned with them.
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.agreement import NUMBER, add_agreement, given, limits, scaling
-from paofed.cli.shared.folder import add_folder, say_result
+from paofed.cli.shared.folder import add_folder, next_step, say_result
 from paofed.errors import InputError
 from paofed.live.fleet.change import change_fleet
 from paofed.live.fleet.folder import Fleet
@@ -43,12 +43,7 @@ def run(args: Namespace) -> int:
     if found is None:
         say_result(args, f"{args.folder}: nothing is different, and nothing was done")
         return 0
-    if args.dry_run:
-        done = "nothing was changed yet (--dry-run)"
-    elif fleet.make_room(found.server.manifest):
-        done = "start its broker and its server again; the broker's largest packet has grown"
-    else:
-        done = "start its server again"
+    done = next_step(fleet, found.server.manifest, dry_run=args.dry_run)
     say_result(
         args,
         _told(found) + f"\n{args.folder}: {done}",

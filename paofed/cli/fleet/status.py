@@ -11,13 +11,10 @@ import numpy as np
 from paofed.cli.shared.columns import table
 from paofed.cli.shared.folder import add_folder
 from paofed.cli.shared.progress import duration
-from paofed.cli.shared.samples import Reader, opened
-from paofed.errors import InputError
+from paofed.cli.shared.validation import error_of
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
-from paofed.live.journal.exports import FleetModel
 from paofed.live.journal.store import Store
-from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
 from paofed.live.server.monitor import asked
@@ -46,7 +43,7 @@ def run(args: Namespace) -> int:
         status, served = _asked(settings, manifest), is_locked(args.folder)
         if status is None:
             status = Status.of(settings.name, coordinator, store.members())
-        error = None if args.validation is None else _error(coordinator, args.validation)
+        error = None if args.validation is None else error_of(coordinator, args.validation)
     if args.json:
         print(json.dumps({**asdict(status), "validation_error": error}))
         return 0
@@ -66,21 +63,6 @@ def _asked(settings: Settings, manifest: Manifest) -> Status | None:
     status = asked(settings)
     same = status is not None and (status.fleet, status.start) == (settings.name, manifest.start)
     return status if same else None
-
-
-def _error(coordinator: Coordinator, path: Path) -> float:
-    """Root mean squared error of the model on a file of samples, as measured."""
-    model = FleetModel.of(coordinator)
-    names = [scaling.name for scaling in (*model.manifest.inputs, model.manifest.target)]
-    with opened(path) as lines:
-        try:
-            samples = np.array(list(Reader(names).read(lines)))
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path} is not text: {error}") from None
-    if not len(samples):
-        raise InputError(f"{path} holds no samples: expected lines of {', '.join(names)}")
-    errors = samples[:, -1] - model.predict(samples[:, :-1])
-    return float(np.sqrt(np.mean(errors**2)))
 
 
 def _lines(status: Status, *, served: bool) -> list[str]:

@@ -53,6 +53,12 @@ class Epochs(Database):
         held = next((epoch for epoch in reversed(epochs) if epoch.begins <= seconds), epochs[0])
         return max(held.manifest.tick_at(seconds), held.tick)
 
+    def time_of(self, tick: int) -> float:
+        """When a tick began, in seconds since 1970, by what had been agreed on then."""
+        epochs = self.epochs()
+        held = next((epoch for epoch in reversed(epochs) if epoch.tick <= tick), epochs[0])
+        return held.manifest.begins(tick)
+
     def _epoch(self, generation: int) -> Epoch:
         found = self._epochs(f"WHERE generation = {int(generation)}")
         if not found:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator
 from paofed.live.protocol.manifest import WHOLE, Manifest, usual_shared
 from paofed.live.protocol.rule_state import named
@@ -69,7 +71,7 @@ def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
         from_tick=server.tick,
         from_time=now,
     )
-    after, left = _continued(server, new, present)
+    after, left = continued(server, new, present, server.rule.arrays())
     kept, lost = _consequences(old, new, left)
     return Changed(after, _differences(old, new), kept, lost)
 
@@ -125,12 +127,15 @@ def _merged(known: Scaling, given: Scaling) -> Scaling:
     return known if (given.low, given.high) == (None, None) else given
 
 
-def _continued(
-    old: Coordinator, manifest: Manifest, present: int
+def continued(
+    old: Coordinator, manifest: Manifest, present: int, state: Mapping[str, NDArray[Any]]
 ) -> tuple[Coordinator, tuple[str, ...]]:
-    """The server of the next epoch, and the fields of its rule's state that do not go on."""
+    """The server of the next epoch, with what fits of a rule's state, and the fields left out.
+
+    `present` is the tick of the wall clock.
+    """
     new = old.under(manifest)
-    left = new.rule.carry(old.rule.arrays())
+    left = new.rule.carry(state)
     if manifest.tick_seconds != old.manifest.tick_seconds:
         new.ages.clear()
     longer = old.manifest.tick_seconds / manifest.tick_seconds

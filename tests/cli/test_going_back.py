@@ -1,0 +1,167 @@
+"""`paofed fleet rollback` and `paofed fleet without` as an operator meets them."""
+
+import json
+import time
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.cli import main
+from paofed.cli.shared.times import tick_of
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.database import locked
+from paofed.live.journal.exports import FleetModel
+from tests.live.fleets import manifest, records, update
+
+Capsys = pytest.CaptureFixture[str]
+TICKS, BROKEN = 60, 40  # one of three devices sends nonsense from some tick on
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A fleet that began an hour ago and ticks every minute."""
+    agreed = manifest(tick_seconds=60.0, start=time.time() - 60.0 * TICKS - 30)
+    settings = Settings(name="g", security="none", http="")
+    fleet = Fleet.create(tmp_path / "fleet", settings, agreed)
+    with fleet.store() as store:
+        for label in ("north", "south", "west"):
+            store.add(label)
+        coordinator = store.recover()
+        for tick in range(TICKS):
+            group = []
+            for device in range(3):
+                wild = device == 1 and tick >= BROKEN
+                values = (1e5, -1e5) if wild else (0.1, 0.2)
+                group += records(coordinator, device, update(tick, *values))
+            store.write(group)
+            coordinator.close(tick + 1)
+            if tick % 7 == 6:
+                store.snapshot(coordinator, keep=1e6)
+        store.confirm()
+    return tmp_path / "fleet"
+
+
+@pytest.fixture
+def samples(folder: Path, tmp_path: Path) -> Path:
+    """What the model of before would have predicted."""
+    with Fleet(folder).store() as store:
+        model = FleetModel.of(store.at(BROKEN).server)
+    x = np.random.default_rng(1).uniform(-1, 1, (40, 2))
+    rows = "\n".join(f"{a},{b},{y}" for (a, b), y in zip(x, model.predict(x), strict=True))
+    path = tmp_path / "good.csv"
+    path.write_text(f"a,b,y\n{rows}\n", encoding="utf-8")
+    return path
+
+
+def done(capsys: Capsys, *words: object) -> str:
+    assert main(["fleet", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def refusal(capsys: Capsys, *words: object) -> str:
+    try:
+        code = main(["fleet", *map(str, words)])
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    return err
+
+
+def model(folder: Path) -> bytes:
+    with Fleet(folder).store() as store:
+        return store.recover().w.tobytes()
+
+
+def test_a_rollback_in_words(folder: Path, samples: Path, capsys: Capsys) -> None:
+    before = model(folder)
+    words = ("rollback", folder, BROKEN, "--validation", samples)
+    told = done(capsys, *words, "--dry-run").splitlines()
+    assert told[0].startswith("back to tick 40, 20")
+    assert told[0].endswith(" ago)")
+    assert told[1] == "60 updates that came since then no longer count"
+    assert told[2].startswith("error: ")
+    assert ", 0 " in told[2] or "e-" in told[2].partition("now, ")[2]
+    assert told[-1] == f"{folder}: nothing was changed yet (--dry-run)"
+    assert model(folder) == before
+    again = done(capsys, *words).splitlines()
+    assert again[1:-1] == told[1:-1]
+    assert again[-1] == f"{folder}: start its server again"
+    with Fleet(folder).store() as store:
+        assert store.recover().w.tobytes() == store.at(BROKEN).server.w.tobytes() != before
+
+
+def test_a_rollback_as_json(folder: Path, samples: Path, capsys: Capsys) -> None:
+    words = ("rollback", folder, "20m", "--validation", samples, "--json")
+    answer = json.loads(done(capsys, *words))
+    assert (answer["tick"], answer["updates"], answer["epoch"]) == (40, 60, 4)
+    now, after = answer["errors"]
+    assert now > 1000
+    assert after < 1e-6
+    assert answer["dry_run"] is False
+
+
+def test_times_as_people_write_them(folder: Path) -> None:
+    with Fleet(folder).store() as store:
+        began = datetime.fromtimestamp(store.time_of(40) + 1)  # noqa: DTZ006 (of this machine)
+        for text in ("40", "20m", "1200s", began.isoformat(), began.astimezone().isoformat()):
+            assert tick_of(text, store) == 40
+        assert tick_of("0.5h", store) == 30
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2 h", "h", "-3", "1e3", "2h30m", ""])
+def test_a_time_that_is_none_is_refused(text: str, folder: Path, capsys: Capsys) -> None:
+    says = refusal(capsys, "rollback", folder, "--", text)
+    assert f"the time {text!r} cannot be read: expected a tick (1200)" in says
+
+
+@pytest.mark.parametrize("text", ["2d", "2020-01-01"])
+def test_a_time_before_the_journal_begins_is_refused(
+    text: str, folder: Path, capsys: Capsys
+) -> None:
+    says = refusal(capsys, "rollback", folder, text)
+    assert f"the journal of {folder} reaches back to 20" in says
+    assert says.endswith(f", tick 0: {text} is earlier\n")
+
+
+def test_what_cannot_be_done_is_told_and_changes_nothing(
+    folder: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    before = model(folder)
+    assert "is not there yet" in refusal(capsys, "rollback", folder, "9999")
+    missing = tmp_path / "none.csv"
+    assert str(missing) in refusal(capsys, "rollback", folder, 40, "--validation", missing)
+    assert "unknown device 'nort'" in refusal(capsys, "without", folder, "nort", "--since", 40)
+    with locked(folder):
+        assert "stop it first" in refusal(capsys, "rollback", folder, 40)
+        assert "stop it first" in refusal(capsys, "without", folder, "south", "--since", 40)
+    assert model(folder) == before
+
+
+def test_without_a_device_in_words(folder: Path, samples: Path, capsys: Capsys) -> None:
+    words = ("without", folder, "south", "--since", 40, "--validation", samples)
+    told = done(capsys, *words, "--dry-run").splitlines()
+    assert told[0] == "without 20 updates of south since tick 40"
+    assert told[1].startswith("what others had taken over from south remains in what they sent")
+    assert told[2].startswith("error: ")
+    assert "what south sends is taken from now on, unless --quarantine is given" in told
+    with Fleet(folder).store() as store:
+        assert not store.member("south").quarantined
+    answer = json.loads(done(capsys, *words, "--quarantine", "--json"))
+    then, now, after = answer["errors"]
+    assert then < 1e-6 < after < now
+    with Fleet(folder).store() as store:
+        assert store.member("south").quarantined
+        assert store.verify().agrees
+
+
+def test_for_a_ruined_fleet_a_rollback_is_advised(
+    folder: Path, samples: Path, capsys: Capsys
+) -> None:
+    """Leaving out another device than the broken one helps nobody."""
+    words = ("without", folder, "north", "--since", 40, "--validation", samples, "--dry-run")
+    assert f"`paofed fleet rollback {folder} 40`" in done(capsys, *words)
+    assert json.loads(done(capsys, *words, "--json"))["ruined"] is True

@@ -1,0 +1,199 @@
+"""A fleet's folder goes back in time, or on without some devices: whole or not at all."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed.errors import InputError, PaofedError
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.going_back import GoneBack, leave_out, roll_back
+from paofed.live.fleet.settings import Settings
+from paofed.live.journal.database import StoreError, locked
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Send
+from paofed.live.protocol.messages import REREAD
+from tests.live.fleets import live, manifest, records, server, update
+from tests.live.stores import PowerCutError, lived
+
+POINTS = (
+    "inside epoch",
+    "before epoch's commit",
+    "after epoch's commit",
+    "inside confirmation",
+    "after confirmation",
+)
+FAR = 1e9  # a fleet of so long a tick is still in the first one after 60
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    """Three devices that were heard in each of 60 ticks; the clock has not gone on since."""
+    settings = Settings(name="g", security="none", http="")
+    agreed = manifest(tick_seconds=FAR, start=1.0)
+    made = Fleet.create(tmp_path / "fleet", settings, agreed)
+    with made.store() as store:
+        for device in range(3):
+            store.add(f"device {device}")
+        live(store, store.recover(), range(60), snapshots=4, keep=1e12)
+    return made
+
+
+def found(fleet: Fleet) -> tuple[Any, bytes]:
+    """What the fleet has agreed on, and the state of its server."""
+    with fleet.store() as store:
+        return store.manifest(), store.recover().digest()
+
+
+Does = Callable[..., GoneBack]
+EITHER: list[Does] = [
+    lambda fleet, **how: roll_back(fleet, 30, **how),
+    lambda fleet, **how: leave_out(fleet, ["device 1"], 30, **how),
+]
+either = pytest.mark.parametrize("does", EITHER, ids=["rollback", "without"])
+
+
+def test_rolled_back_the_model_is_that_of_then(fleet: Fleet) -> None:
+    with fleet.store() as store:
+        before = store.recover()
+        before.close(60)
+    gone = roll_back(fleet, 30)
+    assert gone.updates == 90
+    with fleet.store() as store:
+        after = store.recover()
+        assert store.epochs()[-1].why == "rolled back to tick 30"
+        assert store.is_intact()
+    assert after.w.tobytes() == lived(30).w.tobytes()
+    assert after.tick == before.tick == 60
+    assert after.devices.last_seen.tolist() == before.devices.last_seen.tolist()
+    assert after.counts == before.counts
+    old, new = before.manifest, after.manifest
+    assert (new.epoch, new.lineage) == (old.epoch + 1, old.lineage + 1)
+
+
+def test_a_rollback_can_be_taken_back(fleet: Fleet) -> None:
+    roll_back(fleet, 30)
+    with fleet.store() as store:
+        coordinator = store.recover()
+        live(store, coordinator, range(60, 65))
+    roll_back(fleet, 60)
+    with fleet.store() as store:
+        assert store.recover().w.tobytes() == lived(60).w.tobytes()
+        assert [epoch.manifest.lineage for epoch in store.epochs()] == [0, 1, 2]
+        assert store.is_intact()
+
+
+@either
+def test_updates_of_the_earlier_epoch_are_never_applied(does: Does, fleet: Fleet) -> None:
+    does(fleet)
+    with fleet.store() as store:
+        coordinator = store.recover()
+    before = coordinator.w.tobytes()
+    (answer,) = coordinator.receive(0, update(60, 9.0, 9.0, repeats=[(1, (8.0, 8.0))]))
+    assert isinstance(answer, Send)
+    assert answer.payload[0] & 15 == REREAD
+    coordinator.close(70)
+    assert coordinator.w.tobytes() == before
+
+
+def test_without_a_device_the_model_is_what_the_others_make(fleet: Fleet) -> None:
+    gone = leave_out(fleet, ["device 1"], 30)
+    assert gone.updates == 30
+    twin = server()
+    for tick in range(60):
+        for device in range(3):
+            if tick < 30 or device != 1:
+                values = np.sin([device + 3.0 * tick, device - tick])
+                records(twin, device, update(tick, *values))
+        twin.close(tick + 1)
+    with fleet.store() as store:
+        after = store.recover()
+        assert store.is_intact()
+        assert store.epochs()[-1].why == "without device 1 since tick 30"
+    assert after.w.tobytes() == twin.w.tobytes() != lived(60).w.tobytes()
+    assert (after.manifest.epoch, after.manifest.lineage) == (4, 1)
+
+
+def test_without_everybody_the_model_is_that_of_then(fleet: Fleet) -> None:
+    gone = leave_out(fleet, ["device 0", "device 1", "device 2"], 30)
+    assert gone.server.w.tobytes() == lived(30).w.tobytes()
+
+
+def test_one_who_was_removed_can_be_left_out(fleet: Fleet) -> None:
+    fleet.remove("device 1")
+    assert leave_out(fleet, ["device 1"], 30, dry_run=True).updates == 30
+    with pytest.raises(StoreError, match="unknown device 'device 9'"):
+        leave_out(fleet, ["device 9"], 30)
+
+
+def test_a_model_that_meant_something_else_comes_back_with_its_meaning(fleet: Fleet) -> None:
+    with fleet.store() as store:
+        coordinator = store.recover()
+        other = manifest(tick_seconds=FAR / 10, features=6, epoch=4, lineage=1, from_tick=60,
+                         from_time=1.0 + 60 * FAR)  # fmt: skip
+        begun = coordinator.under(other)
+        store.begin_epoch(begun, "tried")
+        live(store, begun, range(60, 65))
+    gone = roll_back(fleet, 30)
+    agreed = gone.server.manifest
+    assert (agreed.features, agreed.tick_seconds) == (8, FAR)
+    assert (agreed.epoch, agreed.lineage) == (5, 2)
+    assert agreed.from_tick == gone.present.tick
+    assert agreed.begins(gone.server.tick) == other.begins(gone.server.tick)
+    with pytest.raises(StoreError, match="has begun anew"):
+        leave_out(fleet, ["device 1"], 40)
+
+
+@either
+@pytest.mark.parametrize("point", POINTS)
+def test_interrupted_anywhere_it_leaves_the_old_or_the_new_fleet(
+    does: Does, point: str, fleet: Fleet
+) -> None:
+    def sync(where: str) -> None:
+        if where == point:
+            raise PowerCutError
+
+    old = found(fleet)
+    new = does(fleet, dry_run=True).server
+    with pytest.raises(PowerCutError):
+        does(fleet, sync=sync)
+    happened = point not in POINTS[:2]
+    assert found(fleet) == ((new.manifest, new.digest()) if happened else old)
+    with fleet.store() as store:
+        assert store.is_intact()
+
+
+@either
+def test_it_is_shown_before_it_is_done_and_not_done_if_that_fails(does: Does, fleet: Fleet) -> None:
+    def look(_: GoneBack) -> None:
+        raise InputError("no such file")
+
+    before = found(fleet)
+    for refused in ({"look": look}, {"dry_run": True, "look": look}):
+        with pytest.raises(InputError, match="no such file"):
+            does(fleet, **refused)
+    does(fleet, dry_run=True)
+    assert found(fleet) == before
+
+
+@either
+def test_a_server_at_work_is_left_alone(does: Does, fleet: Fleet) -> None:
+    with locked(fleet.folder):
+        assert does(fleet, dry_run=True).updates
+        with pytest.raises(StoreError, match="is running: stop it first"):
+            does(fleet)
+
+
+def test_a_tick_that_is_not_there_yet_is_refused(fleet: Fleet) -> None:
+    with pytest.raises(PaofedError, match="tick 61 is not there yet: it is tick 60 now"):
+        roll_back(fleet, 61)
+
+
+def test_the_store_is_what_it_was_for_whoever_looks(fleet: Fleet) -> None:
+    roll_back(fleet, 30)
+    with fleet.store() as store:
+        assert isinstance(store, Store)
+        for tick in (0, 10, 30, 59):
+            assert store.at(tick).server.w.tobytes() == lived(tick).w.tobytes()
