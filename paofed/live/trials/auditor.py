@@ -141,6 +141,12 @@ class Auditor:
         """The model before a tick."""
         return self._states[tick]["model"]
 
+    def require_applied(self, tick: int) -> None:
+        """All that is on disk must have counted before a tick."""
+        for n, records in self._records.items():
+            if n >= tick and records:
+                raise BrokenPromiseError(f"what was accepted for tick {n} was lost at tick {tick}")
+
     def begun(self, server: Coordinator, model: NDArray[Any]) -> None:
         """The fleet has agreed on something else: its server must go on from this model."""
         if server.w.tobytes() != model.tobytes() or server.waiting():

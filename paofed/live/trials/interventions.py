@@ -57,6 +57,7 @@ class _Change:
                 store.begin_epoch(changed.server, "changed", sync)
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        auditor.require_applied(server.tick)
         auditor.begun(server, auditor.close(server.tick)["model"])
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,7 @@ def test_a_fleet_lives_through_changes(tmp_path: Path) -> None:
         site.device(0, state=tmp_path / "north.npz") as north,
         site.device(1, state=tmp_path / "south.npz") as south,
     ):
+        site.fleet.settings = replace(site.fleet.settings, http="")  # others may take the port
         devices = (north, south)
         with site.served() as server:
             assert all(work(device, 4) == 4 for device in devices)
