@@ -108,7 +108,9 @@ class Lines(Members):
 
     def snapshots(self) -> list[Snapshot]:
         """Those there are, the oldest first; whether a state is damaged is seen when it is read."""
-        rows = self._rows("SELECT tick, line, generation FROM snapshot ORDER BY generation, line")
+        rows = self._rows(
+            "SELECT tick, line, generation FROM snapshot ORDER BY generation, line, tick"
+        )
         return [Snapshot(*row) for row in rows]
 
     def snapshot(
@@ -121,15 +123,25 @@ class Lines(Members):
         """Write the state, and delete what is not needed to go back `keep` seconds from it."""
         with self._writing():
             before = self.snapshots()[-1].line
-            self._put_snapshot(coordinator, self._last_line(), self._present().generation)
+            line, generation = self._last_line(), self._present().generation
+            self._make_way(line, generation)
+            self._put_snapshot(coordinator, line, generation)
             sync("inside snapshot")
             oldest = self.tick_at(coordinator.manifest.begins(coordinator.tick) - keep)
             self._delete_before(oldest, came=self._last_line() - before)
             sync("before snapshot's commit")
         sync("after snapshot")
 
+    def _make_way(self, line: int, generation: int) -> None:
+        """Delete the snapshot since which nothing was written, unless its epoch began with it.
+
+        What an epoch began with cannot be computed, and is needed to go back to its first ticks.
+        """
+        found = [snapshot for snapshot in self.snapshots() if snapshot.generation == generation]
+        self._delete_snapshots(snapshot for snapshot in found[1:] if snapshot.line == line)
+
     def _put_snapshot(self, coordinator: Coordinator, line: int, generation: int) -> None:
-        """Write the state, inside a transaction; one at the same line is replaced."""
+        """Write the state, inside a transaction; one of the same line and tick is replaced."""
         columns = coordinator.tick, line, generation, pack(coordinator.state())
         self._connection.execute(
             "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
@@ -150,8 +162,7 @@ class Lines(Members):
 
     def _delete_snapshots(self, snapshots: Iterable[Snapshot]) -> None:
         self._connection.executemany(
-            "DELETE FROM snapshot WHERE line = ? AND generation = ?",
-            [(snapshot.line, snapshot.generation) for snapshot in snapshots],
+            "DELETE FROM snapshot WHERE tick = ? AND line = ? AND generation = ?", snapshots
         )
 
     def _unpacked(self, snapshot: Snapshot) -> Coordinator:
@@ -169,8 +180,8 @@ class Lines(Members):
         """What was written; None if it is damaged."""
         rows = self._rows(
             "SELECT tick, line, generation, state, checksum FROM snapshot "
-            "WHERE line = ? AND generation = ?",
-            (snapshot.line, snapshot.generation),
+            "WHERE tick = ? AND line = ? AND generation = ?",
+            snapshot,
         )
         intact = rows and checksum(*rows[0][:-1]) == rows[0][-1]
         return bytes(rows[0][3]) if intact else None

@@ -97,7 +97,8 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE agreed RENAME TO manifest;
     CREATE TABLE state (
         tick INTEGER NOT NULL, line INTEGER NOT NULL, generation INTEGER NOT NULL,
-        state BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (line, generation));
+        state BLOB NOT NULL, checksum INTEGER NOT NULL,
+        PRIMARY KEY (generation, line, tick));
     INSERT INTO state SELECT tick, line, generation, state, CASE
         WHEN snapshot.checksum = crc(tick, line, state) THEN crc(tick, line, generation, state)
         ELSE snapshot.checksum END

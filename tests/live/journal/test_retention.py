@@ -171,3 +171,16 @@ def test_a_fleet_without_lines_expects_little(tmp_path: Path) -> None:
         disk = store.disk(1000)
         assert isinstance(store.recover(), Coordinator)
         assert disk.expected < disk.most
+
+
+def test_what_an_epoch_began_with_stays_though_nobody_is_heard(tmp_path: Path) -> None:
+    """Its first ticks cannot be computed from anything else."""
+    with stored(tmp_path / "fleet") as store:
+        coordinator = store.recover()
+        for tick in (5, 9):
+            coordinator.close(tick)
+            store.snapshot(coordinator, keep=100.0)
+        assert [snapshot.tick for snapshot in store.snapshots()] == [0, 9]
+        assert {snapshot.line for snapshot in store.snapshots()} == {0}
+        assert store.verify().agrees
+        assert store.recover().tick == 9
