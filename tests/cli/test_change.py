@@ -77,10 +77,12 @@ def test_a_change_as_json(folder: Path, capsys: Capsys) -> None:
 
 def test_every_value_that_can_be_changed(folder: Path, capsys: Capsys) -> None:
     words = "--shared 3 --algorithm pao-fed-c2 --max-age 20 --step-size 0.3 --tick 5"
-    done(capsys, folder, *words.split())
+    bounds = "--clip 3 --aside no --bound none"
+    done(capsys, folder, *words.split(), *bounds.split())
     now = agreed(folder)
     assert (now.shared, now.algorithm, now.max_age) == (3, "pao-fed-c2", 20)
     assert (now.step_size, now.tick_seconds) == (0.3, 5.0)
+    assert (now.clip, now.aside, now.bound) == (3.0, False, None)
 
 
 def test_a_manifest_that_outgrows_the_broker_s_packets(folder: Path, capsys: Capsys) -> None:

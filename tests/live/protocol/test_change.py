@@ -20,9 +20,9 @@ NOW = 21.5  # the small fleet began at 1.0, with ticks of a second: this is tick
 WIND = Scaling(name="wind", offset=3.0, scale=2.0, high=40.0)
 
 
-def at_work() -> Coordinator:
+def at_work(**changes: Any) -> Coordinator:
     """A server in tick 20 that has heard its devices in every tick, one of them ahead."""
-    coordinator = server()
+    coordinator = server(**changes)
     for tick in range(21):
         coordinator.close(tick)
         for device in range(3):
@@ -229,6 +229,28 @@ def test_what_a_rule_has_of_each_device_is_kept(monkeypatch: pytest.MonkeyPatch)
     assert state.state.score.tolist() == [0.0, 1.0, 2.0]
     assert state.state.aside.shape == (0,)
     assert state.w.tolist() == [1.0] * 8
+
+
+def test_scores_and_scale_go_on_under_another_clip() -> None:
+    coordinator = at_work(clip=6.0)
+    before = coordinator.rule.arrays()
+    found = changed(coordinator, clip=3.0, aside=False, step_size=0.2)
+    coordinator.close(found.server.tick)
+    after = found.server.rule.arrays()
+    assert before["model_score"].size == 3
+    for name, array in coordinator.rule.arrays().items():
+        assert after[name].tobytes() == array.tobytes(), name
+    assert not any("the server's rule" in words for words in found.lost)
+
+
+def test_bounds_can_be_put_on_and_taken_off() -> None:
+    on = changed(at_work(), clip=6.0, bound=6.0)
+    assert (on.server.manifest.clip, on.server.manifest.bound) == (6.0, 6.0)
+    assert not any("kept beside" in words for words in on.lost)
+    assert not on.server.rule.arrays()["model_sizes"].any()  # nothing was heard yet
+    off = changed(at_work(clip=6.0, bound=6.0), clip=None, bound=None)
+    assert list(off.server.rule.arrays()) == ["model"]
+    assert sum("kept beside" in words for words in off.lost) == 2
 
 
 # A new input
