@@ -100,15 +100,14 @@ class Auditor:
         if any(ours[name].tobytes() != theirs[name].tobytes() for name in ours):
             raise BrokenPromiseError(f"the model at tick {tick} is not what the journal says")
 
-    def close(self, tick: int) -> State:
-        """Close all ticks before `tick` in this account; returns the state of the rule then."""
+    def close(self, tick: int) -> None:
+        """Close all ticks before `tick` in this account."""
         for n in range(self._tick, tick):
             before = self._rule.arrays()
             self._apply(self._rule, n, self._records[n])
             self._states[n + 1] = self._rule.arrays()
             self._check_move(n, before, self._states[n + 1])
         self._tick = max(self._tick, tick)
-        return self._states[self._tick]
 
     def _apply(self, rule: RuleState, tick: int, records: list[Record]) -> None:
         order = self._random.permutation(len(records)).tolist()
@@ -147,8 +146,15 @@ class Auditor:
             if n >= tick and records:
                 raise BrokenPromiseError(f"what was accepted for tick {n} was lost at tick {tick}")
 
-    def begun(self, server: Coordinator, model: NDArray[Any]) -> None:
-        """The fleet has agreed on something else: its server must go on from this model."""
+    def begun(self, server: Coordinator, model: NDArray[Any], *, anew: bool) -> None:
+        """The fleet has agreed on something else: its server must go on from this model.
+
+        `anew`: devices must be told to begin from it.
+        """
+        if anew and server.manifest.lineage <= self._manifest.lineage:
+            raise BrokenPromiseError(
+                f"devices may keep their models in epoch {server.manifest.epoch}"
+            )
         if server.w.tobytes() != model.tobytes() or server.waiting():
             raise BrokenPromiseError(f"epoch {server.manifest.epoch} began from another model")
         if server.tick < self._tick:

@@ -4,12 +4,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
+from paofed.live.journal.database import StoreError
 from paofed.live.journal.earlier import as_before
 from paofed.live.journal.host import Sync
 from paofed.live.journal.schema import WIRE_2
 from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changes, change
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import SERVED, Manifest
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.trials.auditor import Auditor
@@ -22,7 +24,8 @@ _UPGRADE = ("inside upgrade", "before upgrade's commit", "after upgrade's commit
 _CHANGES = ("algorithm", "shared", "step_size", "tick_seconds", "max_age", "input", "range", "clip")
 
 # Each intervention, and the writes at which it may be interrupted.
-WRITES = {"change": _EPOCH, "upgrade": _UPGRADE}
+WRITES = {"change": _EPOCH, "rollback": _EPOCH, "without": _EPOCH, "upgrade": _UPGRADE}
+_TRIES = 5  # to find a time since which messages can be replayed
 
 
 class Intervention(Protocol):
@@ -35,13 +38,36 @@ class Intervention(Protocol):
         """Let the auditor know that it was done, and what must have come of it."""
 
 
-def intervention(fate: Fate, name: str, folder: Path) -> Intervention:
-    """What is done under a name, with the details that the seed picks."""
+def intervention(fate: Fate, name: str, folder: Path) -> Intervention | None:
+    """What is done under a name, with the details that the seed picks; None: it cannot be now."""
     if name == "upgrade":
         as_before(folder, version=WIRE_2 - 1)
         return _Upgrade()
     with closing(Store.open(folder)) as store:
-        return _Change(_picked(fate, store.manifest()), fate.wall)
+        if name == "change":
+            return _Change(_changes(fate, store.manifest()), fate.wall)
+        now = _present(store, fate.wall).tick
+        ticks = fate.random.integers(store.reaches(), now + 1, _TRIES).tolist()
+        if name == "rollback":
+            return _Rollback(ticks[0], fate.wall)
+        whole = [tick for tick in ticks if _is_unbroken(store, tick)]
+        device = int(fate.random.integers(len(store.members())))
+        return _Without(device, whole[0], fate.wall) if whole else None
+
+
+def _present(store: Store, wall: float) -> Coordinator:
+    """The server as it is at a time, all ticks before it closed."""
+    server = store.recover()
+    server.close(max(server.tick, server.manifest.tick_at(wall)))
+    return server
+
+
+def _is_unbroken(store: Store, tick: int) -> bool:
+    try:
+        store.require_unbroken(tick)
+    except StoreError:
+        return False
+    return True
 
 
 class _Change:
@@ -58,7 +84,42 @@ class _Change:
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
         auditor.require_applied(server.tick)
-        auditor.begun(server, auditor.close(server.tick)["model"])
+        auditor.close(server.tick)
+        auditor.begun(server, auditor.model(server.tick), anew=False)
+
+
+class _Rollback:
+    """`fleet rollback`: the server goes on from its model of an earlier tick."""
+
+    def __init__(self, tick: int, now: float) -> None:
+        self._tick, self._now = tick, now
+
+    def do(self, folder: Path, sync: Sync) -> None:
+        with closing(Store.open(folder)) as store:
+            server = rolled_back(_present(store, self._now), store.at(self._tick).server)
+            store.begin_epoch(server, "rolled back", sync)
+
+    def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        auditor.close(server.tick)
+        auditor.begun(server, auditor.model(self._tick), anew=True)
+
+
+class _Without:
+    """`fleet without`: the server goes on as if a device had not been heard since a tick."""
+
+    def __init__(self, device: int, tick: int, now: float) -> None:
+        self._device, self._tick, self._now = device, tick, now
+
+    def do(self, folder: Path, sync: Sync) -> None:
+        with closing(Store.open(folder)) as store:
+            present, then = _present(store, self._now), store.at(self._tick)
+            server = replayed(present, then.server, store.since(then), {self._device})
+            store.begin_epoch(server, "without one", sync)
+
+    def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        auditor.close(server.tick)
+        model = auditor.without(self._device, self._tick, server.tick)
+        auditor.begun(server, model, anew=True)
 
 
 class _Upgrade:
@@ -71,7 +132,7 @@ class _Upgrade:
         auditor.went_on(server.manifest)
 
 
-def _picked(fate: Fate, manifest: Manifest) -> Changes:
+def _changes(fate: Fate, manifest: Manifest) -> Changes:
     """Something to be different: it is, whatever the fleet has agreed on."""
     random = fate.random
     match fate.one_of(_CHANGES):

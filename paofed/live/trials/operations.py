@@ -54,8 +54,10 @@ class Operations:
     def perform(self, folder: Path, auditor: Auditor) -> None:
         """Do what is due to a folder whose server is stopped, and let the auditor know."""
         name, cut = self._at[self._fate.now]
-        self._fate.hits[name] += 1
         does = intervention(self._fate, name, folder)
+        if does is None:
+            return
+        self._fate.hits[name] += 1
         before, after = _on_a_twin(folder, None), _on_a_twin(folder, does)
         possible = [after]
         try:

@@ -18,7 +18,7 @@ from paofed.errors import PaofedError
 from paofed.live.device.state import load_state
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
-from paofed.live.protocol import change
+from paofed.live.protocol import change, going_back
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.edge import Edge
@@ -176,6 +176,24 @@ def an_epoch_is_two_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def a_device_keeps_its_model_across_lineages(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Edge, "under", "and manifest.lineage == self.manifest.lineage", "")
+
+
+def devices_are_not_told_of_a_rollback(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = reworded(going_back.following, "last.lineage + 1", "last.lineage")
+    monkeypatch.setattr(going_back, "following", wrong)
+
+
+def nobody_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = reworded(going_back.replayed, "if record.device not in absent\n", "if True\n")
+    monkeypatch.setattr(interventions, "replayed", wrong)
+
+
+def a_rollback_goes_back_one_tick_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Store, "at", "server.close(tick)", "server.close(tick + 1)")
+
+
 def a_device_begins_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Edge, "under", "return edge", "edge.joined = True; return edge")
 
@@ -223,6 +241,10 @@ BREAKAGES = [
     implausible_samples_are_learned_from,
     the_epoch_is_not_looked_at,
     an_epoch_is_two_transactions,
+    a_device_keeps_its_model_across_lineages,
+    devices_are_not_told_of_a_rollback,
+    nobody_is_left_out,
+    a_rollback_goes_back_one_tick_too_few,
     a_device_begins_from_nothing,
     what_waits_is_forgotten_by_a_change,
     ticks_go_back_with_a_change,
