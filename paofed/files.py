@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import ctypes
 import io
 import os
 import tempfile
@@ -106,3 +107,35 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
     writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
     with replacing(path) as file:
         file.write(text.getvalue().encode())
+
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+
+
+def exchanged(new: Path, place: Path, aside: Path | None) -> None:
+    """Put a folder in its place; what is there goes aside, or is an empty folder.
+
+    In one step where the system can; else there is nothing in the place for a moment.
+    """
+    try:
+        if aside is None:
+            new.replace(place)
+        elif _swap(new, place):
+            new.rename(aside)
+        else:
+            place.rename(aside)
+            new.rename(place)
+    except OSError as error:  # it is a mounted disk, say
+        raise FileError(
+            f"{place} cannot be replaced by {new}, which is whole: {error.strerror}"
+        ) from None
+
+
+def _swap(one: Path, other: Path) -> bool:
+    """Let two folders change places; whether that could be done in one step."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False  # another system than Linux
+    names = os.fsencode(one), os.fsencode(other)
+    return bool(renameat2(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0)

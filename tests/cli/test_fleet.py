@@ -137,7 +137,10 @@ def test_a_copy_that_is_older_is_refused_until_it_is_repaired(
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
         assert " lacks 3 confirmed updates and 1 confirmed change of who is in the fleet" in err
-        assert "restore a newer copy, or let `paofed fleet repair` go on with what is there" in err
+        assert (
+            "restore a newer backup with `paofed fleet restore`, or let `paofed fleet repair`"
+            in err
+        )
     assert main(["fleet", "repair", str(fleet)]) == 0
     lost = "3 confirmed updates and 1 confirmed change of who is in the fleet"
     assert said(capsys) == f"{fleet} is usable again; lost: {lost}\n"

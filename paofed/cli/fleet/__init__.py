@@ -14,6 +14,8 @@ ACTIONS = {
     "export": "write the messages the model was made from",
     "rollback": "go back to the model of an earlier time",
     "without": "replay what the others sent, without some devices",
+    "backup": "write the whole fleet to one file",
+    "restore": "make a fleet's folder of such a file",
     "repair": "go on from what is intact, after damage",
 }
 EXAMPLE = "paofed fleet init greenhouse --input temperature:20:10 --target load:300:100"

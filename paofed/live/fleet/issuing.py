@@ -16,7 +16,7 @@ from paofed.live.network.topics import Topics
 AUTHORITY = "authority.pem"
 SERVER_FILE = "server.json"
 DEVICES = "devices"
-_REVOKED = "revoked.pem"
+REVOKED = "revoked.pem"
 VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
 
 
@@ -83,7 +83,7 @@ class Issuing:
                 mosquitto.write_passwords(self.folder, self.topics, store.server(), members)
             else:
                 revoked = self._authority().revocations(sorted(self._numbers(store)))
-                write_text(self.folder / mosquitto.FOLDER / _REVOKED, revoked)
+                write_text(self.folder / mosquitto.FOLDER / REVOKED, revoked)
         finally:  # the rights hold, even if the authority is kept elsewhere
             self.told = mosquitto.reload(self.folder)
         return self.told
@@ -96,7 +96,7 @@ class Issuing:
 
     def _revoked_at_broker(self) -> set[str]:
         """The same, as the broker knows them."""
-        path = self.folder / mosquitto.FOLDER / _REVOKED
+        path = self.folder / mosquitto.FOLDER / REVOKED
         if self.settings.security != "certificate" or not path.is_file():
             return set()
         return revoked_numbers(read_text(path))

@@ -16,14 +16,14 @@ from paofed.words import counted
 FILE = "fleet.sqlite"
 
 CONFIRMED = FILE + confirmed.SUFFIX
-LAST_RESORT = "restore the folder from a copy"
+LAST_RESORT = "restore a backup with `paofed fleet restore`"
 REMEDY = (
     "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
     "copy the folder first"
 )
 _GO_ON = (
-    "restore a newer copy, or let `paofed fleet repair` go on with what is there: devices will not "
-    "send again what they believe safe"
+    "restore a newer backup with `paofed fleet restore`, or let `paofed fleet repair` go on with "
+    "what is there: devices will not send again what they believe safe"
 )
 
 
@@ -174,6 +174,21 @@ class Database:
         lines, changes = known.lines - held.lines, known.changes - held.changes
         if lines > 0 or changes > 0:
             raise StoreError(f"{path} lacks {missing(lines, changes)}: {_GO_ON}")
+
+    def copy_to(self, folder: Path) -> None:
+        """Write a copy of the file, as of one moment, and all of it as confirmed, to a new place.
+
+        The fleet's server may be at work.
+        """
+        path = folder / FILE
+        with explained(path):
+            copy = connect(path)
+            try:
+                path.chmod(0o600)
+                self._connection.backup(copy)
+                Database(folder, copy)._begin_confirming()
+            finally:
+                copy.close()
 
     # Transactions
 

@@ -62,14 +62,16 @@ def test_what_is_no_store(content: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(content)
     found = refusal(tmp_path, lambda store: store.recover())
     assert says in found
-    assert found.endswith(": restore the folder from a copy")
+    assert found.endswith(": restore a backup with `paofed fleet restore`")
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
 def test_a_truncated_file(share: float, fleet: Path) -> None:
     content = (fleet / FILE).read_bytes()
     (fleet / FILE).write_bytes(content[: int(share * len(content))])
-    assert "restore the folder from a copy" in refusal(fleet, lambda store: store.verify())
+    assert "restore a backup with `paofed fleet restore`" in refusal(
+        fleet, lambda store: store.verify()
+    )
 
 
 def test_pages_that_contradict_each_other(fleet: Path) -> None:
@@ -153,7 +155,7 @@ def test_what_cannot_be_repaired_is_not_said_to_be(fleet: Path) -> None:
     content = (fleet / FILE).read_bytes()
     (fleet / FILE).write_bytes(content.replace(b"removed INTEGER", b"removee INTEGER", 1))
     says = refusal(fleet)
-    assert says.endswith(": restore the folder from a copy")
+    assert says.endswith(": restore a backup with `paofed fleet restore`")
     with pytest.raises(StoreError) as refused:
         Store.open(fleet, to_repair=True)
     assert str(refused.value) == says
@@ -172,7 +174,7 @@ def test_a_schema_that_is_no_text(fleet: Path) -> None:
         changed = bytearray(content)
         changed[place] ^= 0x80
         (fleet / FILE).write_bytes(changed)
-        assert "restore the folder from a copy" in refusal(fleet)
+        assert "restore a backup with `paofed fleet restore`" in refusal(fleet)
 
 
 def test_what_is_committed_is_on_disk(fleet: Path) -> None:

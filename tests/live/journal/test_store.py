@@ -323,7 +323,9 @@ def quiet(fleet: Path) -> None:
 def test_without_any_intact_snapshot_there_is_nothing_to_repair(fleet: Path) -> None:
     for line in (30, 60):
         flip(fleet, "snapshot", "state", line)
-    assert "has no intact snapshot: restore the folder from a copy" in refusal(fleet, Store.repair)
+    assert "has no intact snapshot: restore a backup with `paofed fleet restore`" in refusal(
+        fleet, Store.repair
+    )
 
 
 def copied(fleet: Path) -> Path:
@@ -349,7 +351,7 @@ def test_an_older_copy_is_refused_until_it_is_repaired(fleet: Path) -> None:
     copy = copied(fleet)
     goes_on(fleet)
     copy.replace(fleet / FILE)
-    assert f"{fleet / FILE} lacks 60 confirmed updates: restore a newer copy" in refusal(fleet)
+    assert f"{fleet / FILE} lacks 60 confirmed updates: restore a newer backup" in refusal(fleet)
     with opened(fleet, to_repair=True) as store:
         assert store.repair() == Repair(lost=60)
     goes_on(fleet)

@@ -1,0 +1,206 @@
+"""A fleet's folder as one file, and back: each whole or not at all.
+
+A backup may be made while the fleet is served. What is restored begins the next epoch and lineage:
+devices begin from the server's model, and what they had sent meanwhile is never applied.
+"""
+
+import shutil
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from paofed.errors import FileError, InputError, PaofedError
+from paofed.files import exchanged, make_folder, replacing, require_writable
+from paofed.live.fleet import mosquitto
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import AUTHORITY, DEVICES, REVOKED, SERVER_FILE
+from paofed.live.fleet.settings import FILE as SETTINGS
+from paofed.live.journal.database import CONFIRMED, locked
+from paofed.live.journal.database import FILE as STORE
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.manifest import Manifest
+
+_FILES = (SETTINGS, AUTHORITY, SERVER_FILE)
+_FOLDERS = (DEVICES, mosquitto.FOLDER)
+_PASSING = (".log", ".pid")  # files of a broker that runs
+_FAR = 128  # epochs and lineages that nobody knows may have come since a backup: fewer than these
+Sync = Callable[[str], None]
+
+
+def back_up(fleet: Fleet, path: Path) -> None:
+    """Write all that the fleet is to one file, which its owner alone may read."""
+    require_writable(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as place:
+            with fleet.store() as store:
+                store.copy_to(Path(place))
+            Store.open(place).close()  # it can be opened, and all is there
+            _pack(fleet.folder, Path(place), path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _pack(folder: Path, copy: Path, path: Path) -> None:
+    with replacing(path, secret=True) as file, tarfile.open(fileobj=file, mode="w") as archive:
+        for name in (STORE, CONFIRMED):
+            archive.add(copy / name, name)
+        for found in _rest(folder):
+            archive.add(found, str(found.relative_to(folder)))
+
+
+def _rest(folder: Path) -> Iterator[Path]:
+    """What is in a fleet's folder beside the database."""
+    yield from (folder / name for name in _FILES if (folder / name).is_file())
+    for name in _FOLDERS:
+        for path in sorted((folder / name).glob("*")):
+            if path.is_file() and path.suffix not in _PASSING and not path.name.startswith("."):
+                yield path
+
+
+class Restored(NamedTuple):
+    """A fleet that was restored."""
+
+    tick: int  # of the model
+    time: float  # the same in seconds since 1970
+    server: Coordinator  # as it goes on
+    aside: Path | None  # where that is now which was in the folder
+    forgotten: tuple[str, ...]  # whom the broker refuses, which the backup did not know
+
+
+def restore(path: Path, folder: Path, *, sync: Sync = lambda _: None) -> Restored:
+    """Make a fleet's folder of a backup; what is in that folder is kept beside it.
+
+    `sync` is told where it stands: until the folders change places, the old one is as it was.
+    """
+    folder = folder.resolve()
+    _require_place(folder)
+    make_folder(folder.parent)
+    aside = _aside(folder) if _is_fleet(folder) else None
+    with nullcontext() if aside is None else locked(folder):
+        place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))  # 0700
+        try:
+            _unpack(path, place)
+            sync("after unpacking")
+            found = _begin_again(place, folder, sync)
+            sync("before exchange")
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        exchanged(place, folder, aside)
+        sync("after exchange")
+    return found._replace(aside=aside)
+
+
+def _aside(folder: Path) -> Path:
+    """A name beside a folder that is not in use."""
+    now = time.strftime("%Y%m%dT%H%M%S")
+    names = (folder.with_name(f"{folder.name}.before-{now}{'-' * more}") for more in count())
+    return next(name for name in names if not name.exists())
+
+
+def _is_fleet(folder: Path) -> bool:
+    return (folder / SETTINGS).exists() or (folder / STORE).exists()
+
+
+def _require_place(folder: Path) -> None:
+    """Refuse a folder with something else in it."""
+    if folder.exists() and not _is_fleet(folder) and (folder.is_file() or any(folder.iterdir())):
+        raise FileError(f"{folder} is neither a fleet nor an empty folder: choose another")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[tarfile.TarFile]:
+    try:
+        with tarfile.open(path, "r:") as archive:
+            yield archive
+    except (tarfile.TarError, EOFError) as error:
+        raise FileError(f"{path} is not a whole backup of a fleet: {error}") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _unpack(path: Path, place: Path) -> None:
+    """Write the files of a backup; one that holds anything else is refused."""
+    for name in _FOLDERS:
+        (place / name).mkdir(mode=0o700)
+    with _reading(path) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is None or not _is_part(member.name):
+                raise FileError(f"{path} is not a backup of a fleet: it holds {member.name!r}")
+            with replacing(place / member.name, secret=True) as file:
+                shutil.copyfileobj(content, file)
+    for name in (SETTINGS, STORE, CONFIRMED):
+        if not (place / name).is_file():
+            raise FileError(f"{path} is not a backup of a fleet: there is no {name} in it")
+
+
+def _is_part(name: str) -> bool:
+    """Whether a fleet's folder may hold a file of this name."""
+    *folders, last = PurePosixPath(name).parts or ("",)
+    if folders:
+        return folders[0] in _FOLDERS and len(folders) == 1 and last != ".."
+    return last in (*_FILES, STORE, CONFIRMED)
+
+
+def _begin_again(place: Path, folder: Path, sync: Sync) -> Restored:
+    """Let what was unpacked begin its next epoch, with the paths that it will have."""
+    fleet, now = Fleet(place), time.time()
+    with fleet.store() as store:
+        server, known = store.recover(), [epoch.manifest for epoch in store.epochs()]
+        then = server.tick
+        old, last = server.manifest, _last(folder, now)
+        if last is not None and last[0][-1].start != old.start:
+            raise InputError(f"{folder} holds another fleet: choose another folder")
+        tick = max(then, old.tick_at(now), 0 if last is None else last[1])
+        server.close(tick)
+        agreed = _following(known, None if last is None else last[0])
+        if tick > old.tick_at(now):
+            agreed = replace(agreed, from_tick=tick, from_time=now)
+        begun = server.under(agreed)
+        begun.rule.carry(server.rule.arrays())
+        store.begin_epoch(begun, f"restored, from tick {then}", sync)
+        forgotten = _refuse_again(fleet, store, folder)
+        return Restored(then, old.begins(then), begun, None, forgotten)
+
+
+def _last(folder: Path, now: float) -> tuple[list[Manifest], int] | None:
+    """What the fleet in a folder had agreed on, and its tick, if there is one that can be read."""
+    with suppress(PaofedError, OSError), closing(Store.open(folder, to_repair=True)) as store:
+        manifests = [epoch.manifest for epoch in store.epochs()]
+        tick = max(store.snapshots()[-1].tick, manifests[-1].tick_at(now))
+        with suppress(PaofedError):
+            tick = max(tick, store.recover().tick)
+        return manifests, tick
+    return None
+
+
+def _following(known: list[Manifest], last: list[Manifest] | None) -> Manifest:
+    """The manifest of a backup, with an epoch and a lineage that no device can have seen."""
+    every = [*known, *(last or ())]
+    ahead = _FAR if last is None else 1
+    used = {manifest.epoch for manifest in every}
+    epochs = [(every[-1].epoch + n) % 256 for n in range(ahead, ahead + 256)]
+    epoch = next((epoch for epoch in epochs if epoch not in used), epochs[0])
+    lineage = max(manifest.lineage for manifest in every) + ahead
+    return replace(known[-1], epoch=epoch, lineage=lineage)
+
+
+def _refuse_again(fleet: Fleet, store: Store, home: Path) -> tuple[str, ...]:
+    """Refuse whom the broker refuses by now, and write its files with the paths they will have."""
+    for name in (mosquitto.ACCESS, REVOKED):
+        newer = home / mosquitto.FOLDER / name
+        if newer.is_file():
+            shutil.copy(newer, fleet.folder / mosquitto.FOLDER / name)
+    mosquitto.write_configuration(fleet.folder, home, fleet.settings, store.manifest())
+    forgotten: list[str] = []
+    with suppress(FileError):  # its authority is kept elsewhere: the server does it when it starts
+        fleet.reconcile(store, forgotten.append)
+    return tuple(forgotten)
