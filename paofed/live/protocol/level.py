@@ -3,7 +3,7 @@
 The level is the device's recent root mean squared error, in steps of 0.75 dB of the target's scale:
 128 is an error as large as the scale, 1 is -95.25 dB, 254 is +94.5 dB. Two values are words: a
 device that has learned nothing yet, and one whose samples are outside the plausible ranges time and
-again: more than one in sixteen of those that it remembers, such as three in a row.
+again: two of its last thirty or so. A single one is not worth a word.
 """
 
 import math
@@ -16,7 +16,7 @@ from paofed.core.arrays import FloatArray
 UNKNOWN, IMPLAUSIBLE = 0, 255
 _STEP, _MIDDLE = 0.75, 128
 _FORGET = 1 / 32  # weight of the newest sample, once there are so many
-_AGAIN = 1 / 16  # share of implausible samples above which a device says so
+_AGAIN = 1 / 24  # share of implausible samples above which a device says so
 
 
 class Recent:
