@@ -249,7 +249,7 @@ class Coordinator:
     def _hello(self, device: int) -> list[Effect]:
         if self.devices.greet(device) > MOST_HELLOS:
             return self._refuse(device, "hello again")
-        self.devices.good(device, self.tick)
+        self.devices.seen(device, self.tick)
         self.counts["hellos"] += 1
         model = Model(self.manifest.epoch, self.tick, self.w.astype("<f4"))
         return [Send(device, encode(model))]

@@ -96,10 +96,14 @@ class Devices:
             self.accepted[tick % window] = 0
 
     def good(self, device: int, tick: int) -> None:
-        """A message was taken."""
-        self.last_seen[device] = tick
+        """An update was taken."""
+        self.seen(device, tick)
         self.refused[device] = 0
         self.refused_since[device] = -1
+
+    def seen(self, device: int, tick: int) -> None:
+        """A message was taken; one that says nothing of whether its device's updates are right."""
+        self.last_seen[device] = tick
         self.messages[device] += 1
 
     def hear(self, device: int) -> int:

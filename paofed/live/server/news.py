@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.trend import NEVER
 from paofed.live.server.judgement import judged
@@ -34,21 +36,18 @@ class News:
 
     def of(self, coordinator: Coordinator, label: Callable[[int], str]) -> list[Line]:
         """What is new; `label`: how people call a device."""
-        faults = {
-            (device, fault.kind): fault
-            for device, found in judged(coordinator).items()
-            for fault in found
-            if fault.kind in _OVER
-        }
+        found = judged(coordinator).items()
+        faults = {(device, fault.kind): fault for device, its in found for fault in its}
         lines = [
             Line(logging.WARNING, f"device {k} ({label(k)}) {faults[k, kind].words}")
             for k, kind in sorted(faults.keys() - self._known)
+            if kind in _OVER
         ]
-        gone = sorted(self._known - faults.keys())
+        looked_at = coordinator.removed | set(np.flatnonzero(coordinator.devices.quarantined))
         lines += [
             Line(logging.INFO, f"device {k} ({label(k)}) {_OVER[kind]}")
-            for k, kind in gone
-            if k not in coordinator.removed and not coordinator.devices.quarantined[k]
+            for k, kind in sorted(self._known - faults.keys())
+            if kind in _OVER and k not in looked_at and (k, "refused") not in faults
         ]
         self._known = set(faults)
         if len(lines) > _MOST:

@@ -209,9 +209,9 @@ def test_a_device_that_is_refused_again_and_again_is_reported_once() -> None:
     assert effects == [[]] * (2 * REPORT_AFTER - 1)
 
 
-def test_a_good_message_clears_a_device() -> None:
+def test_a_good_update_clears_a_device() -> None:
     coordinator = at(20)
-    for good in (update(20), update(20), encode(Hello(3))):
+    for good in (update(20), update(20)):
         for _ in range(REPORT_AFTER - 1):
             assert coordinator.receive(1, b"") == []
         coordinator.receive(1, good)
@@ -220,6 +220,15 @@ def test_a_good_message_clears_a_device() -> None:
     for _ in range(REPORT_AFTER - 1):
         coordinator.receive(1, b"")
         coordinator.receive(2, update(20))
+    assert coordinator.receive(1, b"") == [Suspect(1, "length")]
+
+
+def test_a_hello_says_nothing_of_updates() -> None:
+    coordinator = at(20)
+    for _ in range(REPORT_AFTER - 1):
+        assert coordinator.receive(1, b"") == []
+    coordinator.receive(1, encode(Hello(3)))
+    assert coordinator.devices.last_seen[1] == 20
     assert coordinator.receive(1, b"") == [Suspect(1, "length")]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator
 from paofed.live.protocol.level import IMPLAUSIBLE
-from paofed.live.protocol.messages import Update, encode
+from paofed.live.protocol.messages import Hello, Update, encode
 from paofed.live.protocol.wellbeing import FAR_FOR
 from paofed.live.server.judgement import KINDS, Fault, judged
 from paofed.live.server.news import News
@@ -140,6 +140,17 @@ def test_who_comes_back_is_told_unless_somebody_has_taken_it_out() -> None:
     coordinator.quarantine(3)
     lived(coordinator, [100], [4])
     assert told(news, coordinator) == [(logging.INFO, "device 4 (name-4) is heard again")]
+
+
+def test_one_that_is_refused_has_not_come_back() -> None:
+    """Its hellos are answered, and end nothing: no update of it was taken."""
+    news, coordinator = News(), lived(lived(server(6), range(50)), range(50, 100), range(5))
+    assert len(told(news, coordinator)) == 1  # silent
+    for number in range(2 * REPORT_AFTER):
+        coordinator.receive(5, b"\x20" if number % 3 else encode(Hello(3)))
+        lived(coordinator, [100 + number], range(5))
+    assert [fault.kind for fault in judged(coordinator)[5]] == ["refused"]
+    assert told(news, coordinator) == []
 
 
 def test_refusals_are_told_elsewhere() -> None:
