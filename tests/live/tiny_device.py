@@ -95,7 +95,7 @@ class Level:
         self.p += (1 - self.p) / 32
 
     def byte(self) -> int:
-        if self.p > 1 / 16:
+        if self.p > 1 / 24:
             return 255
         if self.n == 0:
             return 0
