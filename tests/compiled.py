@@ -19,3 +19,5 @@ if __name__ == "__main__":
         run(small_scenario(), ["pao-fed-u1", OWN], precision=precision)
     engine_of("fast").replay(small_trace(0), OWN)
     kernel_of(algorithm("pao-fed-u1"))  # the general form of the paper's rows
+    kernel_of(algorithm("pao-fed-u1", clip=6))  # the same with bounded influence, whatever clip is
+    kernel_of(algorithm("pao-fed-u1", clip=6, bound=6))

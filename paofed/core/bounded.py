@@ -79,7 +79,8 @@ def scale_of(sizes: FloatArray, senders: IntArray) -> float:
     total = np.cumsum(says)
     if total[-1] < WITNESSES - 0.5 and known.size < PATIENCE:
         return 0.0
-    return float(sizes[order[np.searchsorted(total, 0.5 * total[-1])]])
+    half = 0.5 * total[-1] - 1e-9  # so that rounding does not decide where it is met exactly
+    return float(sizes[order[np.searchsorted(total, half)]])
 
 
 def sizes_of(w: FloatArray, messages: Sequence[Message]) -> FloatArray:

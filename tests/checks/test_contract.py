@@ -21,6 +21,8 @@ def variants() -> Iterable[Algorithm]:
             row = algorithm(name, subset=subset)
             yield row
             yield algorithm(row, divisor="coverage")
+            yield algorithm(row, clip=6)
+            yield algorithm(row, clip=2, aside=False, bound=6)
             if row.uplink != row.downlink:
                 yield replace(row, exchange="single")
                 yield replace(row, exchange="live")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from paofed.core.bounded import _sizes_at_once, _stacked, sizes_of
 from paofed.core.parts import Message
+from paofed.core.sizes import middle
 
 FEATURES = 8
 W = np.linspace(-2.0, 2.0, FEATURES)
@@ -27,3 +28,9 @@ def messages(draw: st.DrawFn) -> list[Message]:
 def test_both_ways_give_the_same_bits(arrived: list[Message]) -> None:
     at_once = _sizes_at_once(*_stacked(W, arrived))
     assert at_once.tobytes() == sizes_of(W, arrived).tobytes()
+
+
+@given(st.lists(st.floats(0, 1e9), max_size=20))
+def test_the_middle_is_the_median_of_what_is_known(sizes: list[float]) -> None:
+    known = [size for size in sizes if size > 0]
+    assert middle(np.array(sizes)) == (np.median(known) if known else 0.0)

@@ -72,6 +72,38 @@ def test_a_method_of_its_own_equals_the_reference(
     equal(got, expected)
 
 
+def with_a_broken_client(seed: int, lost: float = 0.0) -> Trace:
+    trace = small_trace(seed, ticks=150, clients=6, features=9, available=0.5, lost=lost)
+    y = trace.y.copy()
+    y[50:100, 2] *= 1000
+    return replace(trace, y=y)
+
+
+@settings(max_examples=effort(everyday=30, thorough=150))
+@given(
+    case=cases(9, ("paper", "single", "live")),
+    seed=st.integers(0, 10_000),
+    clip=st.sampled_from([0.5, 2.0, 6.0]),
+    aside=st.booleans(),
+    lost=st.sampled_from([0.0, 0.4]),
+)
+def test_bounded_influence_equals_the_reference(
+    case: Case, seed: int, clip: float, aside: bool, lost: float
+) -> None:
+    trace, method = (
+        with_a_broken_client(seed, lost),
+        algorithm(case.product, clip=clip, aside=aside),
+    )
+    equal(FAST.replay(trace, method), reference.replay(trace, method))
+
+
+def test_bounded_steps_equal_the_reference() -> None:
+    method = algorithm("pao-fed-u2", shared=3, clip=6, bound=6)
+    for seed in range(3):
+        trace = with_a_broken_client(seed)
+        equal(FAST.replay(trace, method), reference.replay(trace, method))
+
+
 def test_an_uplink_of_its_own_is_answered_later() -> None:
     trace = small_trace(3, ticks=70, features=9, lost=0.3)
     live = replace(OWN, downlink=algorithm("pao-fed-u1", shared=3).downlink, exchange="live")
