@@ -1,5 +1,6 @@
 """Numbers and names in sentences."""
 
+import math
 from collections.abc import Sequence
 
 _NAMED = 5  # names that a sentence has room for
@@ -23,3 +24,18 @@ def listed(names: Sequence[str]) -> str:
     if len(names) <= _NAMED + 1:  # one more takes no more room than to say so
         return ", ".join(names)
     return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
+
+
+def size(number: float) -> str:
+    """Write a number of bytes as people say it; a dash where nobody knows it.
+
+    >>> size(950), size(384_000)
+    ('950 B', '384.0 kB')
+    """
+    if math.isnan(number):
+        return "-"
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    raise AssertionError("unreachable")

@@ -1,6 +1,7 @@
 """`paofed fleet` as an operator meets it."""
 
 import json
+import re
 import socket
 import sqlite3
 import threading
@@ -644,7 +645,12 @@ def lived(folder: Path, ticks: int = 12) -> FleetModel:
 
 
 def test_status_of_a_new_fleet(folder: Path, capsys: Capsys) -> None:
-    assert done(capsys, "status", folder).splitlines() == [
+    lines = done(capsys, "status", folder).splitlines()
+    size = r"[0-9.]+ (B|kB|MB)"
+    reach = r"back to tick 0 \([0-9]+ s ago\)"
+    says = rf"disk         {size}, {reach}; 30 days take about {size}, at most {size}"
+    assert re.fullmatch(says, lines.pop(3))
+    assert lines == [
         "greenhouse: pao-fed-u1, tick 0; nobody serves it",
         "updates      0 accepted, 0 repeated, 0 hellos",
         "refused      nothing",
@@ -670,7 +676,7 @@ def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
     assert lines[1] == "updates      24 accepted, 0 repeated, 0 hellos"
     assert lines[2] == "how late     half within 0 ticks, 90 % within 0, 99 % within 0"
     assert lines[3] == "refused      nothing"
-    assert [line.split() for line in lines[5:]] == [
+    assert [line.split() for line in lines[6:]] == [
         ["index", "label", "last", "seen", "messages", "error", "standing"],
         ["2", "east", "never", "0"],
         ["0", "north", "1", "min", "00", "s", "ago", "12"],
@@ -682,6 +688,9 @@ def test_status_as_json(folder: Path, capsys: Capsys) -> None:
     lived(folder)
     answer = json.loads(done(capsys, "status", folder, "--json"))
     assert answer.pop("validation_error") is None
+    disk = answer.pop("disk")
+    assert 0 < disk["expected"] <= disk["most"]
+    assert disk["back_to"] == 0
     status = Status.from_json(json.dumps(answer))
     assert (status.fleet, status.tick, status.service) == ("greenhouse", 12, None)
     assert [(d.label, d.last_seen, d.messages) for d in status.devices] == [
@@ -748,7 +757,7 @@ def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> 
             store.write(records(coordinator, device, update(tick, epoch=epoch)))
         store.snapshot(coordinator)
     lines = done(capsys, "status", folder).splitlines()
-    shown = [line.split()[0] for line in lines[6:]]
+    shown = [line.split()[0] for line in lines[7:]]
     assert shown == [*map(str, [*range(2, 7), *range(8, 43)]), "and"]
     assert lines[-1] == "and 5 more, heard later (--all shows them)"
     every = done(capsys, "status", folder, "--all").splitlines()
@@ -756,7 +765,7 @@ def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> 
     assert "  2 min 00 s ago  " in every[-3]
     assert "  1 min 00 s ago  " in every[-2]
     assert "  in this tick  " in every[-1]
-    assert len(every) == 6 + 45
+    assert len(every) == 7 + 45
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
 
 import json
+import time
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
 from paofed.live.server.monitor import asked
 from paofed.live.server.status import DeviceStatus, Status
-from paofed.words import counted
+from paofed.words import counted, size
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
 _MOST = 40  # devices shown unless all are asked for
@@ -44,10 +45,17 @@ def run(args: Namespace) -> int:
         if status is None:
             status = Status.of(settings.name, coordinator, store.members())
         error = None if args.validation is None else error_of(coordinator, args.validation)
+        disk, oldest = store.disk(settings.keep), store.reaches()
+        ago = max(time.time() - store.time_of(oldest), 0.0)
     if args.json:
-        print(json.dumps({**asdict(status), "validation_error": error}))
+        beside = {"validation_error": error, "disk": {**disk._asdict(), "back_to": oldest}}
+        print(json.dumps({**asdict(status), **beside}))
         return 0
     print("\n".join(_lines(status, served=served)))
+    print(
+        f"disk         {size(disk.now)}, back to tick {oldest:,} ({duration(ago)} ago); "
+        f"{settings.keep_days} days take about {size(disk.expected)}, at most {size(disk.most)}"
+    )
     if error is not None:
         decibels = 20 * np.log10(max(error / manifest.target.scale, 1e-300))
         print(f"error        {error:.4g} {manifest.target.name} (root mean square), ", end="")

@@ -13,7 +13,7 @@ from paofed.report.shared.estimates import Estimate
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
-from paofed.words import counted
+from paofed.words import counted, size
 
 _ERRORS = ("before_db", "worst_db")
 
@@ -163,21 +163,6 @@ def _count(number: float) -> str:
 def _known(error: float) -> str:
     """Write an error that may not be known."""
     return "-" if math.isnan(error) else _error(error)
-
-
-def size(number: float) -> str:
-    """Write a number of bytes as people say it; a dash where nobody knows it.
-
-    >>> size(950), size(384_000)
-    ('950 B', '384.0 kB')
-    """
-    if math.isnan(number):
-        return "-"
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000 or unit == "GB":
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    raise AssertionError("unreachable")
 
 
 def _beside(result: Result) -> dict[str, Any]:

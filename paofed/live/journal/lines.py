@@ -90,7 +90,11 @@ class Lines(Members):
         oldest, newest = snapshots[0], snapshots[-1]
         values, ticks = 4 * manifest.shared, keep / manifest.tick_seconds
         state = len(self._state(newest) or b"")
-        rate = (newest.line - oldest.line) / max(newest.tick - oldest.tick, 1)
+        last = self._rows(
+            "SELECT coalesce(max(arrived), 0) FROM journal WHERE line > ?", (newest.line,)
+        )
+        now = max(newest.tick, last[0][0])
+        rate = (self._last_line() - oldest.line) / max(now - oldest.tick, 1)
         devices = sum(not member.removed for member in self.members())
         return Disk(
             sum(path.stat().st_size for path in self.folder.glob(f"{FILE}*")),
