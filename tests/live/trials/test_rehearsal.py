@@ -31,7 +31,7 @@ from tests.live.fleets import broken
 
 SEEDS = effort(everyday=40, thorough=1000)
 LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
-FEW = 40  # seeds within which a broken federation must be caught
+FEW = 80  # seeds within which a broken federation must be caught
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
 
