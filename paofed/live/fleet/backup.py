@@ -74,10 +74,13 @@ class Restored(NamedTuple):
     forgotten: tuple[str, ...]  # whom the broker refuses, which the backup did not know
 
 
-def restore(path: Path, folder: Path, *, sync: Sync = lambda _: None) -> Restored:
+def restore(
+    path: Path, folder: Path, *, now: float | None = None, sync: Sync = lambda _: None
+) -> Restored:
     """Make a fleet's folder of a backup; what is in that folder is kept beside it.
 
-    `sync` is told where it stands: until the folders change places, the old one is as it was.
+    `now` is in seconds since 1970, by default the clock's. `sync` is told where it stands: until
+    the folders change places, the old one is as it was.
     """
     folder = folder.resolve()
     _require_place(folder)
@@ -88,7 +91,7 @@ def restore(path: Path, folder: Path, *, sync: Sync = lambda _: None) -> Restore
         try:
             _unpack(path, place)
             sync("after unpacking")
-            found = _begin_again(place, folder, sync)
+            found = _begin_again(place, folder, time.time() if now is None else now, sync)
             sync("before exchange")
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -150,9 +153,9 @@ def _is_part(name: str) -> bool:
     return last in (*_FILES, STORE, CONFIRMED)
 
 
-def _begin_again(place: Path, folder: Path, sync: Sync) -> Restored:
+def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:
     """Let what was unpacked begin its next epoch, with the paths that it will have."""
-    fleet, now = Fleet(place), time.time()
+    fleet = Fleet(place)
     with fleet.store() as store:
         server, known = store.recover(), [epoch.manifest for epoch in store.epochs()]
         then = server.tick

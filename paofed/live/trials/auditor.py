@@ -4,6 +4,7 @@ It shares nothing with the server but the rule of aggregation.
 """
 
 from collections import defaultdict
+from copy import copy as copy_of
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from paofed.core.bounded import scale_of
 from paofed.errors import PaofedError
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import HEADER, MODEL, Update, decode
+from paofed.live.protocol.messages import HEADER, MODEL, REPLY, Update, decode
 from paofed.live.protocol.rule_state import RuleState
 
 State = dict[str, NDArray[Any]]
 _ROUNDING = 1e-9
+_EPOCHS = 256  # an epoch travels in one byte
 
 
 class BrokenPromiseError(PaofedError):
@@ -37,6 +39,7 @@ class Auditor:
         self._rule = RuleState(manifest)
         self._tick = 0
         self.lines = 0  # on disk, or that were before they were compacted
+        self.promised = 0  # of them, those that were there when the last reply left
         self._states: dict[int, State] = {0: self._rule.arrays()}  # before each tick
 
     @property
@@ -58,7 +61,9 @@ class Auditor:
                 self._sent.add((epoch, device, tick, repeat.values.tobytes()))
 
     def told(self, payload: bytes) -> None:
-        """The server sends these bytes: a whole model is the one of this account."""
+        """The server sends these bytes: a reply promises, a whole model is that of this account."""
+        if payload[0] & 15 == REPLY:
+            self.promised = self.lines
         ours = self._rule.w.astype("<f4")
         if payload[0] & 15 == MODEL and payload[HEADER.size :] != ours.tobytes():
             raise BrokenPromiseError(f"the model sent at tick {self._tick} is not the server's")
@@ -151,15 +156,10 @@ class Auditor:
 
         `anew`: devices must be told to begin from it.
         """
-        if anew and server.manifest.lineage <= self._manifest.lineage:
-            raise BrokenPromiseError(
-                f"devices may keep their models in epoch {server.manifest.epoch}"
-            )
+        self._check_forward(server, anew=anew)
         if server.w.tobytes() != model.tobytes() or server.waiting():
             raise BrokenPromiseError(f"epoch {server.manifest.epoch} began from another model")
-        if server.tick < self._tick:
-            raise BrokenPromiseError(f"tick {server.tick} came after {self._tick}")
-        self._follow(server.manifest)
+        self._manifests[server.manifest.epoch] = self._manifest = server.manifest
         self._rule = RuleState(server.manifest)
         self._rule.restore(server.rule.arrays())
         self._tick = server.tick
@@ -168,17 +168,42 @@ class Auditor:
         for n in [n for n in self._records if n >= self._tick]:
             del self._records[n]  # what waited is dropped
 
+    def noted(self) -> "Auditor":
+        """This account as it is now, for when the fleet comes back from a copy."""
+        copy = copy_of(self)
+        copy._rule = copy_of(self._rule)
+        copy._states = dict(self._states)
+        copy._records = defaultdict(list, {n: list(r) for n, r in self._records.items()})
+        return copy
+
+    def restored(self, server: Coordinator, noted: "Auditor") -> None:
+        """The fleet is back from a copy: its server goes on from all that the copy had accepted."""
+        self._check_forward(server, anew=True)
+        noted.close(server.tick)
+        self._tick, self._records, self._states = noted._tick, noted._records, noted._states
+        self.lines = self.promised = noted.lines
+        self.begun(server, self.model(server.tick), anew=True)
+
     def went_on(self, manifest: Manifest) -> None:
         """The epoch has another number, and all else is as it was."""
         old = self.epoch
-        self._follow(manifest)
+        self._check_epoch(manifest)
+        self._manifests[manifest.epoch] = self._manifest = manifest
         self._committed |= {(self.epoch, k, n) for epoch, k, n in self._committed if epoch == old}
 
-    def _follow(self, manifest: Manifest) -> None:
-        epoch = manifest.epoch
-        if epoch in self._manifests or epoch != (self.epoch + 1) % 256:
-            raise BrokenPromiseError(f"epoch {epoch} came after {self.epoch}")
-        self._manifests[epoch] = self._manifest = manifest
+    def _check_forward(self, server: Coordinator, *, anew: bool) -> None:
+        """Neither epoch nor tick goes back; devices are told to begin anew where they must."""
+        manifest = server.manifest
+        self._check_epoch(manifest)
+        if server.tick < self._tick:
+            raise BrokenPromiseError(f"tick {server.tick} came after {self._tick}")
+        if anew and manifest.lineage <= self._manifest.lineage:
+            raise BrokenPromiseError(f"devices may keep their models in epoch {manifest.epoch}")
+
+    def _check_epoch(self, manifest: Manifest) -> None:
+        later = (manifest.epoch - self.epoch) % _EPOCHS
+        if manifest.epoch in self._manifests or later >= _EPOCHS // 2:
+            raise BrokenPromiseError(f"epoch {manifest.epoch} came after {self.epoch}")
 
 
 def _scale(state: State) -> float:

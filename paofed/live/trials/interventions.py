@@ -4,6 +4,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
+from paofed.live.fleet.backup import back_up, restore
+from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError
 from paofed.live.journal.earlier import as_before
 from paofed.live.journal.host import Sync
@@ -24,7 +26,13 @@ _UPGRADE = ("inside upgrade", "before upgrade's commit", "after upgrade's commit
 _CHANGES = ("algorithm", "shared", "step_size", "tick_seconds", "max_age", "input", "range", "clip")
 
 # Each intervention, and the writes at which it may be interrupted.
-WRITES = {"change": _EPOCH, "rollback": _EPOCH, "without": _EPOCH, "upgrade": _UPGRADE}
+WRITES = {
+    "change": _EPOCH,
+    "rollback": _EPOCH,
+    "without": _EPOCH,
+    "restore": ("after unpacking", *_EPOCH, "before exchange", "after exchange"),
+    "upgrade": _UPGRADE,
+}
 _TRIES = 5  # to find a time since which messages can be replayed
 
 
@@ -120,6 +128,24 @@ class _Without:
         auditor.close(server.tick)
         model = auditor.without(self._device, self._tick, server.tick)
         auditor.begun(server, model, anew=True)
+
+
+class Backup:
+    """`fleet backup` and `fleet restore`: the fleet comes back as it was when it was copied."""
+
+    def __init__(self, folder: Path, auditor: Auditor) -> None:
+        """Copy a fleet, whose server may be at work."""
+        self._file, self._noted = folder.with_name("backup.tar"), auditor.noted()
+        back_up(Fleet(folder), self._file)
+        self.now = 0.0  # when it is restored
+
+    def do(self, folder: Path, sync: Sync) -> None:
+        """Restore it."""
+        restore(self._file, folder, now=self.now, sync=sync)
+
+    def tell(self, auditor: Auditor, server: Coordinator) -> None:
+        """Go back in the auditor's account, too."""
+        auditor.restored(server, self._noted.noted())
 
 
 class _Upgrade:

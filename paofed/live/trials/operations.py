@@ -8,11 +8,10 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-from paofed.live.journal.database import CONFIRMED, FILE
 from paofed.live.journal.store import Store
 from paofed.live.trials.auditor import Auditor, BrokenPromiseError
 from paofed.live.trials.fate import Fate
-from paofed.live.trials.interventions import WRITES, Intervention, intervention
+from paofed.live.trials.interventions import WRITES, Backup, Intervention, intervention
 from paofed.live.trials.power import PowerCut
 
 _FIRST = (
@@ -21,7 +20,7 @@ _FIRST = (
 _LATER = tuple(name for name in WRITES if name != _FIRST)
 _EARLIEST = 5  # seconds
 OPERATIONS = (
-    *WRITES,
+    *("backup", *WRITES),
     *(f"{name}: {point}" for name, writes in WRITES.items() for point in writes),
 )
 
@@ -36,6 +35,7 @@ class Operations:
     def __init__(self, fate: Fate, seconds: int) -> None:
         """They are done before so many seconds have passed."""
         self._fate = fate
+        self._backup: Backup | None = None
         self.first = fate.turn([*WRITES, ""])
         self._at: dict[int, tuple[str, str]] = {}
         if self.first:
@@ -47,6 +47,13 @@ class Operations:
                 name = fate.one_of(_LATER)
                 self._at.setdefault(second, (name, fate.one_of((*WRITES[name], ""))))
 
+    def back_up(self, folder: Path, auditor: Auditor) -> None:
+        """Copy the fleet now and then, if it will be restored; its server may be at work."""
+        due = any(name == "restore" for name, _ in self._at.values())
+        if due and (self._backup is None or self._fate.strikes(0.05)):
+            self._fate.hits["backup"] += 1
+            self._backup = Backup(folder, auditor)
+
     def is_due(self) -> bool:
         """Whether something is to be done now."""
         return self._fate.now in self._at
@@ -54,7 +61,7 @@ class Operations:
     def perform(self, folder: Path, auditor: Auditor) -> None:
         """Do what is due to a folder whose server is stopped, and let the auditor know."""
         name, cut = self._at[self._fate.now]
-        does = intervention(self._fate, name, folder)
+        does = self._intervention(name, folder)
         if does is None:
             return
         self._fate.hits[name] += 1
@@ -71,6 +78,13 @@ class Operations:
             with closing(Store.open(folder)) as store:
                 does.tell(auditor, store.recover())
 
+    def _intervention(self, name: str, folder: Path) -> Intervention | None:
+        if name != "restore":
+            return intervention(self._fate, name, folder)
+        if self._backup is not None:
+            self._backup.now = self._fate.wall
+        return self._backup
+
     def _may_fail(self, name: str, point: str, cut: str) -> None:
         if point == cut:
             self._fate.hits[f"{name}: {point}"] += 1
@@ -79,15 +93,13 @@ class Operations:
 
 def _on_a_twin(folder: Path, does: Intervention | None) -> tuple[str, bytes]:
     """What would be found if something was done to a folder, or nothing."""
-    twin = folder / "twin"
-    twin.mkdir()
-    for name in (FILE, f"{FILE}-wal", CONFIRMED):
-        if (folder / name).exists():
-            shutil.copy(folder / name, twin)
+    place = folder.with_name("twins")
+    twin = place / folder.name
+    shutil.copytree(folder, twin)
     if does is not None:
         does.do(twin, lambda _: None)
     found = _found(twin)
-    shutil.rmtree(twin)
+    shutil.rmtree(place)
     return found
 
 

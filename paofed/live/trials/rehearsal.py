@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import TOLERANCE, Send
-from paofed.live.protocol.messages import MOST_REPEATS, REPLY
+from paofed.live.protocol.messages import MOST_REPEATS
 from paofed.live.trials.auditor import Auditor, BrokenPromiseError
 from paofed.live.trials.fate import START, Fate
 from paofed.live.trials.fleets import picked
@@ -55,10 +56,10 @@ class _Rehearsal:
         self.operations = Operations(self.fate, _SECONDS - _CALM)
         self.manifest = picked(self.fate.random, plain=self.operations.first == "upgrade")
         self.store = Store.create(folder, self.manifest)
+        Settings(name="rehearsal", security="none").save(folder)
         for k in range(_DEVICES):
             self.store.add(f"device {k}")
         self.auditor = Auditor(self.manifest, self.fate.random)
-        self.promised = 0  # lines that were on disk when the last reply left
         self.host: Host | None = self._boot()
         self.down_until = 0
         latest = self.manifest.max_age + 2  # some messages are too late
@@ -71,7 +72,7 @@ class _Rehearsal:
         return Unlucky(
             self.fate,
             k,
-            self.folder / f"device-{k}.npz",
+            self.folder.with_name(f"device-{k}.npz"),
             sensor,
             latest=latest,
             retained=lambda: self.manifest,
@@ -96,7 +97,7 @@ class _Rehearsal:
                 self._look_at(self.host)
         except PowerCut:
             if self.fate.random.random() < 0.3:
-                cut_log_short(self.fate, self.folder, self.promised)
+                cut_log_short(self.fate, self.folder, self.auditor.promised)
             self._stop()
         self._check_memory()
 
@@ -116,6 +117,7 @@ class _Rehearsal:
 
     def _operate(self) -> None:
         """Do what is planned for now to the fleet, whose server is stopped meanwhile."""
+        self.operations.back_up(self.folder, self.auditor)
         if self.operations.is_due():
             self._stop()
             self.operations.perform(self.folder, self.auditor)
@@ -168,8 +170,6 @@ class _Rehearsal:
 
     def _reply(self, send: Send) -> None:
         self.auditor.told(send.payload)
-        if send.payload[0] & 15 == REPLY:
-            self.promised = self.auditor.lines
         self.network.travel(self.network.to_devices, send.device, send.payload)
 
     def _answer(self) -> None:

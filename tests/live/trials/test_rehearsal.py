@@ -16,6 +16,7 @@ from paofed.cli import main
 from paofed.core import bounded, rules
 from paofed.errors import PaofedError
 from paofed.live.device.state import load_state
+from paofed.live.fleet import backup
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol import change, going_back
@@ -29,7 +30,7 @@ from paofed.live.trials.rehearsal import POINTS, rehearse
 from tests.effort import effort
 from tests.live.fleets import broken
 
-SEEDS = effort(everyday=40, thorough=1000)
+SEEDS = effort(everyday=48, thorough=1000)
 LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
 FEW = 80  # seeds within which a broken federation must be caught
 
@@ -194,6 +195,16 @@ def a_rollback_goes_back_one_tick_too_few(monkeypatch: pytest.MonkeyPatch) -> No
     broken(monkeypatch, Store, "at", "server.close(tick)", "server.close(tick + 1)")
 
 
+def a_restored_fleet_forgets_what_came_after_the_backup(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = reworded(backup._following, "*known, *(last or ())", "*known")
+    monkeypatch.setattr(backup, "_following", wrong)
+
+
+def a_restored_fleet_goes_back_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = reworded(backup._begin_again, "tick = max(", "tick = min(")
+    monkeypatch.setattr(backup, "_begin_again", wrong)
+
+
 def a_device_begins_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, Edge, "under", "return edge", "edge.joined = True; return edge")
 
@@ -245,6 +256,8 @@ BREAKAGES = [
     devices_are_not_told_of_a_rollback,
     nobody_is_left_out,
     a_rollback_goes_back_one_tick_too_few,
+    a_restored_fleet_forgets_what_came_after_the_backup,
+    a_restored_fleet_goes_back_in_time,
     a_device_begins_from_nothing,
     what_waits_is_forgotten_by_a_change,
     ticks_go_back_with_a_change,
