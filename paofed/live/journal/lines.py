@@ -104,11 +104,10 @@ class Lines(Members):
 
     def _last_line(self) -> int:
         """The number of the last line, whether or not it is there."""
-        rows = self._rows(
-            "SELECT max(line) FROM (SELECT line FROM journal UNION "
-            "SELECT line FROM snapshot UNION SELECT 0 AS line)"
-        )
-        return max(int(rows[0][0]), self._held().lines)
+        written = "SELECT coalesce(max(line), 0) FROM journal"
+        kept = "SELECT coalesce(max(line), 0) FROM snapshot"
+        rows = self._rows(f"SELECT ({written}), ({kept})")
+        return int(max(*rows[0], self._held().lines))
 
     def snapshots(self) -> list[Snapshot]:
         """Those there are, the oldest first; whether a state is damaged is seen when it is read."""
