@@ -121,7 +121,7 @@ def _measure(fleet: Fleet, capture: Capture, *, stay: bool, contacts: int) -> Ex
     if messages != contacts * (up + down):
         raise InputError("some messages were repeated: this machine is too busy to count on it")
     packets = min(seen, key=lambda packets: sum(p.whole for p in packets))
-    payload = 2 * (HEADER.size + BYTES_PER_COORDINATE * shared) + 1
+    payload = 2 * (HEADER.size + 1 + BYTES_PER_COORDINATE * shared)  # a level up, an age down
     content, whole = sum(p.content for p in packets), sum(p.whole for p in packets)
     sent = sum(p.whole for p in packets if p.target == broker)
     parts = (payload, content - payload, whole - content, len(packets), sent)

@@ -145,12 +145,12 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     monkeypatch.setattr("paofed.cli.bench.wire.exchanges", lambda _: found)
     assert main(["bench", "wire"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert " ".join(lines[1].split()) == "4 of 200 plain, stays 45 18 156 219 88%"
-    assert " ".join(lines[2].split()) == "200 of 200 plain, stays 1,613 20 156 1,789 0%"
+    assert " ".join(lines[1].split()) == "4 of 200 plain, stays 46 18 156 220 88%"
+    assert " ".join(lines[2].split()) == "200 of 200 plain, stays 1,614 20 156 1,790 0%"
     (row,) = (line for line in lines if line.startswith("mqtt-tls "))
     assert row.split() == ["mqtt-tls", "101", "86", "0", "0", "101", "86"]
     assert main(["bench", "wire", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert [contact["total"] for contact in told["contacts"]] == [219] * 4 + [1789] * 4
+    assert [contact["total"] for contact in told["contacts"]] == [220] * 4 + [1790] * 4
     assert [tariff["down"] for tariff in told["tariffs"]] == [86] * 4
     assert wire.SHARED == (4, 16, 32, 200)

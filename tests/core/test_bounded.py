@@ -134,7 +134,8 @@ def test_units_change_no_bit_of_what_is_not_in_them(history: Arrivals, unit: flo
     usual, other = lived(RULE, history), lived(RULE, scaled(history, unit))
     in_units = {"w", "sizes"}
     for name, one, two in zip(BoundedState._fields, usual, other, strict=True):
-        assert (unit * one if name in in_units else one).tobytes() == two.tobytes(), name
+        expected = np.multiply(one, unit) if name in in_units else one
+        assert expected.tobytes() == two.tobytes(), name
 
 
 @given(histories(), st.floats(0.5, 10), st.booleans())

@@ -57,7 +57,7 @@ def test_a_tariff_is_written_and_read_again(tariff: Tariff) -> None:
 def test_arrays_are_counted_as_numbers_are() -> None:
     messages = np.array([[1, 2], [5, 9]])
     wire = TARIFFS["coap"].wire(Traffic.of_floats(messages, 4, 200))
-    np.testing.assert_array_equal(wire.up, messages * (41 + 16))
+    np.testing.assert_array_equal(wire.up, messages * (42 + 16))
     np.testing.assert_array_equal(wire.down, messages * (40 + 800))
 
 
