@@ -143,7 +143,8 @@ def test_a_copy_that_is_older_is_refused_until_it_is_repaired(
             in err
         )
     assert main(["fleet", "repair", str(fleet)]) == 0
-    lost = "3 confirmed updates and 1 confirmed change of who is in the fleet"
+    lost = "3 confirmed updates and 1 confirmed change of who is in the fleet or of what it has "
+    lost += "agreed on"
     assert said(capsys) == f"{fleet} is usable again; lost: {lost}\n"
     assert main(["fleet", "verify", str(fleet)]) == 0
     assert "equals" in said(capsys)

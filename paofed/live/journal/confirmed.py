@@ -32,7 +32,7 @@ class Confirmed(NamedTuple):
 
     history: int  # another number after each repair
     lines: int  # of the journal: the number of the last one
-    changes: int  # of who is in the fleet
+    changes: int  # of who is in the fleet, or of what it has agreed on
 
     def to_line(self) -> bytes:
         """As a line of text with its checksum."""

@@ -305,7 +305,8 @@ def statements(script: str) -> Iterator[str]:
 def missing(lines: int, changes: int) -> str:
     """Say how much is missing, or nothing."""
     updates = counted(lines, "confirmed update") if lines > 0 else ""
-    joined = f"{counted(changes, 'confirmed change')} of who is in the fleet" if changes > 0 else ""
+    what = "of who is in the fleet or of what it has agreed on"
+    joined = f"{counted(changes, 'confirmed change')} {what}" if changes > 0 else ""
     return " and ".join(filter(None, (updates, joined)))
 
 
