@@ -13,7 +13,7 @@ from paofed.live.fleet.going_back import GoneBack, leave_out, roll_back
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.store import Store
-from paofed.live.protocol.coordinator import Send
+from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.messages import REREAD
 from tests.live.fleets import live, manifest, records, server, update
 from tests.live.stores import PowerCutError, lived
@@ -28,17 +28,32 @@ POINTS = (
 FAR = 1e9  # a fleet of so long a tick is still in the first one after 60
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+def made(folder: Path, **changes: Any) -> Fleet:
     """Three devices that were heard in each of 60 ticks; the clock has not gone on since."""
     settings = Settings(name="g", security="none", http="")
-    agreed = manifest(tick_seconds=FAR, start=1.0)
-    made = Fleet.create(tmp_path / "fleet", settings, agreed)
-    with made.store() as store:
+    fleet = Fleet.create(folder, settings, manifest(tick_seconds=FAR, start=1.0, **changes))
+    with fleet.store() as store:
         for device in range(3):
             store.add(f"device {device}")
         live(store, store.recover(), range(60), snapshots=4, keep=1e12)
-    return made
+    return fleet
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    return made(tmp_path / "fleet")
+
+
+def without(absent: int, since: int, **changes: Any) -> Coordinator:
+    """The server that did not hear a device for a while."""
+    twin = server(**changes)
+    for tick in range(60):
+        for device in range(3):
+            if tick < since or device != absent:
+                values = np.sin([device + 3.0 * tick, device - tick])
+                records(twin, device, update(tick, *values))
+        twin.close(tick + 1)
+    return twin
 
 
 def found(fleet: Fleet) -> tuple[Any, bytes]:
@@ -101,19 +116,44 @@ def test_updates_of_the_earlier_epoch_are_never_applied(does: Does, fleet: Fleet
 def test_without_a_device_the_model_is_what_the_others_make(fleet: Fleet) -> None:
     gone = leave_out(fleet, ["device 1"], 30)
     assert gone.updates == 30
-    twin = server()
-    for tick in range(60):
-        for device in range(3):
-            if tick < 30 or device != 1:
-                values = np.sin([device + 3.0 * tick, device - tick])
-                records(twin, device, update(tick, *values))
-        twin.close(tick + 1)
+    twin = without(1, 30)
     with fleet.store() as store:
         after = store.recover()
         assert store.is_intact()
         assert store.epochs()[-1].why == "without device 1 since tick 30"
     assert after.w.tobytes() == twin.w.tobytes() != lived(60).w.tobytes()
     assert (after.manifest.epoch, after.manifest.lineage) == (4, 1)
+
+
+def same(one: Coordinator, other: Coordinator) -> bool:
+    """Whether all that their rules keep is the same, bit for bit."""
+    ours, theirs = one.rule.arrays(), other.rule.arrays()
+    assert ours.keys() == theirs.keys() > {"model"}
+    return all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
+
+
+def test_scales_and_scores_go_back_with_the_model(tmp_path: Path) -> None:
+    fleet = made(tmp_path / "fleet", clip=2.0)
+    with fleet.store() as store:
+        then = store.at(30).server
+    assert same(leave_out(fleet, ["device 1"], 30, dry_run=True).server, without(1, 30, clip=2.0))
+    roll_back(fleet, 30)
+    with fleet.store() as store:
+        after = store.recover()
+        assert store.is_intact()
+    assert same(after, then)
+    assert after.w.any()
+
+
+def test_a_rule_that_bounds_is_applied_to_what_came_before_it(fleet: Fleet) -> None:
+    """The present rule judges messages of a time in which nobody did."""
+    with fleet.store() as store:
+        coordinator = store.recover()
+        begun = coordinator.under(manifest(tick_seconds=FAR, epoch=4, clip=2.0))
+        begun.rule.carry(coordinator.rule.arrays())
+        store.begin_epoch(begun, "changed")
+    gone = leave_out(fleet, ["device 1"], 0)
+    assert same(gone.server, without(1, 0, clip=2.0))
 
 
 def test_without_everybody_the_model_is_that_of_then(fleet: Fleet) -> None:
