@@ -148,7 +148,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     assert " ".join(lines[1].split()) == "4 of 200 plain, stays 46 18 156 220 88%"
     assert " ".join(lines[2].split()) == "200 of 200 plain, stays 1,614 20 156 1,790 0%"
     (row,) = (line for line in lines if line.startswith("mqtt-tls "))
-    assert row.split() == ["mqtt-tls", "101", "86", "0", "0", "101", "86"]
+    assert row.split() == ["mqtt-tls", "102", "86", "0", "0", "102", "86"]
     assert main(["bench", "wire", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [contact["total"] for contact in told["contacts"]] == [220] * 4 + [1790] * 4

@@ -184,7 +184,7 @@ def test_a_result_of_before_there_were_drifts(
         (["setting-1", "--figure", "curves.xyz"], "expected one that ends in .png, .svg, .pdf"),
         (["setting-1", "--algorithm", "pao-fed-u1:staleness=abc"], "staleness base is 'abc'"),
         (["setting-1", "--algorithm", "pao-fed-u1:divisor=3"], "unknown divisor '3'"),
-        (["setting-1", "--algorithm", "pso-fed:subset=2,coordinated=maybe"], "coordinated is 'maybe'"),
+        (["setting-1", "--algorithm", "pso-fed:subset=2,coordinated=ja"], "coordinated is 'ja'"),
     ],
 )
 def test_bad_input(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,8 @@ _HELP = {
     "duplicates_total": "updates that came again and were not counted again",
     "hellos_total": "devices that asked for the whole model",
     "refused_total": "messages that were refused, by reason",
+    "left_out_total": "updates that did not count, since their devices were set aside",
+    "implausible_total": "updates whose devices told of implausible samples",
     "update_age_ticks_total": "accepted updates by their age on arrival",
     "up_seconds": "since the server started",
     "problems": "what is wrong with the fleet as a whole; /health names them",
@@ -40,6 +42,8 @@ def prometheus(status: Status) -> str:
         ("duplicates_total", "counter", [("", status.counts.get("duplicates", 0))]),
         ("hellos_total", "counter", [("", status.counts.get("hellos", 0))]),
         ("refused_total", "counter", _refused(status)),
+        ("left_out_total", "counter", [("", sum(d.left_out for d in status.devices))]),
+        ("implausible_total", "counter", [("", sum(d.implausible for d in status.devices))]),
         ("update_age_ticks_total", "counter", [(f'age="{a}"', n) for a, n in status.ages.items()]),
     ]
     service = status.service

@@ -299,6 +299,8 @@ def test_prometheus_reads_the_same_numbers(status: Status) -> None:
     expected: Expected = {
         ("tick", None): status.tick,
         ("problems", None): len(status.problems),
+        ("left_out_total", None): float(sum(d.left_out for d in status.devices)),
+        ("implausible_total", None): float(sum(d.implausible for d in status.devices)),
         **{("devices", ("standing", s)): standings[s] for s in STANDINGS},
         **{("attention", ("kind", kind)): kinds[kind] for kind in KINDS},
         **{
