@@ -49,8 +49,9 @@ def _copy_tables(connection: sqlite3.Connection) -> None:
         asked = connection.execute(f"PRAGMA main.table_info({table})").fetchall()
         columns = ", ".join(row[1] for row in asked)
         connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (our own names)
-        connection.execute(
-            f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}"  # noqa: S608
+        connection.execute(  # a line had one snapshot, the last
+            f"INSERT OR REPLACE INTO main.{table} ({columns}) "  # noqa: S608
+            f"SELECT {columns} FROM now.{table} ORDER BY rowid"
         )
 
 

@@ -85,7 +85,7 @@ class Unlucky:
             self._learn(x, self._sensor.measured(y))
         if fate.calm or random.random() < 0.5:
             self._contact()
-        if random.random() < 0.08:
+        if random.random() < 0.05:
             save_state(self._file, self.edge)
             self._saved = self._began
 

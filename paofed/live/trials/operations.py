@@ -65,7 +65,9 @@ class Operations:
         if does is None:
             return
         self._fate.hits[name] += 1
-        before, after = _on_a_twin(folder, None), _on_a_twin(folder, does)
+        after = _on_a_twin(folder, does)
+        # To look at a fleet of an earlier paofed is to upgrade it.
+        before = after if name == "upgrade" else _found(folder)
         possible = [after]
         try:
             does.do(folder, lambda point: self._may_fail(name, point, cut))
@@ -91,13 +93,12 @@ class Operations:
             raise PowerCut
 
 
-def _on_a_twin(folder: Path, does: Intervention | None) -> tuple[str, bytes]:
-    """What would be found if something was done to a folder, or nothing."""
+def _on_a_twin(folder: Path, does: Intervention) -> tuple[str, bytes]:
+    """What would be found if something was done to a folder, and not interrupted."""
     place = folder.with_name("twins")
     twin = place / folder.name
     shutil.copytree(folder, twin)
-    if does is not None:
-        does.do(twin, lambda _: None)
+    does.do(twin, lambda _: None)
     found = _found(twin)
     shutil.rmtree(place)
     return found
