@@ -34,9 +34,9 @@ OUTSIDE = 3.0
 TOLERATED = 2.0
 # What one message can add to a score at most, so that no single one decides.
 MOST = 6.0
-# A score above the first sets a client aside, a score below the second takes it back: after four
+# A score above the first sets a client aside, a score below the second takes it back: after three
 # wild messages in a row, and after a few that are not. Between them a client stays what it is.
-ASIDE, BACK = 15.0, 10.0
+ASIDE, BACK = 10.0, 5.0
 
 
 class BoundedState(NamedTuple):
