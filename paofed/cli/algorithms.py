@@ -39,8 +39,9 @@ def run(args: Namespace) -> int:
     shown = 3 if any(r.package for r in rows) else 2
     print(table(header[:shown], [line[:shown] for line in lines], left=(0, 1, 2)))
     print("\nall take step_size and max_age (the scenario's), staleness (their own),")
-    print("divisor (class or coverage) and exchange (paper, single or live); against broken sensors")
-    print("clip (cut at so many usual innovations), aside (with clip: yes or no) and bound (of steps)")
+    print("divisor (class or coverage) and exchange (paper, single or live);")
+    print("against broken sensors clip (in usual innovations), aside (with clip: yes or no)")
+    print("and bound (in usual errors)")
     return 0
 
 
