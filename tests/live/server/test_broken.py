@@ -26,20 +26,21 @@ from tests.live.brokers import PATIENCE, Server, Site, until
 from tests.system import needs
 
 TICK = 0.04
+FEATURES = effort(everyday=60, thorough=200)  # as usual; a small model learns sooner
 LEARNED = effort(everyday=120, thorough=300)  # contacts
-LATER = effort(everyday=60, thorough=150)
+LATER = effort(everyday=60, thorough=240)
 KINDS = list(FAULTS)[: effort(everyday=2, thorough=len(FAULTS))]
 _OPENER = build_opener(ProxyHandler({}))
 
 
 class Made(Site):
-    """A fleet as `paofed fleet init` makes it, with a small model and short ticks."""
+    """A fleet as `paofed fleet init` makes it, with short ticks."""
 
     def __init__(self, folder: Path) -> None:
         program = needs("mosquitto")
         self.http = f"127.0.0.1:{free_port()}"
         numbers = "--input temperature:20:10 --input hour:12:6 --target load:300:100"
-        size = f"--features 60 --tick {TICK} --name g --security none"
+        size = f"--features {FEATURES} --tick {TICK} --name g --security none"
         words = f"fleet init {folder} {numbers} {size} --port {free_port()} --http {self.http}"
         assert main(words.split()) == 0
         self.folder, self.fleet = folder, Fleet(folder)
