@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--algorithm",
         nargs="+",
-        default=list(LINEUP),
+        action="extend",
         metavar="NAME",
         help="names, with options as in pao-fed-u1:shared=32,step_size=0.2 (default: all), or "
         "your own: file.py:name, package.module:name",
@@ -71,10 +71,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
     worlds.check(args)
-    methods = [from_text(text) for text in args.algorithm]
+    methods = [from_text(text) for text in args.algorithm or LINEUP]
     scenario = worlds.world_of(args)
     given = [] if args.scenario is None else [args.scenario]
-    code = filter(None, map(file_of, args.algorithm))
+    code = filter(None, map(file_of, args.algorithm or LINEUP))
     outputs.check(args, args.out, inputs=[*given, *scenario.files, *code])
     worlds.tell(scenario, args)
     cold_starts = args.cold_starts

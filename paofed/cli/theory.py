@@ -33,6 +33,7 @@ from paofed.world.trace import Trace
 
 EXAMPLE = "paofed theory setting-1 --algorithm pao-fed-u1 --runs 40 --figure theory.png"
 
+_USUAL = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
 _FOR_TRACES = Settled(step_size=0.4, max_age=10)
 
 
@@ -43,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--algorithm",
         nargs="+",
-        default=["online-fedsgd", "pao-fed-u1", "pao-fed-c2"],
+        action="extend",
         metavar="NAME",
         help="names, with options as in pao-fed-u1:shared=32,step_size=0.2",
     )
@@ -60,7 +61,7 @@ def run(args: Namespace) -> int:
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
             raise InputError(f"{what} is {getattr(args, what)}: expected at least {least}")
-    methods = [from_text(text) for text in args.algorithm]
+    methods = [from_text(text) for text in args.algorithm or _USUAL]
     trace = Trace.load(args.scenario) if Path(args.scenario).suffix == ".npz" else None
     if trace is not None and args.runs:
         raise InputError(f"{args.scenario} is a trace, one run that was: --runs needs a scenario")

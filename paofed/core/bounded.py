@@ -151,7 +151,8 @@ def judged(
             rested = max(score[k] - TOLERATED * (heard[0] - last[k]) / clients, 0.0)
             outside = min(max(sizes[i] / scale - OUTSIDE, 0.0), MOST)
             last[k], score[k] = heard[0], min(rested + outside, ASIDE + MOST)
-            aside[k] = score[k] > aside_above or (aside[k] and score[k] > BACK)
+            stays = aside[k] and score[k] > BACK and aside_above < np.inf
+            aside[k] = score[k] > aside_above or stays
     return heard, last, score, aside
 
 

@@ -75,6 +75,7 @@ class Device:
         self._why = ""  # the last connection ended, or could not be made
         self._connected = True  # in the last contact
         self._silent = False  # whether a server's answer was waited for in vain
+        self._unchanged = False  # whether it read the manifest again, and it is the same
         self._unreadable: bytes | None = None  # a manifest that cannot be read,
         self._cannot = ""  # and why
         self._link = (transport or Mqtt(keep_alive)).connect(
@@ -217,6 +218,7 @@ class Device:
         if old is None:
             self._edge = Edge(manifest, self.device, patience=self._patience)
         elif old.manifest == manifest:
+            self._unchanged = True
             return
         else:
             self._edge = old.under(manifest)
@@ -224,6 +226,9 @@ class Device:
 
     def _talk(self, deadline: float) -> bool:
         self._hear()
+        if self._unchanged and self._edge is not None:
+            self._edge.outdated = False  # whoever said so may have gone; if not, it says so again
+        self._unchanged = False
         return self._agreed(deadline) and self._exchange(deadline)
 
     def _agreed(self, deadline: float) -> bool:

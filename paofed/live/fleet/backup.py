@@ -4,6 +4,8 @@ A backup may be made while the fleet is served. What is restored begins the next
 devices begin from the server's model, and what they had sent meanwhile is never applied.
 """
 
+import io
+import secrets
 import shutil
 import tarfile
 import tempfile
@@ -30,7 +32,7 @@ from paofed.live.protocol.manifest import Manifest
 _FILES = (SETTINGS, AUTHORITY, SERVER_FILE)
 _FOLDERS = (DEVICES, mosquitto.FOLDER)
 _PASSING = (".log", ".pid")  # files of a broker that runs
-_FAR = 128  # epochs and lineages that nobody knows may have come since a backup: fewer than these
+_NAMES = "contents"  # the first file in a backup: the names of the others, one in a line
 Sync = Callable[[str], None]
 
 
@@ -49,10 +51,14 @@ def back_up(fleet: Fleet, path: Path) -> None:
 
 def _pack(folder: Path, copy: Path, path: Path) -> None:
     with replacing(path, secret=True) as file, tarfile.open(fileobj=file, mode="w") as archive:
-        for name in (STORE, CONFIRMED):
-            archive.add(copy / name, name)
-        for found in _rest(folder):
-            archive.add(found, str(found.relative_to(folder)))
+        files = {name: copy / name for name in (STORE, CONFIRMED)}
+        files |= {str(found.relative_to(folder)): found for found in _rest(folder)}
+        names = "\n".join(files).encode()
+        contents = tarfile.TarInfo(_NAMES)
+        contents.size = len(names)
+        archive.addfile(contents, io.BytesIO(names))
+        for name, found in files.items():
+            archive.add(found, name)
 
 
 def _rest(folder: Path) -> Iterator[Path]:
@@ -123,26 +129,32 @@ def _reading(path: Path) -> Iterator[tarfile.TarFile]:
     try:
         with tarfile.open(path, "r:") as archive:
             yield archive
+    except FileNotFoundError:
+        raise FileError(f"{path} cannot be read: there is no such file") from None
     except (tarfile.TarError, EOFError) as error:
         raise FileError(f"{path} is not a whole backup of a fleet: {error}") from None
     except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+        raise FileError(f"{path} cannot be unpacked: {error.strerror}") from None
 
 
 def _unpack(path: Path, place: Path) -> None:
     """Write the files of a backup; one that holds anything else is refused."""
     for name in _FOLDERS:
         (place / name).mkdir(mode=0o700)
+    names: set[str] = {SETTINGS, STORE, CONFIRMED}
     with _reading(path) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isreg() else None
+            if content is not None and member.name == _NAMES:
+                names |= set(content.read().decode(errors="replace").split("\n"))
+                continue
             if content is None or not _is_part(member.name):
                 raise FileError(f"{path} is not a backup of a fleet: it holds {member.name!r}")
             with replacing(place / member.name, secret=True) as file:
                 shutil.copyfileobj(content, file)
-    for name in (SETTINGS, STORE, CONFIRMED):
+    for name in sorted(names):
         if not (place / name).is_file():
-            raise FileError(f"{path} is not a backup of a fleet: there is no {name} in it")
+            raise FileError(f"{path} is not a whole backup of a fleet: there is no {name} in it")
 
 
 def _is_part(name: str) -> bool:
@@ -164,7 +176,7 @@ def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:
             raise InputError(f"{folder} holds another fleet: choose another folder")
         tick = max(then, old.tick_at(now), 0 if last is None else last[1])
         server.close(tick)
-        agreed = _following(known, None if last is None else last[0])
+        agreed = _following(known, None if last is None else last[0], now)
         if tick > old.tick_at(now):
             agreed = replace(agreed, from_tick=tick, from_time=now)
         begun = server.under(agreed)
@@ -178,21 +190,26 @@ def _last(folder: Path, now: float) -> tuple[list[Manifest], int] | None:
     """What the fleet in a folder had agreed on, and its tick, if there is one that can be read."""
     with suppress(PaofedError, OSError), closing(Store.open(folder, to_repair=True)) as store:
         manifests = [epoch.manifest for epoch in store.epochs()]
-        tick = max(store.snapshots()[-1].tick, manifests[-1].tick_at(now))
+        ticks = [snapshot.tick for snapshot in store.snapshots()]
+        tick = max(*ticks[-1:], manifests[-1].tick_at(now), 0)
         with suppress(PaofedError):
             tick = max(tick, store.recover().tick)
         return manifests, tick
     return None
 
 
-def _following(known: list[Manifest], last: list[Manifest] | None) -> Manifest:
-    """The manifest of a backup, with an epoch and a lineage that no device can have seen."""
+def _following(known: list[Manifest], last: list[Manifest] | None, now: float) -> Manifest:
+    """The manifest of a backup, with an epoch and a lineage that devices have not seen.
+
+    Where nobody knows what came since the backup, a lineage is taken from the time, and an epoch,
+    which is one byte, by chance from those that are not known to have been.
+    """
     every = [*known, *(last or ())]
-    ahead = _FAR if last is None else 1
     used = {manifest.epoch for manifest in every}
-    epochs = [(every[-1].epoch + n) % 256 for n in range(ahead, ahead + 256)]
+    first, more = (1, 1) if last is not None else (1 + secrets.randbelow(255), int(now))
+    epochs = [(every[-1].epoch + first + n) % 256 for n in range(256)]
     epoch = next((epoch for epoch in epochs if epoch not in used), epochs[0])
-    lineage = max(manifest.lineage for manifest in every) + ahead
+    lineage = max(manifest.lineage for manifest in every) + more
     return replace(known[-1], epoch=epoch, lineage=lineage)
 
 

@@ -130,7 +130,10 @@ class Store(Past):
     def recover(self) -> Coordinator:
         """The server as it was: the newest snapshot and the journal behind it."""
         with self._reading():
-            newest = self.snapshots()[-1]
+            snapshots = self.snapshots()
+            if not snapshots:
+                raise StoreError(f"{self.folder / FILE} has no snapshot: {LAST_RESORT}")
+            newest = snapshots[-1]
             coordinator = self._unpacked(newest)
             coordinator.recover(self.journal(newest.line))
         return coordinator

@@ -106,8 +106,7 @@ class Coordinator:
             return self._refuse(device, "flood")
         answer = reread(payload, self.manifest.epoch)
         if answer is not None:
-            self.counts["refused: epoch"] += 1
-            return [Send(device, encode(answer))]
+            return [Send(device, encode(answer)), *self._refuse(device, "epoch")]
         try:
             message = decode(payload, shared=self.manifest.shared, features=self.manifest.features)
         except WireError as error:

@@ -34,6 +34,7 @@ REASONS = (  # of refusals, in the order in which they are numbered on disk: mor
     "future",
     "too old",
     "hello again",
+    "epoch",  # or an earlier wire version: told to read the manifest again
 )
 _MANY = 2**16 - 1
 

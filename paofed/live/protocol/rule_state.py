@@ -67,6 +67,8 @@ class RuleState:
         own = self.arrays()
         fitting = {n: saved[n] for n in own if n in saved and _fits(saved[n], own[n])}
         self.state = type(self.state)(*({**own, **fitting}[n].astype(own[n].dtype) for n in own))
+        if self.aside.any() and not getattr(self._rule, "aside", True):
+            self.state = self.state._replace(aside=np.zeros_like(self.state.aside))
         left = sorted(set(saved) - set(fitting))
         return tuple(name.removeprefix(f"{_MODEL}_") for name in left)
 

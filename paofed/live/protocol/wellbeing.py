@@ -138,12 +138,12 @@ class Wellbeing:
         level = self.devices["level"]
         says, error = (level != UNKNOWN) & (level != IMPLAUSIBLE), in_decibels(level)
         judged = error[says & ~aside & ~self._away(self.clock)]
-        if not judged.size:
-            return
-        median = float(np.median(judged))
-        spread = float(np.median(np.abs(judged - median)))
-        self.error.follow(tick, median)
-        far = says & (error > median + max(FAR_WORSE, _SPREADS * spread))
+        far = np.zeros(says.size, dtype=bool)  # where there is nobody to compare with
+        if judged.size:
+            median = float(np.median(judged))
+            spread = float(np.median(np.abs(judged - median)))
+            self.error.follow(tick, median)
+            far = says & (error > median + max(FAR_WORSE, _SPREADS * spread))
         rows = self.devices[devices]
         rows["far"] = np.where(far[devices], rows["far"] + 1, 0)
         self.devices[devices] = rows
@@ -174,9 +174,14 @@ class Wellbeing:
         known: NDArray[np.bool_] = self.devices["contacts"] >= _KNOWN_AFTER
         return known & self._away(clock)
 
+    @property
+    def longest_quiet(self) -> float:
+        """Ticks in which somebody at all is heard, usually."""
+        return _SILENT * self.pace
+
     def is_quiet(self, now: int) -> bool:
         """Whether nobody at all has been heard for longer than is usual, at a tick."""
-        return self.heard >= _KNOWN_AFTER and now - self.last > _SILENT * self.pace
+        return self.heard >= _KNOWN_AFTER and now - self.last > self.longest_quiet
 
     def far_worse(self) -> NDArray[np.bool_]:
         """Who predicts far worse than the fleet."""

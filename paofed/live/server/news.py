@@ -38,21 +38,24 @@ class News:
         """What is new; `label`: how people call a device."""
         found = judged(coordinator).items()
         faults = {(device, fault.kind): fault for device, its in found for fault in its}
-        lines = [
-            Line(logging.WARNING, f"device {k} ({label(k)}) {faults[k, kind].words}")
+        changes = [
+            (logging.WARNING, k, faults[k, kind].words)
             for k, kind in sorted(faults.keys() - self._known)
             if kind in _OVER
         ]
         looked_at = coordinator.removed | set(np.flatnonzero(coordinator.devices.quarantined))
-        lines += [
-            Line(logging.INFO, f"device {k} ({label(k)}) {_OVER[kind]}")
+        changes += [
+            (logging.INFO, k, _OVER[kind])
             for k, kind in sorted(self._known - faults.keys())
             if kind in _OVER and k not in looked_at and (k, "refused") not in faults
         ]
         self._known = set(faults)
-        if len(lines) > _MOST:
-            more = counted(len(lines) - _MOST, "more change")
-            lines[_MOST:] = [Line(logging.WARNING, f"and {more} (`paofed fleet status`)")]
+        # To look a label up takes time, so that it is done for those alone that are told.
+        told = changes[:_MOST]
+        lines = [Line(level, f"device {k} ({label(k)}) {words}") for level, k, words in told]
+        if len(changes) > _MOST:
+            more = counted(len(changes) - _MOST, "more change")
+            lines.append(Line(logging.WARNING, f"and {more} (`paofed fleet status`)"))
         return [*self._of_fleet(coordinator), *lines]
 
     def _of_fleet(self, coordinator: Coordinator) -> list[Line]:

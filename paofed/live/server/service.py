@@ -253,6 +253,8 @@ class Service:
     def _revoke_due(self) -> None:
         """Let old credentials be good no more whose time is over, and end their connections."""
         try:
+            if self._cannot_revoke:  # what was revoked here, the broker may not have been told
+                self._fleet.reconcile(self._store, self._forgotten)
             enders = self._fleet.revoke_due(self._store, self._wall())
         except (FileError, OSError) as error:  # its authority is kept elsewhere, say
             if not self._cannot_revoke:

@@ -102,6 +102,9 @@ class Status:
         """Look at a server's state."""
         manifest, faults = coordinator.manifest, judged(coordinator)
         quiet = coordinator.wellbeing.is_quiet(coordinator.tick)
+        if service is not None:  # one that has just started could not hear anybody
+            longest = coordinator.wellbeing.longest_quiet * manifest.tick_seconds
+            quiet = quiet and service.seconds > longest
         return cls(
             fleet=fleet,
             algorithm=manifest.algorithm,

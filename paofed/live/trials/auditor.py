@@ -3,6 +3,7 @@
 It shares nothing with the server but the rule of aggregation.
 """
 
+import math
 from collections import defaultdict
 from copy import copy as copy_of
 from typing import Any
@@ -207,4 +208,7 @@ class Auditor:
 
 
 def _scale(state: State) -> float:
+    """The server's scale; without limit where its rule keeps none."""
+    if "model_sizes" not in state:
+        return math.inf
     return scale_of(state["model_sizes"], state["model_senders"])

@@ -298,7 +298,7 @@ def test_another_epoch_is_told_to_read_the_manifest_again(payload: bytes) -> Non
     assert coordinator.receive(1, payload) == [Send(1, encode(Reread(3)))]
     assert coordinator.digest() == before
     assert coordinator.counts == {"refused: epoch": 1}
-    assert coordinator.devices.refused[1] == 0
+    assert (coordinator.devices.refused[1], coordinator.devices.refusals[1]) == (1, 1)
 
 
 def test_replies_wait_for_the_commit_and_leave_once() -> None:

@@ -201,7 +201,9 @@ def test_nobody_at_all_is_heard() -> None:
         coordinator.receive(0, message(tick, 100))
     coordinator.close(200)
     words = "no device at all is heard, for longer than is usual (since tick 9)"
-    assert Status.of("g", coordinator, [member(0, "x")], SERVICE).attention == (words,)
+    for seconds, said in ((100.0, (words,)), (12.5, ())):  # one that has just started heard nobody
+        service = replace(SERVICE, seconds=seconds)
+        assert Status.of("g", coordinator, [member(0, "x")], service).attention == said
     # Nobody serves it: that it hears nobody is no news.
     assert Status.of("g", coordinator, [member(0, "x")]).attention == ()
 
