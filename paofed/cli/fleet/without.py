@@ -91,5 +91,7 @@ def _told(args: Namespace, found: GoneBack, errors: list[float]) -> list[str]:
             f"`paofed fleet rollback {args.folder} {args.since}`"
         )
     if not args.quarantine:
-        lines.append(f"what {who} sends is taken from now on, unless --quarantine is given")
+        lines.append(
+            f"what {who} sends is taken from now on, unless quarantined already or by --quarantine"
+        )
     return [*lines, "all devices begin from this model"]

@@ -168,7 +168,7 @@ def _consequences(
     kept = ["the server's model, and who is in the fleet"]
     lost = ["updates that were not confirmed: they are of the old epoch, and never applied"]
     if old.lineage == new.lineage:
-        kept.append("the devices' models, with what is in those updates")
+        kept.append("the devices' models, and with them what was not confirmed")
     else:
         lost.append("the devices' own models: all begin from the server's")
     added = new.inputs[len(old.inputs) :]

@@ -173,6 +173,8 @@ class Coordinator:
         begun.devices = self.devices.anew(len(begun.devices.accepted))
         shorter = self.manifest.tick_seconds / manifest.tick_seconds
         begun.wellbeing = self.wellbeing.with_ticks(shorter)
+        if manifest.lineage != self.manifest.lineage:  # devices begin from another model
+            begun.wellbeing.error.forget_usual()
         return begun
 
     # Snapshots

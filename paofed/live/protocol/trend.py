@@ -56,6 +56,10 @@ class Trend:
             self.worse_since = NEVER
         self._remember(tick)
 
+    def forget_usual(self) -> None:
+        """Begin to learn what is usual; what it was goes on to be known."""
+        self.values, self.worse_since = 0, NEVER
+
     def _remember(self, tick: int) -> None:
         """Every second value goes to the first row, every second of the others to the next, ..."""
         row = min((self.values & -self.values).bit_length() - 1, _DOUBLINGS - 1)

@@ -314,5 +314,20 @@ def forget(store: Store) -> None:
             )
 
 
+def test_what_is_usual_begins_anew_with_the_server_s_model() -> None:
+    """A fleet that went back, or was given an input, is not worse than it was: it is another."""
+    coordinator = server()
+    for tick in range(200):
+        level = GOOD if tick < 150 else BAD
+        coordinator.wellbeing.note(tick, [(k, tick, level) for k in range(3)], NOBODY)
+    assert coordinator.wellbeing.error.worse_since >= 150
+    same = coordinator.under(manifest(epoch=4))
+    assert same.wellbeing.error.worse_since == coordinator.wellbeing.error.worse_since
+    anew = coordinator.under(manifest(epoch=4, lineage=1))
+    assert anew.wellbeing.error.worse_since == -1
+    anew.wellbeing.error.follow(201, 9.0)
+    assert (anew.wellbeing.error.usual, anew.wellbeing.error.worse_since) == (9.0, -1)
+
+
 def test_a_rule_that_sets_nobody_aside() -> None:
     assert Coordinator(manifest()).rule.aside.size == 0
