@@ -75,6 +75,8 @@ class Unlucky:
         fate, random = self._fate, self._fate.random
         if fate.strikes(0.05):
             self._suffer(fate.one_of(DEVICE))
+        if fate.strikes(0.03):  # often: its updates then wait for their tick
+            self._suffer("clock a little ahead")
         if self._is_off():
             return
         if self.edge.outdated and not fate.strikes(0.3):

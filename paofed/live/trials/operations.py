@@ -18,7 +18,7 @@ _FIRST = (
     "upgrade"  # possible only before all others: the fleet is not one of an earlier paofed then
 )
 _LATER = tuple(name for name in WRITES if name != _FIRST)
-_EARLIEST = 5  # seconds
+_EARLIEST, _SOON = 5, 5  # seconds
 OPERATIONS = (
     *("backup", *WRITES),
     *(f"{name}: {point}" for name, writes in WRITES.items() for point in writes),
@@ -27,6 +27,8 @@ OPERATIONS = (
 
 class Operations:
     """When what is done to the fleet of a seed, and where the power fails meanwhile.
+
+    People intervene at the worst moment: while updates wait for a tick to come, if any do soon.
 
     With one seed more than there are interventions, each is the first of one seed, and one seed has
     none. So many times as many seeds as an intervention has writes have the power fail at each.
@@ -40,7 +42,8 @@ class Operations:
         self._at: dict[int, tuple[str, str]] = {}
         if self.first:
             random = fate.random
-            when = sorted(random.integers(_EARLIEST, seconds, 1 + random.integers(3)).tolist())
+            latest = seconds - _SOON
+            when = sorted(random.integers(_EARLIEST, latest, 1 + random.integers(3)).tolist())
             cuts = (*WRITES[self.first], "")
             self._at[when[0]] = self.first, cuts[fate.seed // (len(WRITES) + 1) % len(cuts)]
             for second in when[1:]:
@@ -54,13 +57,14 @@ class Operations:
             self._fate.hits["backup"] += 1
             self._backup = Backup(folder, auditor)
 
-    def is_due(self) -> bool:
-        """Whether something is to be done now."""
-        return self._fate.now in self._at
+    def is_due(self, *, waiting: bool) -> bool:
+        """Whether something is to be done now; `waiting`: whether updates wait to be applied."""
+        due = min(self._at, default=self._fate.now + 1)
+        return due <= self._fate.now and (waiting or due + _SOON <= self._fate.now)
 
     def perform(self, folder: Path, auditor: Auditor) -> None:
         """Do what is due to a folder whose server is stopped, and let the auditor know."""
-        name, cut = self._at[self._fate.now]
+        name, cut = self._at.pop(min(self._at))
         does = self._intervention(name, folder)
         if does is None:
             return

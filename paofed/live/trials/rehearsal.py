@@ -118,7 +118,8 @@ class _Rehearsal:
     def _operate(self) -> None:
         """Do what is planned for now to the fleet, whose server is stopped meanwhile."""
         self.operations.back_up(self.folder, self.auditor)
-        if self.operations.is_due():
+        waiting = self.host is not None and bool(self.host.coordinator.waiting())
+        if self.operations.is_due(waiting=waiting):
             self._stop()
             self.operations.perform(self.folder, self.auditor)
 

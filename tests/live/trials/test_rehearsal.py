@@ -32,7 +32,7 @@ from tests.live.fleets import broken
 
 SEEDS = effort(everyday=48, thorough=1000)
 LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
-FEW = 80  # seeds within which a broken federation must be caught
+FEW = 60  # seeds within which a broken federation must be caught
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
 
@@ -141,7 +141,7 @@ def a_torn_state_file_is_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused_input_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse = "in_a_row = self.devices.refuse(device)"
+    refuse = "in_a_row = self.devices.refuse(device, reason, self.tick)"
     broken(monkeypatch, Coordinator, "_refuse", refuse, f"{refuse}; self.devices.mark(device, 0)")
 
 
@@ -191,8 +191,8 @@ def nobody_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interventions, "replayed", wrong)
 
 
-def a_rollback_goes_back_one_tick_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "at", "server.close(tick)", "server.close(tick + 1)")
+def a_rollback_forgets_the_last_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, Store, "at", "record.arrived < tick", "record.arrived < tick - 1")
 
 
 def a_restored_fleet_forgets_what_came_after_the_backup(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,8 @@ def the_clip_is_that_of_after_the_tick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def nothing_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "_cut", lambda _w, message, _limit: message)
+    cut = "np.fmin(np.fmax(values, here - limit), here + limit)"
+    broken(monkeypatch, bounded.Bounded, "apply", cut, "values")
 
 
 def scores_are_forgotten_in_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +256,7 @@ BREAKAGES = [
     a_device_keeps_its_model_across_lineages,
     devices_are_not_told_of_a_rollback,
     nobody_is_left_out,
-    a_rollback_goes_back_one_tick_too_few,
+    a_rollback_forgets_the_last_tick,
     a_restored_fleet_forgets_what_came_after_the_backup,
     a_restored_fleet_goes_back_in_time,
     a_device_begins_from_nothing,
