@@ -24,7 +24,7 @@ from paofed.live.journal.exports import FleetModel, replay_messages
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.scaling import Scaling
-from paofed.live.server.judgement import Fault
+from paofed.live.server.judgement import Trouble
 from paofed.live.server.monitor import Monitor
 from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
 from tests.live.fleets import f32, live, opened, records, stored, update
@@ -830,7 +830,7 @@ FAULTY = DeviceStatus(
     implausible=0,
     error=1.5,
     usual_gap=2.0,
-    faults=(Fault("aside", 4000, "is set aside"), Fault("worse", 4100, "predicts badly")),
+    faults=(Trouble("aside", 4000, "is set aside"), Trouble("worse", 4100, "predicts badly")),
 )
 SOUND = replace(FAULTY, device=0, label="north", standing="member", last_seen=3, faults=())
 

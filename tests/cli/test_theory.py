@@ -87,7 +87,7 @@ def test_bytes_under_a_tariff(small: str, capsys: pytest.CaptureFixture[str]) ->
     told = json.loads(capsys.readouterr().out)
     (line,) = told["algorithms"]
     assert told["tariff"] == "coap"
-    assert line["bytes_per_tick"] == pytest.approx((32 + 41 + 40) * line["contacts_per_tick"])
+    assert line["bytes_per_tick"] == pytest.approx((32 + 42 + 40) * line["contacts_per_tick"])
 
 
 def test_runs_beside(small: str, capsys: pytest.CaptureFixture[str]) -> None:

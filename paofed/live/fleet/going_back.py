@@ -8,7 +8,7 @@ from typing import NamedTuple
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import locked
-from paofed.live.journal.past import Moment
+from paofed.live.journal.past import Bygone
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.going_back import replayed, rolled_back
@@ -32,7 +32,7 @@ class GoneBack(NamedTuple):
 @contextmanager
 def _prepared(
     fleet: Fleet, tick: int, *, dry_run: bool
-) -> Iterator[tuple[Store, Coordinator, Moment]]:
+) -> Iterator[tuple[Store, Coordinator, Bygone]]:
     """The store, the server as it is now, and as it was: nobody else changes the model."""
     with fleet.store() as store, nullcontext() if dry_run else locked(fleet.folder):
         present = store.recover()

@@ -10,7 +10,7 @@ from paofed.live.journal.lines import Lines
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Record
 
 
-class Moment(NamedTuple):
+class Bygone(NamedTuple):
     """The server as it was when a tick began; what waits in it had been accepted ahead of time."""
 
     server: Coordinator
@@ -29,7 +29,7 @@ class Past(Lines):
         """The oldest tick that can be gone back to."""
         return self.snapshots()[0].tick
 
-    def at(self, tick: int) -> Moment:
+    def at(self, tick: int) -> Bygone:
         """The server as it was when a tick began, under the manifest that held then."""
         with self._reading():
             held, until = self._held_at(tick)
@@ -51,14 +51,14 @@ class Past(Lines):
             )
             server.recover(record for record in lines if record.arrived < tick)
             server.close(tick)
-            return Moment(server, newest.line)
+            return Bygone(server, newest.line)
 
-    def since(self, moment: Moment) -> Iterator[Record]:
+    def since(self, moment: Bygone) -> Iterator[Record]:
         """All that arrived since then, in the order in which it was accepted."""
         yield from (r for r in moment.server.waiting() if r.arrived >= moment.tick)
         yield from (r for r in self.journal(moment.line) if r.arrived >= moment.tick)
 
-    def count_since(self, moment: Moment) -> int:
+    def count_since(self, moment: Bygone) -> int:
         """How many updates arrived since then."""
         waiting = sum(record.arrived >= moment.tick for record in moment.server.waiting())
         found = self._rows(

@@ -25,7 +25,7 @@ KINDS = ("aside", "implausible", "worse", "refused", "silent")
 
 
 @dataclass(frozen=True)
-class Fault:
+class Trouble:
     """What is the matter with a device, since which tick, in words that follow its name."""
 
     kind: str
@@ -42,15 +42,15 @@ class _Kind(NamedTuple):
     words: Callable[[int], str]
 
 
-def judged(coordinator: Coordinator) -> dict[int, tuple[Fault, ...]]:
+def judged(coordinator: Coordinator) -> dict[int, tuple[Trouble, ...]]:
     """The devices with which something is the matter."""
     devices = coordinator.devices
     members = devices.known & ~devices.quarantined
     members[list(coordinator.removed)] = False
-    found: dict[int, tuple[Fault, ...]] = {}
+    found: dict[int, tuple[Trouble, ...]] = {}
     for kind, applies, since, words in _kinds(coordinator):
         for k in np.flatnonzero(applies & members[: applies.size]).tolist():
-            found[k] = (*found.get(k, ()), Fault(kind, int(since[k]), words(k)))
+            found[k] = (*found.get(k, ()), Trouble(kind, int(since[k]), words(k)))
     return found
 
 

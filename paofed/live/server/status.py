@@ -11,7 +11,7 @@ from paofed.live.journal.members import Member
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.level import decibels
 from paofed.live.protocol.trend import NEVER
-from paofed.live.server.judgement import Fault, judged
+from paofed.live.server.judgement import Trouble, judged
 
 STANDINGS = ("member", "aside", "quarantined", "removed")
 _QUANTILES = (0.5, 0.9, 0.99)
@@ -33,7 +33,7 @@ class DeviceStatus:
     implausible: int  # updates that told of implausible samples
     error: float | None  # dB of the target's scale squared, as the device says
     usual_gap: float | None  # ticks between its updates
-    faults: tuple[Fault, ...]
+    faults: tuple[Trouble, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ class Status:
         return [_quantile(self.ages, share) for share in _QUANTILES] if self.ages else []
 
 
-def _device(coordinator: Coordinator, member: Member, faults: tuple[Fault, ...]) -> DeviceStatus:
+def _device(coordinator: Coordinator, member: Member, faults: tuple[Trouble, ...]) -> DeviceStatus:
     devices, rows, k = coordinator.devices, coordinator.wellbeing.devices, member.device
     known = devices.knows(k)
     seen = int(devices.last_seen[k]) if known else -1
@@ -197,7 +197,7 @@ def _standing(member: Member, *, aside: bool) -> str:
 
 def _from_values(values: dict[str, Any]) -> DeviceStatus:
     """Back from what JSON makes of a device."""
-    faults = tuple(Fault(**fault) for fault in values.pop("faults"))
+    faults = tuple(Trouble(**fault) for fault in values.pop("faults"))
     return DeviceStatus(**values, faults=faults)
 
 

@@ -7,7 +7,7 @@ from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator
 from paofed.live.protocol.level import IMPLAUSIBLE
 from paofed.live.protocol.messages import Hello, Update, encode
 from paofed.live.protocol.wellbeing import FAR_FOR
-from paofed.live.server.judgement import KINDS, Fault, judged
+from paofed.live.server.judgement import KINDS, Trouble, judged
 from paofed.live.server.news import News
 from tests.live.fleets import f32, server
 
@@ -39,9 +39,9 @@ def test_a_fleet_in_order() -> None:
 def test_samples_that_are_not_plausible_are_told_with_the_first_contact() -> None:
     coordinator = lived(lived(server(6), range(50)), [50], level=IMPLAUSIBLE)
     words = "measures what is not plausible, time and again"
-    assert judged(coordinator) == {5: (Fault("implausible", 50, words),)}
+    assert judged(coordinator) == {5: (Trouble("implausible", 50, words),)}
     lived(coordinator, range(51, 66))  # and remembered for 16 contacts
-    assert judged(coordinator) == {5: (Fault("implausible", 50, words),)}
+    assert judged(coordinator) == {5: (Trouble("implausible", 50, words),)}
     assert judged(lived(coordinator, [66])) == {}
 
 
@@ -51,7 +51,7 @@ def test_one_that_predicts_far_worse() -> None:
     assert judged(coordinator) == {}
     lived(coordinator, [50 + FAR_FOR - 1], level=BAD)
     words = "predicts far worse than the fleet: 1.5 dB against -13.5"
-    assert judged(coordinator) == {5: (Fault("worse", 50, words),)}
+    assert judged(coordinator) == {5: (Trouble("worse", 50, words),)}
 
 
 def test_one_that_is_refused() -> None:
@@ -60,7 +60,9 @@ def test_one_that_is_refused() -> None:
         assert judged(coordinator) == {}
         lived(coordinator, [50 + number], range(5))
         coordinator.receive(5, b"\x20")
-    assert judged(coordinator) == {5: (Fault("refused", 51, "is refused again and again: length"),)}
+    assert judged(coordinator) == {
+        5: (Trouble("refused", 51, "is refused again and again: length"),)
+    }
     lived(coordinator, range(60, 100), range(5))  # it is not called silent as well
     assert [fault.kind for fault in judged(coordinator)[5]] == ["refused"]
 
@@ -70,7 +72,7 @@ def test_one_that_is_silent() -> None:
     assert judged(coordinator) == {}
     lived(coordinator, [65], range(5))
     words = "is silent for longer than is usual for it, 1 ticks"
-    assert judged(coordinator) == {5: (Fault("silent", 49, words),)}
+    assert judged(coordinator) == {5: (Trouble("silent", 49, words),)}
     assert judged(lived(coordinator, [66])) == {}
 
 
@@ -84,7 +86,7 @@ def aside(coordinator: Coordinator, *devices: int) -> Coordinator:
 def test_one_that_is_set_aside() -> None:
     coordinator = aside(lived(server(6), range(50)), 2, 4)
     words = "is set aside: its updates lie far outside those of the others"
-    fault = Fault("aside", 49, words)
+    fault = Trouble("aside", 49, words)
     assert judged(coordinator) == {2: (fault,), 4: (fault,)}
 
 

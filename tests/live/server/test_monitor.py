@@ -17,7 +17,7 @@ import pytest
 from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
 from paofed.live.server import monitor as module
-from paofed.live.server.judgement import Fault
+from paofed.live.server.judgement import Trouble
 from paofed.live.server.metrics import prometheus
 from paofed.live.server.monitor import Monitor, monitored
 from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
@@ -68,7 +68,7 @@ def test_a_fleet_with_problems_is_not_and_says_why() -> None:
 
 
 def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
-    fault = Fault("aside", 12, "is set aside")
+    fault = Trouble("aside", 12, "is set aside")
     device = DeviceStatus(
         device=3,
         label="north",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paofed.live.journal.members import Member
 from paofed.live.protocol.messages import Hello, Update, encode
-from paofed.live.server.judgement import KINDS, Fault
+from paofed.live.server.judgement import KINDS, Trouble
 from paofed.live.server.metrics import prometheus
 from paofed.live.server.status import STANDINGS, DeviceStatus, FleetError, ServiceStatus, Status
 from tests.live.fleets import f32, records, server, update
@@ -34,7 +34,7 @@ devices = st.builds(
     error=st.none() | decibels,
     usual_gap=st.none() | st.floats(0, 1e9),
     faults=st.lists(
-        st.builds(Fault, kind=st.sampled_from(KINDS), since=counts, words=words), max_size=2
+        st.builds(Trouble, kind=st.sampled_from(KINDS), since=counts, words=words), max_size=2
     ).map(tuple),
 )
 errors = st.builds(
