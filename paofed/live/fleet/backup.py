@@ -132,7 +132,7 @@ def _reading(path: Path) -> Iterator[tarfile.TarFile]:
     except FileNotFoundError:
         raise FileError(f"{path} cannot be read: there is no such file") from None
     except (tarfile.TarError, EOFError) as error:
-        raise FileError(f"{path} is not a whole backup of a fleet: {error}") from None
+        raise FileError(f"{path} is not a backup of a fleet, or not a whole one: {error}") from None
     except OSError as error:
         raise FileError(f"{path} cannot be unpacked: {error.strerror}") from None
 
