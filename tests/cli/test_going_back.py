@@ -110,9 +110,10 @@ def test_times_as_people_write_them(folder: Path) -> None:
         for text in ("40", "20m", "1200s", began.isoformat(), began.astimezone().isoformat()):
             assert tick_of(text, store) == 40
         assert tick_of("0.5h", store) == 30
+        assert tick_of("1,040", store) == tick_of("1040", store) == 1040  # as status prints it
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2 h", "h", "-3", "1e3", "2h30m", ""])
+@pytest.mark.parametrize("text", ["yesterday", "2 h", "h", "-3", "1e3", "2h30m", "1,04", ""])
 def test_a_time_that_is_none_is_refused(text: str, folder: Path, capsys: Capsys) -> None:
     says = refusal(capsys, "rollback", folder, "--", text)
     assert f"the time {text!r} cannot be read: expected a tick (1200)" in says

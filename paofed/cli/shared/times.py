@@ -14,8 +14,8 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 def tick_of(text: str, store: Store) -> int:
     """The tick that a text means; one that the journal does not reach back to is refused."""
     oldest = store.reaches()
-    if re.fullmatch(r"[0-9]{1,10}", text):
-        tick = int(text)
+    if re.fullmatch(r"[0-9]{1,10}|[0-9]{1,3}(,[0-9]{3}){1,3}", text):  # also as it is printed
+        tick = int(text.replace(",", ""))
         seconds = store.time_of(tick)
     else:
         seconds = _seconds(text)

@@ -184,7 +184,7 @@ def _consequences(
         age = new.max_age * new.tick_seconds
         kept.append(f"an age limit in ticks: {new.max_age} are {age:g} s from now on")
     if left:
-        lost.append(f"what the server's rule kept beside the model: {', '.join(left)}")
+        lost.append("what the server's rule kept beside the model, such as scores of devices")
     if len(named(old.parts.learner.init(old.features))) > 1:
         lost.append("what a device's learner kept beside its model")
     return tuple(kept), tuple(lost)

@@ -209,7 +209,7 @@ def test_another_rule_goes_on_with_the_model_alone(
     assert list(arrays) == (["model", "model_push"] if first == "paper" else ["model"])
     assert found.server.w.tobytes() == coordinator.w.tobytes()
     assert not arrays.get("model_push", np.zeros(1)).any()
-    lost = "what the server's rule kept beside the model: push" in found.lost
+    lost = "what the server's rule kept beside the model, such as scores of devices" in found.lost
     assert lost == (first == "momentum")
 
 
