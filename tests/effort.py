@@ -1,6 +1,10 @@
 """How much a test tries: what finds a mistake in everyday work, and the long form in CI."""
 
 import os
+from collections.abc import Iterable
+from typing import TypeVar
+
+_Case = TypeVar("_Case")
 
 
 def in_ci() -> bool:
@@ -11,3 +15,11 @@ def in_ci() -> bool:
 def effort(*, everyday: int, thorough: int) -> int:
     """How many seeds, runs or kills a test takes: the second number in CI, the first elsewhere."""
     return thorough if in_ci() else everyday
+
+
+def some(cases: Iterable[_Case], *, everyday: int) -> list[_Case]:
+    """The cases of a test: all of them in CI, elsewhere so many, evenly spread over the list."""
+    every = list(cases)
+    if in_ci() or everyday >= len(every):
+        return every
+    return [every[i * len(every) // everyday] for i in range(everyday)]

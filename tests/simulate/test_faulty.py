@@ -17,6 +17,7 @@ from paofed.simulate.faulty import with_faults
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
+from tests.effort import some
 from tests.natures import small_scenario
 from tests.simulate.engines.own.rules import OWN
 
@@ -126,7 +127,7 @@ def both(scenario: Scenario, methods: list[str | Algorithm], **changes: Any) -> 
     )
 
 
-@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize("faults", some(FAULTS, everyday=2))
 def test_both_engines_agree(faults: str) -> None:
     methods: list[str | Algorithm] = [*ROWS, "pao-fed-u2:exchange=live", OWN]
     scenario = small_scenario(faults=FAULTS[faults], loss={"up": 0.1})

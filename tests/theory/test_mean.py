@@ -30,6 +30,7 @@ from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict
 from paofed.world.realize import realize
 from paofed.world.trace import Trace
+from tests.effort import some
 from tests.natures import small_scenario
 from tests.theory.fleets import fleet_of
 
@@ -161,14 +162,17 @@ def test_the_mean_of_a_pair_of_clients_is_exact(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["online-fedsgd", "pao-fed-c2:shared=2", "pao-fed-u1:shared=2", *VARIANTS[-4:]]
+    "text",
+    some(
+        ["online-fedsgd", "pao-fed-c2:shared=2", "pao-fed-u1:shared=2", *VARIANTS[-4:]], everyday=3
+    ),
 )
 def test_the_mean_is_exact_where_every_message_is_equally_late(text: str) -> None:
     assert_exact(PAIR, text, ticks=4, delay=1)
 
 
 @pytest.mark.parametrize("delay", [0, 2])
-@pytest.mark.parametrize("text", ["pao-fed-u1:shared=2", *PICKING])
+@pytest.mark.parametrize("text", some(["pao-fed-u1:shared=2", *PICKING], everyday=2))
 def test_the_mean_over_samples_and_picks_is_exact(text: str, delay: int) -> None:
     assert_exact(ALONE, text, ticks=4, delay=delay)
 

@@ -19,7 +19,7 @@ from paofed.simulate.average import average
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import predict
 from paofed.world.scenario import Scenario
-from tests.effort import effort, in_ci
+from tests.effort import effort, some
 from tests.natures import small_scenario
 
 REGISTERED = [
@@ -39,7 +39,7 @@ VARIANTS = [
     "pao-fed-c1:max_age=0",
 ]
 FULL_LIVE = "online-fedsgd:exchange=live"
-COMPARED = [*REGISTERED, *(VARIANTS if in_ci() else ())]
+COMPARED = some([*REGISTERED, *VARIANTS], everyday=5)
 WORLDS, RUNS = 16, 100
 
 

@@ -29,7 +29,7 @@ TICK = 0.04
 FEATURES = effort(everyday=60, thorough=200)  # as usual; a small model learns sooner
 LEARNED = effort(everyday=120, thorough=300)  # contacts
 LATER = effort(everyday=60, thorough=240)
-KINDS = list(FAULTS)[: effort(everyday=2, thorough=len(FAULTS))]
+KINDS = list(FAULTS)[: effort(everyday=1, thorough=len(FAULTS))]
 _OPENER = build_opener(ProxyHandler({}))
 
 
@@ -71,7 +71,8 @@ class Fitted:
 
     def turn(self) -> None:
         self.device.learn(*self.sensor.measure())
-        self.device.contact(0.3)
+        # However busy the machine: only what a broken device says may stay without an answer.
+        self.device.contact(PATIENCE if self.sensor.fault is None else 0.3)
 
 
 class Lived(NamedTuple):

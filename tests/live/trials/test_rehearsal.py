@@ -27,7 +27,7 @@ from paofed.live.protocol.rule_state import RuleState
 from paofed.live.trials import interventions, misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
-from tests.effort import effort
+from tests.effort import effort, some
 from tests.live.fleets import broken
 
 SEEDS = effort(everyday=48, thorough=1000)
@@ -295,7 +295,7 @@ def caught() -> str:
     return ""
 
 
-@pytest.mark.parametrize("breaks", BREAKAGES, ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=6), ids=lambda breaks: breaks.__name__)
 def test_a_broken_promise_is_noticed(
     breaks: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ from paofed.report.paper.page import REASONS
 from paofed.report.shared.estimates import Count, Estimate, Verdict, estimate, student_95
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
+from tests.effort import effort
 
 RNG = np.random.default_rng(12)
 
@@ -105,7 +106,7 @@ def test_an_estimate_by_hand() -> None:
 
 @pytest.mark.parametrize("runs", [5, 8, 100])
 def test_the_interval_covers_the_truth_in_95_of_100_studies(runs: int) -> None:
-    studies = 20_000
+    studies = effort(everyday=4_000, thorough=20_000)
     found = [estimate(row) for row in RNG.normal(0.7, 2.0, size=(studies, runs))]
     covered = np.mean([e.low <= 0.7 <= e.high for e in found])
     # Five standard deviations of the count: a false alarm in 2 million changes of the seed.

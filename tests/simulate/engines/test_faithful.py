@@ -15,7 +15,7 @@ from paofed.core.metrics import decibels
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
-from tests.effort import effort
+from tests.effort import effort, some
 
 COLUMNS = (
     "online-fedsgd", "pao-fed-c0", "pao-fed-u0", "pao-fed-c1", "pao-fed-u1", "pao-fed-c2",
@@ -28,7 +28,7 @@ PUBLISHED = {
     ("setting-2", 2.0, 0.75): (-8.19, -0.29, -0.68, -8.26, -8.42, -8.40, -8.69, -8.52, -9.00),
     ("setting-2", 3.0, 0.75): (-7.20, -0.68, -1.06, -8.03, -8.18, -7.99, -8.37, -8.09, -8.53),
 }
-RUNS = effort(everyday=6, thorough=40)
+RUNS = effort(everyday=6, thorough=30)
 PUBLISHED_ERROR = 0.10  # of a figure, in the middle of the stated range
 
 
@@ -38,7 +38,7 @@ def simulated(preset: str, kernel_width: float, step_size: float) -> Result:
     return run(scenario, [from_text(text) for text in COLUMNS], runs=RUNS, seed=2022)
 
 
-@pytest.mark.parametrize("row", PUBLISHED, ids=str)
+@pytest.mark.parametrize("row", some(PUBLISHED, everyday=2), ids=str)
 def test_agrees_with_the_published_figures(row: tuple[str, float, float]) -> None:
     """Within 4 combined standard errors; 45 figures, so below 0.3 % false alarms over seeds."""
     result = simulated(*row)

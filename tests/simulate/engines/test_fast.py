@@ -30,7 +30,7 @@ from tests.natures import small_scenario as scenario
 from tests.natures import small_trace
 
 
-@settings(max_examples=effort(everyday=80, thorough=250))
+@settings(max_examples=effort(everyday=50, thorough=150))
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),

@@ -61,7 +61,7 @@ def assert_same_history(trace: Trace, case: Case, *, wire32: bool = False) -> No
     np.testing.assert_array_equal(outcome.server_model, state.server)
 
 
-@settings(max_examples=effort(everyday=80, thorough=250))
+@settings(max_examples=effort(everyday=50, thorough=150))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case)

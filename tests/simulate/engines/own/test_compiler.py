@@ -19,6 +19,7 @@ from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast.own.compiler import refusal
+from tests.effort import in_ci, some
 from tests.natures import small_trace
 
 U1 = algorithm("pao-fed-u1", shared=2)
@@ -67,6 +68,7 @@ def started(folder: Path, factor: float) -> tuple[list[str], float, bool]:
     return engines, error, was_compiled
 
 
+@pytest.mark.skipif(not in_ci(), reason="four programs that compile for long: CI runs it")
 def test_a_change_of_an_inner_function_is_noticed_and_nothing_else_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,11 +98,14 @@ def _prints_words(w: Any, memory: Any, stamp: Any) -> Any:
 
 @pytest.mark.parametrize(
     "method",
-    [
-        replace(U1, name="appends", learner=Learner(learn=_appends)),
-        replace(U1, name="words", uplink=Channel(send=_prints_words)),
-        replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
-    ],
+    some(
+        [
+            replace(U1, name="appends", learner=Learner(learn=_appends)),
+            replace(U1, name="words", uplink=Channel(send=_prints_words)),
+            replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
+        ],
+        everyday=1,
+    ),
     ids=lambda method: method.name,
 )
 def test_what_cannot_be_compiled_is_told_in_one_line(method: Algorithm) -> None:

@@ -14,7 +14,7 @@ from paofed.simulate.engines.fast.own import overloads
 from paofed.simulate.engines.fast.own.rules import HELPERS
 from tests.effort import effort
 
-EXAMPLES = settings(max_examples=effort(everyday=40, thorough=200))
+EXAMPLES = settings(max_examples=effort(everyday=15, thorough=80))
 _STAMP = Stamp(0, 0, 1, keys_of(0).up)
 
 
