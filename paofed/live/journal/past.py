@@ -9,6 +9,8 @@ from paofed.live.journal.epochs import Epoch
 from paofed.live.journal.lines import Lines
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Record
 
+_MADE = 1  # the generation that a fleet is made with
+
 
 class Bygone(NamedTuple):
     """The server as it was when a tick began; what waits in it had been accepted ahead of time."""
@@ -26,8 +28,13 @@ class Past(Lines):
     """Computes what was."""
 
     def reaches(self) -> int:
-        """The oldest tick that can be gone back to."""
-        return self.snapshots()[0].tick
+        """The oldest tick that can be gone back to.
+
+        Who goes back to the tick in which an epoch began goes back to before the epoch. That is no
+        longer there for the oldest epoch of the journal, unless the fleet was made with it.
+        """
+        oldest, epoch = self.snapshots()[0], self.epochs()[0]
+        return max(oldest.tick, epoch.tick + (epoch.generation > _MADE))
 
     def at(self, tick: int) -> Bygone:
         """The server as it was when a tick began, under the manifest that held then."""
@@ -38,7 +45,7 @@ class Past(Lines):
                 for snapshot in self.snapshots()
                 if snapshot.generation == held.generation and snapshot.tick <= tick
             ]
-            if not known:
+            if not known or tick < self.reaches():
                 raise StoreError(
                     f"the journal of {self.folder} does not reach back to tick {tick}: it begins "
                     f"with tick {self.reaches()}"

@@ -26,7 +26,13 @@ def kept(snapshots: Sequence[Snapshot], oldest: int) -> list[Snapshot]:
     two new snapshots. What a manifest began with cannot be computed, and stays. Both are given and
     returned with the oldest first.
     """
-    reaching = [place for place, found in enumerate(snapshots) if found.tick <= oldest]
+    # The tick in which a manifest began is computed under the manifest before it.
+    began = {found.generation: found.tick for found in reversed(snapshots)}
+    reaching = [
+        place
+        for place, found in enumerate(snapshots)
+        if found.tick <= oldest and began[found.generation] < oldest
+    ]
     first = max(0, min(max(reaching, default=0), len(snapshots) - ALWAYS))
     now = snapshots[-1].tick
     keep = [snapshots[first]]

@@ -79,6 +79,24 @@ def test_what_is_no_longer_there_is_refused(fleet: Path) -> None:
             store.at(oldest - 1)
 
 
+def test_the_tick_in_which_an_epoch_began_is_that_of_before_or_refused(tmp_path: Path) -> None:
+    """However long ago: it never becomes the model that the epoch began with."""
+    with stored(tmp_path) as store:
+        before = store.recover()
+        live(store, before, range(6))
+        begun = before.under(manifest(epoch=4, lineage=1))
+        begun.rule.begin(before.w / 2)
+        store.begin_epoch(begun, "rolled back")
+        begun.close(16)
+        store.snapshot(begun, keep=10.0)  # seconds: just back to tick 6, in which the epoch began
+        assert store.at(6).server.w.tobytes() == before.w.tobytes()
+        store.snapshot(begun, keep=9.0)
+        assert store.reaches() == 7
+        assert store.at(7).server.w.tobytes() == begun.w.tobytes()
+        with pytest.raises(StoreError, match="begins with tick 7"):
+            store.at(6)
+
+
 def test_messages_are_replayed_within_one_lineage_alone(fleet: Path) -> None:
     def begin(store: Store, **changes: object) -> None:
         coordinator = store.recover()

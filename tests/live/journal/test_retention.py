@@ -30,13 +30,14 @@ def test_every_tick_since_the_oldest_can_be_reached(
     keep = kept(snapshots, oldest)
     assert keep == [snapshot for snapshot in snapshots if snapshot in keep]  # in their order
     assert snapshots[-ALWAYS:] == keep[-ALWAYS:]
-    reaching = [snapshot for snapshot in snapshots if snapshot.tick <= oldest]
-    assert not reaching or keep[0].tick <= oldest
+    # The tick in which a manifest began belongs to the one before.
+    first = {snapshot.generation: snapshot.tick for snapshot in reversed(snapshots)}
+    reaching = [s for s in snapshots if s.tick <= oldest and first[s.generation] < oldest]
+    assert not reaching or first[keep[0].generation] < oldest >= keep[0].tick
     assert reaching or keep[0] == snapshots[0]
     since = snapshots[snapshots.index(keep[0]) :]
     for generation in {snapshot.generation for snapshot in since}:
-        first = next(snapshot for snapshot in since if snapshot.generation == generation)
-        assert first in keep
+        assert next(snapshot for snapshot in since if snapshot.generation == generation) in keep
     now = snapshots[-1].tick
     for older, newer in pairwise(keep):
         between = [s for s in since if older < s < newer and s.tick > older.tick]
