@@ -20,15 +20,15 @@ from paofed.live.fleet import backup
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol import change, going_back
-from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.coordinator import Coordinator, Record, Send
 from paofed.live.protocol.devices import Devices
-from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.edge import Clock, Edge
 from paofed.live.protocol.rule_state import RuleState
 from paofed.live.trials import interventions, misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
-from paofed.live.trials.rehearsal import POINTS, rehearse
+from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
 from tests.effort import effort, some
-from tests.live.fleets import broken
+from tests.live.fleets import broken, manifest, server
 
 SEEDS = effort(everyday=48, thorough=1000)
 LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
@@ -58,6 +58,40 @@ def test_every_promise_is_kept_whatever_happens() -> None:
 def test_a_seed_is_one_federation() -> None:
     assert one(3) == one(3)
     assert one(3) != one(4)
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3, 4, 5])  # seconds, of which a tick has two
+def test_a_device_with_a_clock_that_is_tolerated_in_a_part_of_each_tick_is_heard(
+    ahead: int,
+) -> None:
+    """All that it says counts, though the first message of each tick may be refused."""
+    agreed = manifest(tick_seconds=2.0)
+    coordinator, edge, accepted = server(tick_seconds=2.0), Edge(agreed, 0, doubt=0), set()
+    for second in range(20):
+        coordinator.close(second // 2)
+        payload = edge.contact(float(second)) or b""
+        effects = [*coordinator.receive(0, payload), *coordinator.committed()]
+        accepted |= {effect.sent for effect in effects if isinstance(effect, Record)}
+        for effect in effects:
+            if isinstance(effect, Send):
+                edge.receive(effect.payload, float(second))
+        if second == 0:
+            edge.clock = Clock(0, float(-ahead))
+        elif second > 2:
+            assert is_heard(edge, agreed.epoch, second // 2 - 1)
+            assert not is_heard(edge, agreed.epoch + 1, second // 2 - 1)
+    assert accepted >= set(range((1 + ahead) // 2, 9))
+    assert (coordinator.counts["refused: future"] > 0) == (ahead == 5)
+
+
+def test_a_device_that_is_not_answered_for_a_tick_is_not_heard() -> None:
+    for tick_seconds, contacts in ((0.5, 1), (1.0, 1), (2.0, 2)):
+        edge = Edge(manifest(tick_seconds=tick_seconds), 0)
+        edge.merged = 10
+        assert is_heard(edge, 3, 10)
+        assert not is_heard(edge, 3, 11)
+        edge.unanswered = contacts
+        assert not is_heard(edge, 3, 10)
 
 
 def duplicates_are_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
