@@ -43,6 +43,7 @@ from paofed.world.scenario import PRESETS
 from paofed.world.streams import Stream
 from paofed.world.table.columns import TRANSFORMS
 from paofed.world.value import Value
+from tests.effort import some
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = {
@@ -129,7 +130,10 @@ def carry_out(command: str, shown: str) -> str:
     return err.getvalue() + out.getvalue()
 
 
-@pytest.mark.parametrize("document", [name for name in DOCUMENTS if name != IN_A_SHELL])
+FOLLOWED = [name for name in DOCUMENTS if name != IN_A_SHELL]
+
+
+@pytest.mark.parametrize("document", some(FOLLOWED, everyday=4))
 def test_what_is_shown_happens(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
