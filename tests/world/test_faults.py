@@ -10,7 +10,7 @@ import pytest
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.parts import keys_of
 from paofed.errors import ScenarioError
-from paofed.world.faults import KINDS, Fault, FaultyReadings
+from paofed.world.faults import KINDS, Fault, FaultyReadings, Hits
 from paofed.world.realize import realize
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -233,3 +233,14 @@ def test_what_a_table_does_not_have(readings: Path, changes: dict[str, Any], say
 def test_a_share_is_rounded() -> None:
     assert [Fault(clients=0.1).how_many(k) for k in (1, 6, 24, 256)] == [1, 1, 2, 26]
     assert math.isclose(sum(Fault(clients=0.1).picked(0, keys_of(0).up, 256)), 26)
+
+
+def test_a_fault_of_a_sensor_must_say_what_it_changes() -> None:
+    """A kind that forgets to would otherwise leave all readings right, and nobody would notice."""
+    nothing = np.zeros(0, dtype=np.int64)
+    hits = Hits(nothing, nothing, nothing, np.zeros((4, 0), dtype=np.uint64))
+    with pytest.raises(NotImplementedError):
+        FaultyReadings(clients=1).changed(np.zeros(0), hits)
+    for kind in KINDS.values():
+        if issubclass(kind, FaultyReadings):
+            assert kind.changed is not FaultyReadings.changed
