@@ -19,6 +19,7 @@ _LISTS = ("time", "inputs", "missing")
 _OPTIONAL = (
     "calibration",
     "score_from",
+    "until",
     "tick",
     "time_format",
     "duplicates",
@@ -52,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,hour:cyclic=24")
     add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
     add("--score-from", metavar="TIME", help="errors count from here on, likewise")
+    add("--until", metavar="TIME", help="as if no row came after it, likewise")
     add("--tick", metavar="LENGTH", help="15min, 1h, ... (default: the usual step, or less)")
     add("--time-format", metavar="FORM",
         help="as in strptime, or unix, unix-ms, number (default: ISO 8601)")  # fmt: skip

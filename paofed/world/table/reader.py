@@ -21,13 +21,14 @@ from paofed.world.table.spec import Table
 from paofed.world.table.timeline import (
     Steps,
     Timeline,
+    covered,
     longer,
     positive,
     separating,
     steps_of,
     timeline,
 )
-from paofed.world.table.times import times_of
+from paofed.world.table.times import Times, times_of
 
 _MOST_TICKS = 2**31 - 1  # as many as a scenario may have
 
@@ -53,7 +54,7 @@ def readings_of(table: Table) -> Readings:
         separator=table.separator,
         missing=table.missing,
     )
-    times = times_of(source, table.time, table.time_format)
+    times = _until(source, times_of(source, table.time, table.time_format), table.until)
     devices, device = _devices(source, table.device)
     steps = steps_of(times.values, device)
     line = _after_calibration(source, timeline(times, steps, table.tick), table.calibration)
@@ -86,6 +87,22 @@ def readings_of(table: Table) -> Readings:
         scale=f"{parts[-1].unit.spread:.3g} of {parts[-1].labels[0]}",
         doubts=(*source.doubts, *_doubts(line, rows, len(device))),
     )
+
+
+def _until(source: Source, times: Times, until: str | None) -> Times:
+    """The times of the rows that are left, where those after a moment are not to be there."""
+    if until is None:
+        return times
+    line = covered(times)
+    end = line.moment(until, "until")
+    left = times.values <= end
+    if not left.any():
+        raise FileError(
+            f"{source.path}: nothing is left until {line.text(end)}: the table goes from "
+            f"{line.text(line.first)} to {line.text(line.last)}"
+        )
+    source.keep(left)
+    return times._replace(values=times.values[left])
 
 
 def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.errors import FileError, InputError, unknown
 from paofed.memory import require_memory
 from paofed.world.table.columns import TRANSFORMS, TextArray
@@ -60,6 +60,11 @@ class Source:
             raise FileError(f"{path} cannot be read as a table: {reason}") from None
         if self._frame.is_empty():
             raise FileError(f"{path} holds no readings")
+        self._rows: IntArray = np.arange(self._frame.height)  # where each stands in the file
+
+    def keep(self, these: BoolArray) -> None:
+        """Go on as if all other rows were not in the file."""
+        self._frame, self._rows = self._frame.filter(these), self._rows[these]
 
     def _read(self, names: Sequence[str], separator: str | None) -> pl.DataFrame:
         if self._is_csv:
@@ -110,7 +115,8 @@ class Source:
 
     def refuse(self, row: int, problem: str) -> NoReturn:
         """Say what is wrong with a row."""
-        place = f"line {self._skipped + row + 2}" if self._is_csv else f"row {row + 1}"
+        found = int(self._rows[row])
+        place = f"line {self._skipped + found + 2}" if self._is_csv else f"row {found + 1}"
         raise FileError(f"{self.path}, {place}: {problem}")
 
     def refuse_where(self, bad: BoolArray, problem: str) -> None:

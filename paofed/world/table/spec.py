@@ -71,6 +71,7 @@ class Table(Value):
     inputs: Inputs
     calibration: Name = "10%"  # until when: a time, a length, or a share of the time covered
     score_from: Name | None = None  # from when errors count, likewise; None: from the first tick
+    until: Name | None = None  # likewise: rows after it are as if they were not in the file
     tick: Name | None = None  # a length; None: the usual time between two readings, or less
     time_format: Name | None = None  # as in strptime, or unix, ...; None: ISO 8601, or numbers
     duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick

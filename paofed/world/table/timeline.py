@@ -103,10 +103,15 @@ def steps_of(times: FloatArray, devices: IntArray) -> Steps:
     return Steps(ordered, same & later, bool((same & ~later).any()))
 
 
+def covered(times: Times) -> Timeline:
+    """The time that readings cover, before anything is known of ticks: any length will do."""
+    first, last = float(times.values.min()), float(times.values.max())
+    return Timeline(times.calendar, first, 1.0, first, last)
+
+
 def timeline(times: Times, steps: Steps, tick: str | None) -> Timeline:
     """Lay ticks over the times, from the first one on."""
-    first, last = float(times.values.min()), float(times.values.max())
-    line = Timeline(times.calendar, first, 1.0, first, last)
+    line = covered(times)
     return separating(line, steps) if tick is None else line.with_ticks(tick)
 
 
