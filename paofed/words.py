@@ -1,7 +1,7 @@
-"""Numbers and names in sentences."""
+"""Numbers and names in sentences, and tables for people."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 _NAMED = 5  # names that a sentence has room for
 
@@ -39,3 +39,24 @@ def size(number: float) -> str:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1000
     raise AssertionError("unreachable")
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
+) -> str:
+    """Lay out rows under a header; columns of words are `left`-aligned, numbers to the right.
+
+    >>> print(table(["name", "dB"], [["u1", "-7.65"], ["fedsgd", "-8.95"]]))
+    name       dB
+    u1      -7.65
+    fedsgd  -8.95
+    """
+    lines = [header, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

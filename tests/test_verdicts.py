@@ -11,7 +11,7 @@ import pytest
 from paofed.cli import parser_of
 from paofed.report.paper.claims import CLAIMS
 from paofed.report.paper.experiment import FULL
-from paofed.report.shared.estimates import Count, Estimate
+from paofed.simulate.results.estimates import Count, Estimate
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from paofed.algorithms import ALGORITHMS, Algorithm, keywords_of
 from paofed.algorithms.outside import brought, factory_brought, package_of
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
 from paofed.errors import AlgorithmError
+from paofed.words import table
 
 EXAMPLE = "paofed algorithms --json"
 

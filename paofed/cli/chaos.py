@@ -10,13 +10,12 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
-from paofed.words import counted
+from paofed.words import counted, table
 
 EXAMPLE = "paofed chaos --seeds 300"
 

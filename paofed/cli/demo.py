@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import require_figure, say
 from paofed.cli.shared.progress import Screen
 from paofed.core.arrays import FloatArray
@@ -26,6 +25,7 @@ from paofed.errors import InputError
 from paofed.files import make_folder, require_writable
 from paofed.live.server.status import DeviceStatus, Status
 from paofed.report.shared.figures import live_beside, save
+from paofed.words import table
 from paofed.world.realize import realize
 
 EXAMPLE = "paofed demo --devices 20 --out demo.png"

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import as_table
@@ -26,7 +25,7 @@ from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.result import versions
-from paofed.words import counted
+from paofed.words import counted, table
 
 EXAMPLE = "paofed reproduce --quick --out out"
 

@@ -14,7 +14,6 @@ import numpy as np
 from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import outputs
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
 from paofed.core.tariffs import Tariff
@@ -27,7 +26,7 @@ from paofed.simulate.results.result import curve_ticks, versions
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.outlook import Outlook, outlook
-from paofed.words import counted
+from paofed.words import counted, table
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.trace import Trace
 

@@ -4,7 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from paofed.bench.contact import contact_cost
-from paofed.cli.shared.columns import table
+from paofed.words import table
 
 EXAMPLE = "paofed bench contact"
 

@@ -11,8 +11,8 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.bench.own import SideBySide, beside
 from paofed.bench.speed import Timing, scaling, side_by_side
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
+from paofed.words import table
 
 EXAMPLE = "paofed bench engines --scaling"
 

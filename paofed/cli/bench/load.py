@@ -11,9 +11,9 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.bench.crowd import LoadOutcome
 from paofed.bench.load import Load, measure
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError
+from paofed.words import table
 
 EXAMPLE = "paofed bench load --soak 1000000"
 _SHARES = (50, 90, 99, 99.9)

@@ -10,9 +10,9 @@ from paofed.algorithms.spec import from_text
 from paofed.bench.readings import cost, long_life
 from paofed.cli.run import LINEUP
 from paofed.cli.shared import worlds
-from paofed.cli.shared.columns import table
 from paofed.errors import InputError
 from paofed.simulate.table.coldstart import USUAL_COUNT
+from paofed.words import table
 from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed bench table air-quality"

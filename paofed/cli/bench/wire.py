@@ -12,9 +12,9 @@ from dataclasses import asdict
 
 from paofed.bench.agreed import FEATURES
 from paofed.bench.wire import Exchange, exchanges, measured
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.outputs import say
 from paofed.core.tariffs import PARTS, Tariff
+from paofed.words import table
 
 EXAMPLE = "paofed bench wire"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.shared.columns import table
 from paofed.cli.shared.folder import add_folder
 from paofed.cli.shared.progress import duration
 from paofed.cli.shared.validation import error_of
@@ -20,7 +19,7 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
 from paofed.live.server.monitor import asked
 from paofed.live.server.status import DeviceStatus, Status
-from paofed.words import counted, size
+from paofed.words import counted, size, table
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
 _MOST = 40  # devices shown unless all are asked for

@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from paofed.cli.shared.columns import table
 from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.gains import horizons, newcomers
-from paofed.report.shared.estimates import Estimate
+from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
-from paofed.words import counted, size
+from paofed.words import counted, size, table
 
 _ERRORS = ("before_db", "worst_db")
 

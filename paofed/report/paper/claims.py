@@ -7,7 +7,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.report.shared.estimates import Count, Estimate, estimate
+from paofed.simulate.results.estimates import Count, Estimate, estimate
 from paofed.simulate.results.result import Result
 
 # From the results of one experiment, by scenario name, to one number per run: positive supports.

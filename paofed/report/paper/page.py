@@ -8,7 +8,6 @@ from itertools import groupby
 
 from paofed.report.paper.claims import CLAIMS, Claim
 from paofed.report.paper.study import Cell, Study
-from paofed.report.shared.estimates import Estimate, Verdict
 from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
     document,
@@ -19,6 +18,7 @@ from paofed.report.shared.markup import (
     preformatted,
     table,
 )
+from paofed.simulate.results.estimates import Estimate, Verdict
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.words import counted
 

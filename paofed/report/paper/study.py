@@ -10,7 +10,7 @@ import numpy as np
 from paofed.files import write_table
 from paofed.report.paper.claims import CLAIMS, II, Claim, I, better, finals_db
 from paofed.report.paper.theory import CURVES, Beside
-from paofed.report.shared.estimates import Estimate, estimate
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.core.metrics import decibels
-from paofed.report.shared.estimates import Estimate, estimate
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.progressive import MODELS, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.statistics import Final, final

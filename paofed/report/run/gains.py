@@ -8,7 +8,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.report.shared.estimates import Estimate, estimate
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.progressive import WAYS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.statistics import NEPERS

@@ -21,7 +21,6 @@ from paofed.report.run.gains import gain, horizons, newcomers
 from paofed.report.run.numbers import PAGE, write_numbers
 from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
-from paofed.report.shared.estimates import Estimate
 from paofed.report.shared.finals import TRAFFIC, finals, sent
 from paofed.report.shared.markup import (
     document,
@@ -32,6 +31,7 @@ from paofed.report.shared.markup import (
     preformatted,
     table,
 )
+from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES

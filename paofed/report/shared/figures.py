@@ -22,8 +22,8 @@ from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import replacing, write_text
 from paofed.report.shared.captions import bands, cast, default_title, entries, rank
-from paofed.report.shared.estimates import student_95
 from paofed.report.shared.looks import DOTTED, UNNAMED, Style, styles
+from paofed.simulate.results.estimates import student_95
 from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
 

@@ -4,7 +4,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
-from paofed.report.shared.estimates import Estimate
+from paofed.simulate.results.estimates import Estimate
 
 _STYLE = """
 :root { color-scheme: light; }

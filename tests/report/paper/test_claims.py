@@ -28,7 +28,7 @@ from paofed.report.paper.claims import (
 )
 from paofed.report.paper.experiment import ROWS
 from paofed.report.paper.page import REASONS
-from paofed.report.shared.estimates import Count, Estimate, Verdict, estimate, student_95
+from paofed.simulate.results.estimates import Count, Estimate, Verdict, estimate, student_95
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
 from tests.effort import effort

@@ -12,7 +12,7 @@ from paofed.core.arrays import FloatArray
 from paofed.report.paper.claims import CLAIMS, better
 from paofed.report.paper.experiment import ROWS
 from paofed.report.paper.study import EXCHANGES, Cell, Study
-from paofed.report.shared.estimates import estimate
+from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from tests.report.paper.test_claims import from_db, made_up
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.report.run.gains import gain, horizons, newcomers, periods
-from paofed.report.shared.estimates import estimate
+from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result, curve_ticks
 

@@ -17,9 +17,9 @@ from paofed.report.run import page as run_page
 from paofed.report.run.again import command
 from paofed.report.run.numbers import PAGE
 from paofed.report.run.page import best, build, gallery, in_short, write
-from paofed.report.shared.estimates import Estimate
 from paofed.report.shared.markup import interval
 from paofed.simulate.montecarlo import run
+from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
 from tests.cli.test_reproduce import read_csv

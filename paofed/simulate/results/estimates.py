@@ -1,5 +1,6 @@
 """A mean over runs with its interval, and what it says of a claim."""
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ TIE = 0.1  # dB: an interval inside +- this is a tie, whatever its sign
 
 
 class Estimate(NamedTuple):
-    """A mean over runs with its 95 % interval."""
+    """A mean over runs with its interval, of 95 % unless it is said to be another."""
 
     mean: float
     low: float
@@ -41,10 +42,15 @@ class Count(Estimate):
         return "holds" if self.low >= -1e-9 else "does not hold"
 
 
-def estimate(differences: FloatArray, independent: int | None = None) -> Estimate:
-    """Mean and 95 % interval of differences (Student's t); no interval of a single one.
+def estimate(
+    differences: FloatArray,
+    independent: int | None = None,
+    student: Callable[[int], float] | None = None,
+) -> Estimate:
+    """Mean and interval of differences (Student's t); no interval of a single one.
 
-    Where they overlap, `independent` says as how many of them they count.
+    Where they overlap, `independent` says as how many of them they count. `student` gives the
+    point of Student's t where the interval ends, by degrees of freedom; None: that of 95 %.
     """
     runs = differences.size
     with np.errstate(invalid="ignore"):  # a run that diverged has no finite error
@@ -52,7 +58,7 @@ def estimate(differences: FloatArray, independent: int | None = None) -> Estimat
         count = runs if independent is None else min(runs, independent)
         if count < 2:
             return Estimate(mean, np.nan, np.nan, runs)
-        half = student_95(count - 1) * float(differences.std(ddof=1)) / np.sqrt(count)
+        half = (student or student_95)(count - 1) * float(differences.std(ddof=1)) / np.sqrt(count)
     return Estimate(mean, mean - half, mean + half, runs)
 
 
