@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from paofed.core.tariffs import TARIFFS, Tariff
     from paofed.errors import PaofedError
     from paofed.live.device.device import Device
+    from paofed.racing.race import race
     from paofed.simulate.engines.reference import replay
     from paofed.simulate.montecarlo import run
     from paofed.simulate.results.result import Outcome, Result
@@ -36,6 +37,7 @@ _HOMES = {
     "Worlds": "paofed.world.worlds",
     "algorithm": "paofed.algorithms",
     "check_algorithm": "paofed.checks",
+    "race": "paofed.racing.race",
     "realize": "paofed.world.realize",
     "replay": "paofed.simulate.engines.reference",
     "run": "paofed.simulate.montecarlo",
@@ -56,6 +58,7 @@ __all__ = [
     "Worlds",
     "algorithm",
     "check_algorithm",
+    "race",
     "realize",
     "replay",
     "run",

@@ -29,6 +29,7 @@ import paofed
 from paofed import Outcome, Result, Scenario, Trace, realize, run
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
+from paofed.racing.candidates import GRIDS
 from paofed.report.run.page import write as write_page
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Clean
@@ -416,6 +417,13 @@ def test_every_transform() -> None:
     assert list(rows(section(SCENARIOS, "### Columns and transforms"))) == list(TRANSFORMS)
 
 
+def test_every_choice() -> None:
+    text = rows(section(COMMANDS, "### Choosing"))
+    assert list(text) == list(GRIDS)
+    for key, (values,) in text.items():
+        assert values.partition(", as far")[0] == ", ".join(map(str, GRIDS[key].values))
+
+
 def test_every_baseline() -> None:
     assert list(rows(section(COMMANDS, "### Baselines"))) == list(BASELINES)
 
@@ -446,16 +454,20 @@ def test_every_method_of_a_scenario() -> None:
     assert [name for name in public if name not in named] == []
 
 
-@pytest.mark.parametrize("name", ["algorithm", "check_algorithm", "realize", "replay", "run"])
+@pytest.mark.parametrize(
+    "name", ["algorithm", "check_algorithm", "race", "realize", "replay", "run"]
+)
 def test_every_parameter(name: str) -> None:
     (title,) = re.findall(rf"^## `{name}`.*$", PYTHON, re.MULTILINE)
     named = re.findall(r"\w+", section(PYTHON, title))
     assert set(signature(getattr(paofed, name)).parameters) <= {"method", *named}
 
 
-def test_the_defaults_of_run() -> None:
-    keywords = {k: v for k, v in signature(run).parameters.items() if v.kind is v.KEYWORD_ONLY}
-    documented = rows(section(PYTHON, "## `run`"))
+@pytest.mark.parametrize("name", ["run", "race"])
+def test_the_defaults_of(name: str) -> None:
+    parameters = signature(getattr(paofed, name)).parameters
+    keywords = {k: v for k, v in parameters.items() if v.kind is v.KEYWORD_ONLY}
+    documented = rows(section(PYTHON, f"## `{name}`"))
     assert {k: f"`{v.default!r}`" for k, v in keywords.items()} == {
         key: cells[-1] for key, cells in documented.items()
     }

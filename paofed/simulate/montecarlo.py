@@ -49,6 +49,7 @@ def run(
     precision: Precision = "float32",
     every: int | None = None,
     cold_starts: int = 0,
+    baselines: bool = True,
     clean: bool = True,
     workers: int | None = None,
     report: Report | None = None,
@@ -57,10 +58,10 @@ def run(
 
     The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
     -> Trace alone. What the engine refuses, the reference engine runs. Over a table, all models are
-    judged on the samples to come, beside baselines; with `cold_starts`, so many times each device
-    in turn joins late. With faults, all is run once more without them unless `clean` is False, so
-    that the result says what they cost. An interrupt (Ctrl-C) ends the work: it raises Interrupted,
-    whose `result` holds what was finished.
+    judged on the samples to come, beside `baselines` unless these are left out; with `cold_starts`,
+    so many times each device in turn joins late. With faults, all is run once more without them
+    unless `clean` is False, so that the result says what they cost. An interrupt (Ctrl-C) ends the
+    work: it raises Interrupted, whose `result` holds what was finished.
     """
     chosen, setting = _chosen(methods), setting_of(scenario)
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
@@ -70,7 +71,7 @@ def run(
     key_of(seed)  # refused now, not in a thread
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
-    _check_kinds(same_world, clean, report)
+    _check_kinds(report, same_world=same_world, baselines=baselines, clean=clean)
     common = (seed, same_world, every, precision, runs, workers)
     work = [
         _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
@@ -94,7 +95,10 @@ def run(
     }
     tasks = [(name, task) for part in work for name, task in part.tasks.items()]
     shares = [engine_of(name).cost * len(task.methods) for name, task in tasks]
-    beside = _BESIDE if table else 0.0, len(newcomers) * len(starts.devices) if starts else 0.0
+    beside = (
+        _BESIDE if table and baselines else 0.0,
+        len(newcomers) * len(starts.devices) if starts else 0.0,
+    )
     progress = _Progress(report, [*shares, *beside], runs)
     finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
     found = partial(_gathered, finished, work, provenance, setting, chosen, every)
@@ -103,7 +107,7 @@ def run(
             finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(finished) else None) from None
-    return _beside(found(), setting, newcomers, starts, workers, progress)
+    return _beside(found(), setting, newcomers, starts, workers, progress, baselines=baselines)
 
 
 class _Work(NamedTuple):
@@ -194,13 +198,16 @@ def _beside(
     starts: Starts | None,
     workers: int,
     progress: "_Progress",
+    *,
+    baselines: bool,
 ) -> Result:
     """Over a table, add baselines and newcomers."""
     if result.progressive is None or not isinstance(scenario, Scenario):
         return result
     try:
-        judged = result.progressive
-        result = with_baselines(result, judged, scenario, workers, progress.stage(-2))
+        if baselines:
+            judged = result.progressive
+            result = with_baselines(result, judged, scenario, workers, progress.stage(-2))
         if starts is not None:
             joined = newcomers, starts, workers, progress.stage(-1)
             result = with_cold_starts(result, scenario, *joined)
@@ -231,8 +238,8 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
     )
 
 
-def _check_kinds(same_world: object, clean: object, report: object) -> None:
-    for key, value in (("same_world", same_world), ("clean", clean)):
+def _check_kinds(report: object, **truths: object) -> None:
+    for key, value in truths.items():
         if not isinstance(value, bool):
             raise InputError(f"{key} is {value!r}: expected True or False")
     if report is not None and not callable(report):

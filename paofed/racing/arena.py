@@ -1,0 +1,144 @@
+"""Where candidates meet, and what they score there: worlds of their own, or the calibration period.
+
+A candidate has one value in dB by unit, the mean of which is its score. Candidates meet in the same
+units, so that differences of these values are paired.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import decibels
+from paofed.errors import InputError
+from paofed.simulate.results.progressive import Progressive
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.statistics import NEPERS
+from paofed.words import counted
+from paofed.world.recorded import Recorded
+from paofed.world.scenario import Scenario
+from paofed.world.table.door import read
+from paofed.world.table.spec import Table
+
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
+
+LEAST_READINGS = 100  # complete ones, in each half of a calibration period
+LEAST_DEVICES = 8  # for differences by device; with fewer, so many blocks of time
+_MARGIN = 1e-3  # of a tick: what is nearer to the end of the period does not count
+
+
+class Arena(NamedTuple):
+    """Where candidates meet."""
+
+    scenario: Scenario
+    where: str  # in words
+    units: str  # what chance is over
+    values: Callable[[Sequence[Result], str], FloatArray]  # of a candidate, by unit, from its runs
+
+
+def arena_of(scenario: Scenario) -> Arena:
+    """The arena of a scenario; where a table's calibration period holds too little, InputError."""
+    if not isinstance(scenario.stream, Table):
+        return Arena(scenario, "on worlds apart from those of the run", "worlds", _by_world)
+    early = calibration_of(scenario)
+    readings = read(early.table)
+    line = readings.timeline
+    where = (
+        f"on the later half of the calibration period, {line.text(line.origin)} to "
+        f"{line.text(line.last)}"
+    )
+    for half, found in (("earlier", readings.y_past), ("later", readings.y)):
+        if len(found) < LEAST_READINGS:
+            raise InputError(
+                f"the {half} half of the calibration period has "
+                f"{counted(len(found), 'complete reading')}: expected at least {LEAST_READINGS}"
+            )
+    if np.unique(readings.device).size >= LEAST_DEVICES:
+        return Arena(early, where, "devices", _by_device)
+    _require_blocks(readings)
+    return Arena(early, where, "blocks of time", _by_time)
+
+
+def calibration_of(scenario: Scenario) -> Scenario:
+    """The calibration period as a table of its own: its earlier half calibrates the later.
+
+    Nothing after it is read. What was taken from the whole period, as the kernel width, is taken
+    from the earlier half. What breaks later is not known yet: there are no faults.
+    """
+    for law in (scenario.availability, scenario.delay):
+        if isinstance(law, Recorded):
+            raise InputError(
+                f"{law.file} says who is there or how late after the calibration period, not in it"
+            )
+    table, readings = scenario.table, read(scenario.table)
+    line = readings.timeline
+    end = line.origin - (0.5 + _MARGIN) * line.tick  # what rounds to tick 0 is no longer in it
+    stream = {
+        **table.model_dump(),
+        "calibration": line.text(line.first + (end - line.first) / 2),
+        "until": line.text(end),
+        "tick": line.length_text(),
+        "score_from": None,
+    }
+    values = {**scenario.model_dump(exclude={"ticks", "clients"}), "stream": stream, "faults": ()}
+    if scenario.kernel_width == readings.kernel_width:
+        del values["kernel_width"]
+    return Scenario.made(values, "")
+
+
+def _by_world(results: Sequence[Result], name: str) -> FloatArray:
+    """The final error of the server's model in every world."""
+    return np.concatenate([decibels(result.run_finals(name)) for result in results])
+
+
+def _by_device(results: Sequence[Result], name: str) -> FloatArray:
+    """What each device adds to the error of the devices' models."""
+    judged = _judged(results)
+    errors = [found.device_errors[:, _place(found, name)] for found in judged]
+    samples = judged[0].device_samples
+    heard = samples > 0
+    return _shared_out(np.concatenate(errors)[:, heard], samples[heard])
+
+
+def _by_time(results: Sequence[Result], name: str) -> FloatArray:
+    """What each block of time adds to the error of the devices' models."""
+    judged, ticks = _judged(results), results[0].ticks
+    errors = [found.errors[:, _place(found, name)] for found in judged]
+    block = ticks * LEAST_DEVICES // (ticks[-1] + 1)
+    begins = np.flatnonzero(np.diff(block, prepend=-1))
+    by_block = np.add.reduceat(np.concatenate(errors), begins, axis=1)
+    return _shared_out(by_block, np.add.reduceat(judged[0].samples, begins))
+
+
+@np.errstate(invalid="ignore")  # a model that diverged has no finite error
+def _shared_out(by_run: FloatArray, samples: IntArray) -> FloatArray:
+    """The pooled error in dB as a mean over units of what each adds to it, to first order.
+
+    `by_run` holds sums of squares by run and unit; runs are averaged, for all have the same units.
+    """
+    errors = by_run.mean(axis=0)
+    shares = errors / errors.sum() - samples / samples.sum()
+    values: FloatArray = decibels(errors.sum() / samples.sum()) + NEPERS * samples.size * shares
+    return values
+
+
+def _judged(results: Sequence[Result]) -> list[Progressive]:
+    return [result.progressive for result in results if result.progressive is not None]
+
+
+def _place(judged: Progressive, name: str) -> int:
+    place: int = judged.learners.tolist().index([name, "device"])
+    return place
+
+
+def _require_blocks(readings: "Readings") -> None:
+    filled = np.unique(readings.tick * LEAST_DEVICES // readings.ticks).size
+    if filled < LEAST_DEVICES:
+        raise InputError(
+            f"in the later half of the calibration period there are readings of "
+            f"{counted(np.unique(readings.device).size, 'device')}, in {filled} of "
+            f"{LEAST_DEVICES} blocks of time: expected {LEAST_DEVICES} devices, or readings in "
+            f"every block"
+        )

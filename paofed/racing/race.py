@@ -1,0 +1,251 @@
+"""Candidates race: paired over common worlds, the clearly worse dropped after every round."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
+from paofed.core.random import key_of
+from paofed.errors import AlgorithmError, InputError, whole
+from paofed.racing.arena import Arena, arena_of
+from paofed.racing.candidates import expanded, grids_of
+from paofed.racing.record import Fresh, Race, Tried
+from paofed.racing.rejection import (
+    Standing,
+    Standings,
+    at_most,
+    behind,
+    behind_winner,
+    last_of,
+    settled,
+    student_of_race,
+    survivors,
+    winner_of,
+)
+from paofed.simulate.engines import USUAL
+from paofed.simulate.engines.task import Precision
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.estimates import estimate
+from paofed.simulate.results.result import Result
+from paofed.simulate.stopping import Interrupted, Report, ignored
+from paofed.world.scenario import Scenario, scenario_of
+
+TOLERANCE = 0.1  # dB that a cheaper candidate may be worse than the best
+ROUNDS = 4
+_FIRST, _FRESH = 4, 16  # worlds of the first round and of the last judgement
+_POINTS = 200  # of a curve, at least where there are so many ticks
+_APART = 2**63  # from the seed of the run to those of the race
+
+
+class RaceInterrupted(Interrupted):
+    """Ctrl-C while candidates raced. `race` says what was known; None: no round was finished."""
+
+    def __init__(self, race: Race | None) -> None:
+        super().__init__()
+        self.race = race
+
+    def __str__(self) -> str:
+        return f"interrupted, with {'what is known' if self.race else 'nothing'} in its `race`"
+
+
+def race(
+    scenario: Scenario | str | Path,
+    candidates: str | Algorithm | Sequence[str | Algorithm],
+    *,
+    seed: int = 0,
+    rounds: int = ROUNDS,
+    tolerance: float = TOLERANCE,
+    engine: str = USUAL,
+    precision: Precision = "float32",
+    workers: int | None = None,
+    report: Report | None = None,
+) -> Race:
+    """Find the best of some candidates: algorithms by name, with `auto` for options to be chosen.
+
+    The first candidate, or the first that a word with `auto` stands for, is what is usual: it wins
+    where nothing can be chosen. `seed` is that of the run to come, whose worlds have no part in the
+    race. An interrupt (Ctrl-C) raises Interrupted, whose `race` holds what is known.
+    """
+    setting, asked = scenario_of(scenario), _listed(candidates)
+    rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)
+    key_of(seed)  # refused now, not in a thread
+    methods = {method.name: method for method in _methods(asked, setting)}
+    entry = _Entry(
+        asked=tuple(one if isinstance(one, str) else one.name for one in asked),
+        methods=methods,
+        options=_options(asked, setting),
+        tolerance=tolerance,
+    )
+    try:
+        arena = arena_of(setting)
+    except InputError as error:
+        return entry.unraced(str(error))
+    runs = [_FIRST, *(_FIRST << number for number in range(rounds - 1)), _FRESH]
+    every = max(1, arena.scenario.ticks // _POINTS)
+    ran = partial(
+        run,
+        arena.scenario,
+        every=every,
+        engine=engine,
+        precision=precision,
+        workers=workers,
+        baselines=False,
+        clean=False,
+    )
+    return _Racing(entry, arena, ran, seed, runs, report or ignored).result()
+
+
+def seed_of(seed: int, number: int) -> int:
+    """The seed of a round of the race before a run with a seed; 0: of the judgement after it."""
+    return (seed + _APART + number) % 2**64
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Who takes part, and what everybody should know of a race however it ends."""
+
+    asked: tuple[str, ...]
+    methods: Mapping[str, Algorithm]
+    options: Mapping[str, tuple[Any, ...]]
+    tolerance: float
+
+    @property
+    def usual(self) -> str:
+        return next(iter(self.methods))
+
+    def unraced(self, reason: str) -> Race:
+        return Race(asked=self.asked, winner=self.usual, usual=self.usual, where="", units="",
+                    tolerance=self.tolerance, options=self.options, reason=reason)  # fmt: skip
+
+
+class _Racing:
+    """One race: its rounds, and what is known after each."""
+
+    def __init__(
+        self,
+        entry: _Entry,
+        arena: Arena,
+        ran: Callable[..., Result],
+        seed: int,
+        runs: Sequence[int],
+        report: Report,
+    ) -> None:
+        self._entry, self._arena, self._ran, self._seed = entry, arena, ran, seed
+        self._runs, self._report = runs, report
+        self._student = student_of_race(len(entry.methods), len(runs) - 1)
+        self._history: list[Standings] = []
+        self._results: list[Result] = []
+        self._left = list(entry.methods)
+
+    def result(self) -> Race:
+        """Race until nothing more can be learned or all rounds are over, then judge the winner."""
+        try:
+            for number in range(len(self._runs) - 1):
+                self._round(number)
+                if settled(self._history, self._left, self._entry.tolerance, self._student):
+                    break
+            fresh = self._fresh()
+        except KeyboardInterrupt:
+            raise RaceInterrupted(self._known(None) if self._history else None) from None
+        self._report(1.0)
+        return self._known(fresh)
+
+    def _round(self, number: int) -> None:
+        """Let all who are left meet in more worlds, and drop who is clearly worse."""
+        self._results.append(self._meet(self._left, number, seed_of(self._seed, 1 + number)))
+        self._history.append({name: self._standing(name) for name in self._left})
+        left = survivors(self._history[-1], self._entry.tolerance, self._student)
+        if not left:
+            raise AlgorithmError(
+                f"every candidate diverged, {next(iter(self._entry.methods))} among them: give "
+                f"smaller step sizes"
+            )
+        self._left = left
+
+    def _meet(self, names: Sequence[str], stage: int, seed: int) -> Result:
+        begun, total = sum(self._runs[:stage]), sum(self._runs)
+
+        def heard(share: float) -> None:
+            self._report((begun + share * self._runs[stage]) / total)
+
+        methods = [self._entry.methods[name] for name in names]
+        return self._ran(methods, runs=self._runs[stage], seed=seed, report=heard)
+
+    def _standing(self, name: str) -> Standing:
+        wires = [result.run_wire(name) for result in self._results]
+        sent = np.concatenate([(wire.up + wire.down)[:, -1] for wire in wires])
+        return Standing(self._arena.values(self._results, name), float(sent.mean()))
+
+    @property
+    def _winner(self) -> str:
+        return winner_of({n: self._history[-1][n] for n in self._left}, self._entry.tolerance)
+
+    def _fresh(self) -> Fresh:
+        """Judge the winner, beside what is usual, where nothing was chosen by."""
+        winner, usual = self._winner, self._entry.usual
+        names = list(dict.fromkeys((winner, usual)))
+        result = self._meet(names, -1, seed_of(self._seed, 0))
+        won, without = (Standing(self._arena.values([result], n), 0.0) for n in (winner, usual))
+        return Fresh(worlds=result.runs, score=estimate(won.values), gain=behind(without, won))
+
+    def _known(self, fresh: Fresh | None) -> Race:
+        winner = self._winner
+        tried = sorted((self._tried(name, winner) for name in self._entry.methods), key=_rank)
+        return Race(
+            asked=self._entry.asked,
+            winner=winner,
+            usual=self._entry.usual,
+            where=self._arena.where,
+            units=self._arena.units,
+            tolerance=self._entry.tolerance,
+            options=self._entry.options,
+            tried=tuple(tried),
+            at_most=at_most(self._history, winner, self._student),
+            fresh=fresh,
+        )
+
+    def _tried(self, name: str, winner: str) -> Tried:
+        last = last_of(self._history, name)
+        standing = self._history[last][name]
+        return Tried(
+            candidate=name,
+            score=estimate(standing.values),
+            behind=behind_winner(self._history, winner, name, self._student),
+            payload=standing.payload,
+            worlds=sum(self._runs[: last + 1]),
+            dropped=None if name in self._left else last + 1,
+        )
+
+
+def _rank(one: Tried) -> float:
+    """By the difference to the winner, which alone is over common worlds."""
+    return one.behind.mean if np.isfinite(one.behind.mean) else np.inf
+
+
+def _listed(
+    candidates: str | Algorithm | Sequence[str | Algorithm],
+) -> list[str | Algorithm]:
+    return [candidates] if isinstance(candidates, str | Algorithm) else list(candidates)
+
+
+def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> list[Algorithm]:
+    names = [
+        name
+        for one in asked
+        for name in (expanded(one, scenario) if isinstance(one, str) else [one])
+    ]
+    methods = [resolve(name) for name in names]
+    if not methods:
+        raise AlgorithmError("no candidate was given: name at least one")
+    return methods
+
+
+def _options(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, tuple[Any, ...]]:
+    """What is tried by option, where one word says it all."""
+    (one, *more) = asked
+    return grids_of(one, scenario) if isinstance(one, str) and not more else {}

@@ -1,0 +1,132 @@
+"""What is known after a race: a record that prints as a table and goes to JSON."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.result import Result
+from paofed.words import listed, size, table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """One candidate: what it scored, in dB."""
+
+    candidate: str
+    score: Estimate  # with its 95 % interval
+    behind: Estimate  # the winner, unit by unit, when both were last run; an interval of the race
+    payload: float  # bytes of a run, both ways
+    worlds: int  # that it was run in
+    dropped: int | None  # after which round; None: it stayed to the end
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fresh:
+    """The winner in worlds that had no part in the choice."""
+
+    worlds: int
+    score: Estimate
+    gain: Estimate  # over the usual candidate, unit by unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """What was asked and tried, and what won."""
+
+    asked: tuple[str, ...]
+    winner: str
+    usual: str  # the first candidate: what would have been taken without a race
+    where: str
+    units: str  # what the intervals are over
+    tolerance: float  # dB that a cheaper candidate may be worse
+    options: Mapping[str, tuple[Any, ...]]  # what was tried by option; empty for named candidates
+    tried: tuple[Tried, ...] = ()  # the best first
+    at_most: float = math.inf  # dB by which anything tried can be better than the winner
+    fresh: Fresh | None = None  # None: it was interrupted before that
+    reason: str = ""  # why nothing was tried
+
+    def __str__(self) -> str:
+        """The sentence, and a table of what was tried."""
+        if not self.tried:
+            return self.sentence
+        header = ["candidate", "error (dB)", "behind (dB)", "payload", "worlds", "dropped"]
+        rows = [
+            [
+                one.candidate,
+                _with_half(one.score),
+                "winner" if one.candidate == self.winner else _with_half(one.behind),
+                size(one.payload),
+                str(one.worlds),
+                "" if one.dropped is None else f"after round {one.dropped}",
+            ]
+            for one in self.tried
+        ]
+        over = f"intervals over {self.units}; those of `behind` hold all together with 95 %"
+        return f"{self.sentence}\n\n{table(header, rows, left=(0, 5))}\n\n{over}"
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen among what, and how sure that is."""
+        if self.reason:
+            return f"{self.winner}: as usual, since nothing could be chosen: {self.reason}"
+        said = f"{self.winner}: chosen {self.where} among {self._among}; {self._doubt}"
+        if self.fresh is None:
+            return f"{said}; not judged on fresh worlds"
+        said = f"{said}; on {self.fresh.worlds} fresh worlds {_with_half(self.fresh.score)} dB"
+        if self.winner == self.usual:
+            return said
+        return f"{said}, {_with_half(self.fresh.gain)} dB better than {self.usual}"
+
+    @property
+    def _among(self) -> str:
+        if not self.options:
+            return listed([one.candidate for one in self.tried])
+        parts = [f"{key} {', '.join(map(str, sorted(v)))}" for key, v in self.options.items()]
+        return " x ".join(parts)
+
+    @property
+    def _doubt(self) -> str:
+        """By how much anything that was tried can be better, with the confidence of the race."""
+        if self.at_most <= 0:
+            return "all else that was tried was worse"
+        if not math.isfinite(self.at_most):
+            return "too little was run to say how good the others are"
+        return f"nothing tried was better by more than {math.ceil(100 * self.at_most) / 100:.2f} dB"
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything in plain values, with its sentence; what is not known is None."""
+        told = asdict(self) | {"sentence": self.sentence}
+        told["tried"] = [_plain(one) for one in self.tried]
+        told["fresh"] = None if self.fresh is None else _plain(self.fresh)
+        plain: dict[str, Any] = _known(told)
+        return plain
+
+    def kept_in(self, result: Result) -> Result:
+        """The result of a run with what was chosen, whose provenance then says so."""
+        chosen = [*result.provenance.get("chosen", ()), self.as_json()]
+        return replace(result, provenance={**result.provenance, "chosen": chosen})
+
+
+def _plain(part: Tried | Fresh) -> dict[str, Any]:
+    return {
+        key: value._asdict() if isinstance(value, Estimate) else value
+        for key, value in vars(part).items()
+    }
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _with_half(found: Estimate) -> str:
+    if not math.isfinite(found.mean):
+        return "diverged"
+    half = (found.high - found.low) / 2
+    mean = round(found.mean, 2) + 0.0  # no minus zero
+    return f"{mean:.2f} ± {half:.2f}" if math.isfinite(half) else f"{mean:.2f}"

@@ -1,0 +1,110 @@
+"""Who is clearly worse, who wins, and by how much anything that was tried can be better.
+
+All tests are one-sided t-tests of paired differences. In every round each candidate is held against
+the one that leads. The best candidate is dropped by mistake, or the winner is worse than it by more
+than is said, only if for some rival and round its difference to the best lies beyond the interval:
+each of these (candidates - 1) x rounds intervals fails with the same part of `ERROR`. So `ERROR` is
+the chance that anything of this happens in a race (Bonferroni's bound, whoever leads when).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from paofed.core.arrays import FloatArray
+from paofed.simulate.results.estimates import Estimate, estimate
+
+ERROR = 0.05
+
+Student = Callable[[int], float]
+
+
+class Standing(NamedTuple):
+    """What is known of a candidate after a round."""
+
+    values: FloatArray  # by unit, in dB: the less, the better
+    payload: float  # bytes of a run, both ways
+
+    @property
+    def score(self) -> float:
+        """The mean of its values."""
+        return float(self.values.mean())
+
+    @property
+    def diverged(self) -> bool:
+        """Whether it has no finite error somewhere."""
+        return not np.isfinite(self.values).all()
+
+
+Standings = Mapping[str, Standing]
+
+
+def student_of_race(candidates: int, rounds: int) -> Student:
+    """Where the intervals of a race end, by degrees of freedom."""
+    part = ERROR / max(1, (candidates - 1) * rounds)
+    return lambda freedom: float(stdtrit(freedom, 1 - part))
+
+
+def behind(one: Standing, other: Standing, student: Student | None = None) -> Estimate:
+    """By how many dB one candidate is worse than another, unit by unit."""
+    with np.errstate(invalid="ignore"):
+        return estimate(one.values - other.values, student=student)
+
+
+def survivors(standings: Standings, tolerance: float, student: Student) -> list[str]:
+    """Those who may still win: not clearly worse than the leader.
+
+    One that is cheaper may be worse by the tolerance.
+    """
+    sound = {name: s for name, s in standings.items() if not s.diverged}
+    if not sound:
+        return []
+    leader = min(sound.values(), key=lambda s: s.score)
+
+    def may_win(one: Standing) -> bool:
+        allowed = tolerance if one.payload < leader.payload else 0.0
+        return one is leader or not behind(one, leader, student).low > allowed
+
+    return [name for name, one in sound.items() if may_win(one)]
+
+
+def winner_of(standings: Standings, tolerance: float) -> str:
+    """The cheapest of those within the tolerance of the best; of equally cheap ones, the best."""
+    least = min(one.score for one in standings.values())
+    near = {name: one for name, one in standings.items() if one.score <= least + tolerance}
+    return min(near, key=lambda name: (near[name].payload, near[name].score))
+
+
+def last_of(history: Sequence[Standings], name: str) -> int:
+    """The last round that a candidate was in."""
+    return max(number for number, standings in enumerate(history) if name in standings)
+
+
+def behind_winner(
+    history: Sequence[Standings], winner: str, name: str, student: Student
+) -> Estimate:
+    """By how many dB a candidate was worse than the winner, when it was last seen."""
+    standings = history[last_of(history, name)]
+    return behind(standings[name], standings[winner], student)
+
+
+def at_most(history: Sequence[Standings], winner: str, student: Student) -> float:
+    """By how many dB anything that was tried can be better than the winner; below 0: nothing is."""
+    ends = [
+        -behind_winner(history, winner, name, student).low
+        for name in history[0]
+        if name != winner and not history[last_of(history, name)][name].diverged
+    ]
+    return max((np.inf if np.isnan(end) else end for end in ends), default=-np.inf)
+
+
+def settled(
+    history: Sequence[Standings], left: Sequence[str], tolerance: float, student: Student
+) -> bool:
+    """Whether more runs are of no use: nothing is better than the winner, nor cheap enough."""
+    standings = {name: history[-1][name] for name in left}
+    winner = winner_of(standings, tolerance)
+    cheaper = any(one.payload < standings[winner].payload for one in standings.values())
+    return not cheaper and at_most(history, winner, student) <= tolerance
