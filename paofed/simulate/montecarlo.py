@@ -19,6 +19,7 @@ from paofed.memory import require_memory
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision, Task
 from paofed.simulate.faulty import with_faults
+from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import (
     Clean,
     Result,
@@ -28,7 +29,7 @@ from paofed.simulate.results.result import (
     versions,
 )
 from paofed.simulate.stopping import Interrupted, Report
-from paofed.simulate.table.beside import about, progressive, with_baselines
+from paofed.simulate.table.beside import about, with_baselines, with_errors
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -101,7 +102,7 @@ def run(
     )
     progress = _Progress(report, [*shares, *beside], runs)
     finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
-    found = partial(_gathered, finished, work, provenance, setting, chosen, every)
+    found = partial(_gathered, finished, work, provenance, setting, every)
     try:
         for stage, (name, task) in enumerate(tasks):
             finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
@@ -172,7 +173,6 @@ def _gathered(
     work: Sequence[_Work],
     provenance: Mapping[str, Any],
     scenario: Setting,
-    methods: Sequence[Algorithm],
     every: int,
 ) -> Result:
     """Put together the runs that every engine has finished, with and without faults."""
@@ -181,11 +181,10 @@ def _gathered(
     for part in work:
         own = list(islice(stages, len(part.tasks)))
         records = _stack([_joined([stage[i] for stage in own], part.engines) for i in kept])
-        errors = records.pop("errors"), records.pop("device_errors")
+        judged = Tally(*(records.pop(name) for name in Tally._fields))
         result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
         if isinstance(scenario.stream, Table):
-            judged = progressive(scenario.stream, methods, ticks, *errors)
-            result = replace(result, progressive=judged)
+            result = with_errors(result, scenario.stream, judged)
         results.append(result)
     result, *clean = results
     return replace(result, clean=Clean.of(*clean)) if clean else result
@@ -202,12 +201,11 @@ def _beside(
     baselines: bool,
 ) -> Result:
     """Over a table, add baselines and newcomers."""
-    if result.progressive is None or not isinstance(scenario, Scenario):
+    if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Table):
         return result
     try:
         if baselines:
-            judged = result.progressive
-            result = with_baselines(result, judged, scenario, workers, progress.stage(-2))
+            result = with_baselines(result, scenario, workers, progress.stage(-2))
         if starts is not None:
             joined = newcomers, starts, workers, progress.stage(-1)
             result = with_cold_starts(result, scenario, *joined)
@@ -236,6 +234,13 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
         size * scenario.clients * scenario.features * len(methods),
         f"{scenario.clients} clients with {scenario.features} features, {len(methods)} algorithms,",
     )
+    if isinstance(scenario.stream, Table):
+        samples = len(read(scenario.stream).y)
+        require_memory(
+            2 * size * samples * len(methods),
+            f"the errors of {len(methods)} algorithms on each of {samples:,} samples",
+            "run fewer of them at a time",
+        )
 
 
 def _check_kinds(report: object, **truths: object) -> None:

@@ -51,7 +51,7 @@ class Info(NamedTuple):
     taking_part: int
     traffic: Traffic  # of this tick alone
     client: IntArray  # (S,): who has a sample
-    squared: FloatArray  # (2, S): errors of the client's and the server's model before the tick
+    errors: FloatArray  # (2, S): of the client's and the server's model before the tick
 
 
 def replay(
@@ -112,11 +112,11 @@ def ticks(
         # 1. Nature, and the server's pick among those who are there.
         now = trace.at(n)
         taking_part = pick(now.available, now.lottery, alg.subset)
-        squared = np.empty((2, now.client.size))
+        errors = np.empty((2, now.client.size))
 
         for i, k in enumerate(now.client.tolist()):
             z, y = fourier_map(now.x[i]), float(now.y[i])
-            squared[:, i] = fleet.squared_errors(k, z, float(now.truth[i]))
+            errors[:, i] = fleet.errors(k, z, float(now.truth[i]))
             # 2. The server shares w_n (before anything that arrives now is applied).
             if taking_part[i] and alg.exchange == "paper":
                 fleet.share(k, n, lost=now.lost_down[i])
@@ -134,7 +134,7 @@ def ticks(
         traffic = fleet.counted()
         # 5. The server answers, where answers wait for the message, and applies what arrives.
         fleet.receive(n)
-        yield fleet.state, Info(n, int(taking_part.sum()), traffic, now.client, squared)
+        yield fleet.state, Info(n, int(taking_part.sum()), traffic, now.client, errors)
 
 
 class _Federation:
@@ -166,10 +166,10 @@ class _Federation:
         """What the next tick needs."""
         return State(self.method, self._server, self._devices, self._in_flight)
 
-    def squared_errors(self, k: int, z: FloatArray, y: float) -> tuple[float, float]:
-        """How well the client's and the server's model predict a sample."""
+    def errors(self, k: int, z: FloatArray, y: float) -> tuple[float, float]:
+        """By how much a sample is above what the client's and the server's model predict."""
         mine, theirs = self.method.learner.model(self._devices[k]), self.state.server
-        return float((y - mine @ z) ** 2), float((y - theirs @ z) ** 2)
+        return float(y - mine @ z), float(y - theirs @ z)
 
     def share(self, k: int, n: int, *, lost: bool) -> None:
         """The server's values overwrite the client's on the downlink part of (k, n)."""

@@ -12,7 +12,7 @@ from paofed.algorithms import Algorithm
 from paofed.core.arrays import IntArray
 from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
-from paofed.simulate.results.progressive import Places
+from paofed.simulate.results.places import Places, Tally
 from paofed.simulate.results.result import RunRecord, curve_ticks
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -51,13 +51,11 @@ def _replayed(
     outcome = reference.replay(
         trace, method, step_size=scenario.step_size, max_age=scenario.max_age, **keyed
     )
-    nothing = np.zeros((2, 0))
     return RunRecord(
         mse=outcome.mse[points],
         traffic=outcome.traffic[:, points],
         models=outcome.server_model,
-        errors=nothing,
-        device_errors=nothing,
+        **Tally.nothing(2)._asdict(),
     )
 
 
@@ -67,7 +65,7 @@ def _judged(
     scenario: Scenario, trace: SparseTrace, method: Algorithm, points: IntArray, keyed: _Keyed
 ) -> RunRecord:
     """Likewise over a table: judged on every sample before it is learned from."""
-    squared, traffic = [], []
+    found, traffic = [], []
     steps = reference.ticks(
         trace,
         method,
@@ -76,16 +74,14 @@ def _judged(
         keys=keys_of(**keyed),
     )
     for state, info in steps:
-        squared.append(info.squared)
+        found.append(info.errors)
         traffic.append(info.traffic)
         server = state.server
     places = Places.of(read(scenario.table))
-    judged = [places.tally(errors, points) for errors in np.concatenate(squared, axis=1)]
-    errors, device_errors = (np.stack(parts) for parts in zip(*judged, strict=True))
+    judged = places.judged(np.concatenate(found, axis=1), points)
     return RunRecord(
-        mse=places.per_sample(errors[1], points),
+        mse=places.per_sample(judged.over_time[1], points),
         traffic=np.cumsum(traffic, axis=0).T[:, points],
         models=server,
-        errors=errors,
-        device_errors=device_errors,
+        **judged._asdict(),
     )

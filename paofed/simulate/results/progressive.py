@@ -6,7 +6,7 @@ tick, as a newcomer would be given it. All learners are judged on the same sampl
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
+from paofed.simulate.results.places import divided
 from paofed.simulate.results.statistics import Final, final
-
-if TYPE_CHECKING:
-    from paofed.world.table.readings import Readings
 
 Names = NDArray[np.str_]
 Whose = Literal["device", "server", "baseline"]
@@ -27,41 +25,12 @@ MODELS: tuple[Whose, ...] = ("device", "server")  # of an algorithm, in the orde
 WAYS = ("whole", "windows", "old")
 
 
-class Tally(NamedTuple):
-    """What is summed up over samples, in one run."""
-
-    over_time: FloatArray  # (..., P): those since the last point of time
-    by_device: FloatArray  # (..., K): those that count
-
-
-class Places(NamedTuple):
-    """When and where the M samples of a table were taken: sums over samples go by it."""
-
-    tick: IntArray  # (M,)
-    device: IntArray  # (M,)
-    devices: int
-    scored: int  # the first tick whose samples count for a device
-
-    @classmethod
-    def of(cls, readings: "Readings") -> Self:
-        """Those of a table."""
-        return cls(readings.tick, readings.device, len(readings.devices), readings.scored)
-
-    def tally(self, values: FloatArray, points: IntArray) -> Tally:
-        """Sum the values (M,) of the samples up to each point, and those of each device."""
-        over_time, by_device = np.zeros(points.size), np.zeros(self.devices)
-        np.add.at(over_time, np.searchsorted(points, self.tick), values)
-        counts = self.tick >= self.scored
-        np.add.at(by_device, self.device[counts], values[counts])
-        return Tally(over_time, by_device)
-
-    def counted(self, points: IntArray) -> Tally:
-        """Count the samples, likewise."""
-        return self.tally(np.ones(self.tick.size), points)
-
-    def per_sample(self, errors: FloatArray, points: IntArray) -> FloatArray:
-        """Divide errors (..., P) by the samples since the last point; NaN where there were none."""
-        return _divided(errors, self.counted(points).over_time)
+def learner_index(learners: Names, name: str, whose: Whose) -> int:
+    """Where a learner stands among others (L, 2)."""
+    known = [f"{n} ({w})" for n, w in learners.tolist()]
+    if f"{name} ({whose})" not in known:
+        raise InputError(unknown("learner", f"{name} ({whose})", known))
+    return known.index(f"{name} ({whose})")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +51,7 @@ class Progressive:
 
     def run_finals(self, name: str, whose: Whose) -> FloatArray:
         """The mean squared error of every run over all samples that count, (R,)."""
-        return _divided(
+        return divided(
             self.device_errors[:, self._index(name, whose)].sum(axis=-1), self.device_samples.sum()
         )
 
@@ -100,23 +69,20 @@ class Progressive:
         errors, samples = self.errors[:, self._index(name, whose)].mean(axis=0), self.samples
         if begins is not None:
             errors, samples = np.add.reduceat(errors, begins), np.add.reduceat(samples, begins)
-        return decibels(_divided(errors, samples))
+        return decibels(divided(errors, samples))
 
     def until_db(self, name: str, whose: Whose) -> FloatArray:
         """The error on all samples until each point in dB, mean over runs, (P,)."""
         errors = self.errors[:, self._index(name, whose)].mean(axis=0)
-        return decibels(_divided(errors.cumsum(), self.samples.cumsum()))
+        return decibels(divided(errors.cumsum(), self.samples.cumsum()))
 
     def by_device_db(self, name: str, whose: Whose) -> FloatArray:
         """The error of every device in dB, mean over runs, (K,); NaN without samples."""
         mean = self.device_errors[:, self._index(name, whose)].mean(axis=0)
-        return decibels(_divided(mean, self.device_samples))
+        return decibels(divided(mean, self.device_samples))
 
     def _index(self, name: str, whose: Whose) -> int:
-        known = [f"{n} ({w})" for n, w in self.learners.tolist()]
-        if f"{name} ({whose})" not in known:
-            raise InputError(unknown("learner", f"{name} ({whose})", known))
-        return known.index(f"{name} ({whose})")
+        return learner_index(self.learners, name, whose)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -152,7 +118,7 @@ class ColdStart:
 
     def by_start_db(self, errors: FloatArray) -> FloatArray:
         """Errors (..., S, K, H) in dB by start and horizon, all devices and runs pooled: (S, H)."""
-        return decibels(_divided(self.by_start(errors), self.samples.sum(axis=-2)))
+        return decibels(divided(self.by_start(errors), self.samples.sum(axis=-2)))
 
     def pooled_db(self, errors: FloatArray) -> FloatArray:
         """Errors (..., S, K, H) in dB by horizon, all starts, devices and runs pooled: (H,).
@@ -161,7 +127,7 @@ class ColdStart:
         """
         sums = self.by_start(errors).sum(axis=0)
         pooled = np.where(np.isnan(sums), np.inf, sums)
-        return decibels(_divided(pooled, self.samples.sum(axis=(0, 1))))
+        return decibels(divided(pooled, self.samples.sum(axis=(0, 1))))
 
     def joined(self, name: str, way: str) -> FloatArray:
         """The errors (R, S, K, H) of newcomers to an algorithm's fleet."""
@@ -172,9 +138,3 @@ class ColdStart:
     def joined_db(self, name: str, way: str) -> FloatArray:
         """The same in dB by start and horizon: (S, H)."""
         return self.by_start_db(self.joined(name, way))
-
-
-def _divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean: FloatArray = np.divide(sums, counts)
-    return mean

@@ -19,6 +19,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
+from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
 
@@ -117,8 +118,8 @@ class RunRecord(NamedTuple):
     mse: FloatArray  # (A, P)
     traffic: IntArray  # (A, 7, P), what was sent until then: see Traffic
     models: FloatArray  # (A, D)
-    errors: FloatArray  # (A, 2, P), see Progressive; (A, 2, 0) where there is a test set
-    device_errors: FloatArray  # (A, 2, K), likewise
+    over_time: FloatArray  # (A, 2, P): see Tally; (A, 2, 0) where there is a test set
+    cells: FloatArray  # (A, 2, 3, C), likewise
 
 
 class Recovery(NamedTuple):
@@ -155,6 +156,7 @@ class Clean:
 
 _PARTS: Mapping[str, type[Any]] = {
     "progressive": Progressive,
+    "lives": Lives,
     "cold_start": ColdStart,
     "clean": Clean,
 }
@@ -171,6 +173,7 @@ class Result:
     traffic: IntArray  # (R, A, 7, P), what was sent until then: see Traffic
     models: FloatArray  # (R, A, D), the server's after the last tick
     progressive: Progressive | None = None  # over a table
+    lives: Lives | None = None  # likewise; an earlier version did not keep it
     cold_start: ColdStart | None = None  # likewise, where it was asked for
     clean: Clean | None = None  # of a scenario with faults, unless it was not asked for
 

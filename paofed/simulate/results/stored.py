@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from paofed.archives import load_arrays
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
 from paofed.simulate.results.earlier import SENT, traffic_of
+from paofed.simulate.results.places import STAGES
 from paofed.simulate.results.progressive import MODELS
 
 _TRAFFIC = {"traffic": Form("iuf", "RA7P")}  # NaN where an earlier version did not count it
@@ -24,6 +26,14 @@ _PROGRESSIVE = {
     "progressive/samples": Form("iu", "P"),
     "progressive/device_errors": Form("f", "RLK"),
     "progressive/device_samples": Form("iu", "K"),
+}
+_LIVES = {
+    "lives/learners": Form("U", "L2"),
+    "lives/device": Form("iu", "C"),
+    "lives/stage": Form("iu", "C"),
+    "lives/samples": Form("iu", "C"),
+    "lives/target": Form("f", "2C"),
+    "lives/sums": Form("f", "RL3C"),
 }
 _COLD_START = {
     "cold_start/algorithms": Form("U", "F"),
@@ -43,7 +53,7 @@ RESULT = Contents(
         "models": Form("f", "RAD"),
         "provenance": Form("U"),
     },
-    optional=(_TRAFFIC, SENT, _PROGRESSIVE, _COLD_START, _CLEAN),
+    optional=(_TRAFFIC, SENT, _PROGRESSIVE, _LIVES, _COLD_START, _CLEAN),
     sizes={
         "R": "runs",
         "A": "algorithms",
@@ -51,6 +61,7 @@ RESULT = Contents(
         "D": "features",
         "L": "learners",
         "K": "devices",
+        "C": "cells",
         "F": "algorithms with newcomers",
         "J": "newcomers",
         "S": "starts",
@@ -58,7 +69,7 @@ RESULT = Contents(
     },
 )
 _NUMBERS = ("f", "iu", "iuf")
-_MAY_BE_NEGATIVE = ("models",)
+_MAY_BE_NEGATIVE = ("models", "lives/target")
 _FAR = 1e300  # where numbers end that people mean
 
 
@@ -141,6 +152,8 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
     names = [described["name"] for described in provenance["algorithms"]]
     if over_table:
         yield from _wrong_learners(arrays["progressive/learners"].tolist(), names)
+    if "lives/sums" in arrays:
+        yield from _wrong_lives(arrays)
     if "cold_start/errors" in arrays:
         yield from _wrong_newcomers(arrays, names)
 
@@ -232,6 +245,20 @@ def _wrong_learners(learners: list[list[str]], names: list[str]) -> Iterator[str
     beside = learners[len(models) :]
     if learners[: len(models)] != models or not all(whose == "baseline" for _, whose in beside):
         yield "its learners are not both models of each algorithm and then baselines"
+
+
+def _wrong_lives(arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    if "progressive/devices" not in arrays:
+        yield "lives is given without progressive"
+        return
+    if not np.array_equal(arrays["lives/learners"], arrays["progressive/learners"]):
+        yield "its lives are of other learners"
+    if (arrays["lives/device"] >= arrays["progressive/devices"].size).any():
+        yield "a life is of none of its devices"
+    if (arrays["lives/stage"] >= STAGES).any():
+        yield f"a life has more than {STAGES} stages"
+    if not arrays["lives/samples"].all():
+        yield "a cell of its lives has no sample"
 
 
 def _wrong_newcomers(arrays: Mapping[str, NDArray[Any]], names: list[str]) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """What learning together is held against: simple predictors over the same readings.
 
 Each predicts every sample before it learns from it, as the federated learners do, and knows nothing
-but what was there before that tick. Errors are squared, one of each of the M samples.
+but what was there before that tick. An error is the truth less the prediction.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
+from paofed.core.order import ranks, runs
 from paofed.simulate.stopping import Report, ignored
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def baselines(
     refits: Sequence[int],
     report: Report = ignored,
 ) -> dict[str, FloatArray]:
-    """The squared errors of all of them; batch fits are renewed at the ticks `refits`."""
+    """The errors (M,) of all of them; batch fits are renewed at the ticks `refits`."""
     past, features = (readings.x_past, readings.y_past), fourier_map.phases.size
     mapped: dict[str, Predictor] = {
         "alone": Alone(len(readings.devices), features, step_size),
@@ -78,7 +79,7 @@ def baselines(
                 errors[name][now] = predictor.follow(SampleBatch(z, *seen))
         report((end - begin) / len(readings.y))
     errors["last value"] = repeated(readings)
-    return {name: errors[name] ** 2 for name in BASELINES}
+    return {name: errors[name] for name in BASELINES}
 
 
 def repeated(readings: "Readings") -> FloatArray:
@@ -96,11 +97,11 @@ class Alone:
 
     def follow(self, part: SampleBatch) -> FloatArray:
         """One LMS step for every sample: of all devices their first, then their second, ..."""
-        rank = _ranks(part.device)
+        rank = ranks(part.device)
         order = np.argsort(rank, kind="stable")
         z, y, device = (a[order] for a in (part.z, part.y, part.device))
         e, errors = np.empty(y.shape), np.empty(y.shape)
-        for now in _runs(rank[order]):
+        for now in runs(rank[order]):
             k = device[now]
             e[now] = y[now] - np.einsum("kd,kd->k", self.models[k], z[now])
             self.models[k] += (self._step_size * e[now])[:, None] * z[now]
@@ -118,7 +119,7 @@ class Central:
     def follow(self, part: SampleBatch) -> FloatArray:
         """One LMS step for every sample."""
         errors = np.empty(part.y.shape)
-        for now in _runs(part.tick):
+        for now in runs(part.tick):
             z, y = part.z[now], part.y[now]
             errors[now] = y - z @ self.model
             for begin in range(0, len(y), _TOGETHER):
@@ -192,17 +193,3 @@ def _cuts(refits: Sequence[int], tick: IntArray, most: int) -> list[int]:
     """
     at_ticks = np.searchsorted(tick, [*refits, *tick[::most].tolist()])
     return sorted({0, *at_ticks.tolist(), tick.size})
-
-
-def _ranks(device: IntArray) -> IntArray:
-    """How many samples of the same device stand before each."""
-    order = np.argsort(device, kind="stable")
-    ordered, rank = device[order], np.empty_like(order)
-    rank[order] = np.arange(order.size) - np.searchsorted(ordered, ordered)
-    return rank
-
-
-def _runs(key: IntArray) -> list[slice]:
-    """Where each value of a sorted key stands."""
-    changes = 1 + np.flatnonzero(np.diff(key))
-    return list(starmap(slice, pairwise([0, *changes.tolist(), key.size])))

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.algorithms import Algorithm
-from paofed.core.arrays import FloatArray, IntArray
-from paofed.simulate.results.progressive import MODELS, Places, Progressive, Tally
+from paofed.core.arrays import IntArray
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.places import Places, Sums, Tally, summed
+from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.table.baselines import BASELINES, baselines
@@ -22,29 +23,17 @@ from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 
 
-def progressive(
-    table: Table,
-    methods: Sequence[Algorithm],
-    points: IntArray,
-    errors: FloatArray,
-    device_errors: FloatArray,
-) -> Progressive:
-    """How both models of every algorithm fared; errors are (R, A, 2, P) and (R, A, 2, K)."""
-    readings = read(table)
-    samples = Places.of(readings).counted(points)
-    return Progressive(
-        learners=np.array([(method.name, whose) for method in methods for whose in MODELS]),
-        devices=np.array(readings.devices),
-        errors=errors.reshape(len(errors), -1, errors.shape[-1]),
-        samples=samples.over_time.astype(np.int64),
-        device_errors=device_errors.reshape(len(errors), -1, device_errors.shape[-1]),
-        device_samples=samples.by_device.astype(np.int64),
+def with_errors(result: Result, table: Table, judged: Tally) -> Result:
+    """Say how both models of every algorithm fared; sums are (R, A, 2, ...)."""
+    learners = [(name, whose) for name in result.algorithms for whose in MODELS]
+    by_learner = Tally(
+        *(part.reshape(result.runs, len(learners), *part.shape[3:]) for part in judged)
     )
+    return _with(result, table, learners, by_learner)
 
 
 def with_baselines(
     result: Result,
-    judged: Progressive,
     scenario: Scenario,
     workers: int,
     report: Report,
@@ -64,16 +53,36 @@ def with_baselines(
 
     with one_thread_algebra(), ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
         known = dict(pool.map(judge, places))
-    over_time, by_device = (
-        np.stack(parts) for parts in zip(*(known[world] for world, _ in result.places), strict=True)
+    found = [known[world] for world, _ in result.places]
+    beside = Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
+    return _with(result, scenario.table, [(name, "baseline") for name in BASELINES], beside)
+
+
+def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sums: Tally) -> Result:
+    """Put learners, with sums (R, L, ...), behind those that the result has."""
+    readings, judged, lives = read(table), result.progressive, result.lives
+    places = Places.of(readings)
+    cells, devices = places.cells, len(readings.devices)
+    if judged is not None and lives is not None:
+        learners = [*map(tuple, judged.learners.tolist()), *learners]
+        sums = Tally(
+            np.concatenate([judged.errors, sums.over_time], axis=1),
+            np.concatenate([lives.sums, sums.cells], axis=1),
+        )
+    names = np.array(learners)
+    squared = Sums(*np.moveaxis(sums.cells, 2, 0)).squared
+    return replace(
+        result,
+        progressive=Progressive(
+            learners=names,
+            devices=np.array(readings.devices),
+            errors=sums.over_time,
+            samples=places.counted(result.ticks),
+            device_errors=summed(squared, cells.device, devices),
+            device_samples=summed(cells.samples, cells.device, devices).astype(np.int64),
+        ),
+        lives=Lives(learners=names, sums=sums.cells, **cells._asdict()),
     )
-    beside = replace(
-        judged,
-        learners=np.array([*judged.learners.tolist(), *((name, "baseline") for name in BASELINES)]),
-        errors=np.concatenate([judged.errors, over_time], axis=1),
-        device_errors=np.concatenate([judged.device_errors, by_device], axis=1),
-    )
-    return replace(result, progressive=beside)
 
 
 def one_thread_algebra() -> AbstractContextManager[object]:
@@ -94,10 +103,8 @@ def baselines_of(
     """Judge the baselines in one world; batch fits are renewed at every point of the curve."""
     readings = read(scenario.table)
     fourier_map = map_of(scenario, world_key(seed, world), readings.inputs)
-    squared = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist(), report)
-    places = Places.of(readings)
-    found = [places.tally(errors, points) for errors in squared.values()]
-    return Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
+    found = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist(), report)
+    return Places.of(readings).judged(np.stack(list(found.values())), points)
 
 
 def about(table: Table) -> Mapping[str, object]:

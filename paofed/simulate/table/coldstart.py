@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -92,7 +91,7 @@ def with_cold_starts(
         with ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
             job = partial(_newcomer, trace, settled, precision, starts, heard)
             young = np.stack(list(pool.map(job, starts.devices.tolist())), axis=-2)
-        old = _old(trace, settled, precision, starts)
+        old = _old(trace, settled, precision, readings, starts)
         joined.append(np.concatenate([young, old[:, None]], axis=1))
         with one_thread_algebra():
             alone.append(_alone(trace, starts, scenario.step_size))
@@ -109,6 +108,7 @@ def with_cold_starts(
     return replace(result, cold_start=found)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of algorithms that diverge
 def _newcomer(
     trace: SparseTrace,
     methods: Sequence[Algorithm],
@@ -124,33 +124,34 @@ def _newcomer(
     ways = WAYS[:2]
     errors = np.empty((len(methods), len(ways), starts.begins.size, starts.horizons.size))
     for s, begin in enumerate(starts.begins.tolist()):
+        own = np.flatnonzero((trace.client == device) & (trace.tick >= begin))
+        since = trace.tick[own] - begin
         fleet.advance(int(starts.begins[s - 1]) if s else 0, begin)
         for w, way in enumerate(ways):
             newcomer = fleet.branch(joined)
             if way == "whole":
                 newcomer.download(device)
-            stops = begin + np.append(0, starts.horizons)
-            for h, (now, end) in enumerate(pairwise(stops.tolist())):
-                newcomer.advance(now, end)
-                errors[:, w, s, h] = newcomer.model.judged[:, 0, device]
+            newcomer.advance(begin, begin + int(starts.horizons[-1]))
+            squared = newcomer.errors[:, 0, own].astype(np.float64) ** 2
+            for h, horizon in enumerate(starts.horizons.tolist()):
+                errors[:, w, s, h] = squared[:, since < horizon].sum(axis=-1)
         report(1 / (starts.devices.size * starts.begins.size))
     return errors
 
 
-@np.errstate(invalid="ignore")  # once infinite, errors of a later time are unknown
+@np.errstate(over="ignore", invalid="ignore")  # of algorithms that diverge
 def _old(
-    trace: SparseTrace, methods: Sequence[Algorithm], precision: Precision, starts: Starts
+    trace: SparseTrace,
+    methods: Sequence[Algorithm],
+    precision: Precision,
+    readings: "Readings",
+    starts: Starts,
 ) -> FloatArray:
     """Errors (A, S, K, H) over the same times of devices that were there all along."""
     fleet = Simulation.over(trace, methods, precision, judged=True)
-    spans = starts.begins[:, None] + np.append(0, starts.horizons)
-    stops = np.unique(spans)
-    until = np.empty((stops.size, len(methods), starts.devices.size))
-    for i, (begin, end) in enumerate(pairwise([0, *stops.tolist()])):
-        fleet.advance(begin, end)
-        until[i] = fleet.model.judged[:, 0, starts.devices]
-    at = until[np.searchsorted(stops, spans)]  # (S, 1 + H, A, K)
-    return np.moveaxis(at[:, 1:] - at[:, :1], (2, 0, 3, 1), (0, 1, 2, 3))
+    fleet.advance(0, int(starts.begins[-1] + starts.horizons[-1]))
+    squared = fleet.errors[:, 0].astype(np.float64) ** 2
+    return np.stack([_summed(own, readings, starts) for own in squared])
 
 
 # A step size that is too large overflows; the errors then say so.

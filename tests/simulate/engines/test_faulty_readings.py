@@ -66,5 +66,5 @@ def test_a_faulty_target_is_judged_by_the_right_one(path: Path, engine: str) -> 
             )
     right, wrong = records
     np.testing.assert_array_equal(wrong.errors, right.errors)
-    np.testing.assert_array_equal(wrong.device_errors, right.device_errors)
+    np.testing.assert_array_equal(wrong.cells, right.cells)
     assert not np.array_equal(wrong.models, right.models)

@@ -1,38 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from paofed.core.arrays import BoolArray
 from paofed.errors import InputError
-from paofed.simulate.results.progressive import ColdStart, Places, Progressive
-from paofed.simulate.results.result import curve_ticks
-
-
-def places(has_data: BoolArray, scored: int = 0) -> Places:
-    """The samples that are there, on a grid of ticks and devices."""
-    tick, device = np.nonzero(has_data)
-    return Places(tick, device, has_data.shape[1], scored)
-
-
-@given(st.integers(1, 60), st.integers(1, 20), st.data())
-def test_a_tally_counts_every_sample_once(ticks: int, every: int, data: st.DataObject) -> None:
-    scored = data.draw(st.integers(0, ticks - 1))
-    values = np.random.default_rng(ticks).normal(size=(ticks, 3)) ** 2
-    there = np.random.default_rng(every).random((ticks, 3)) < 0.6
-    found = places(there, scored).tally(values[there], curve_ticks(ticks, every))
-    values[~there] = 0.0
-    assert found.over_time.sum() == pytest.approx(values.sum())
-    assert found.by_device == pytest.approx(values[scored:].sum(axis=0))
-    assert found.over_time[0] == pytest.approx(values[:every].sum())
-
-
-def test_an_error_that_is_no_number_is_not_left_out() -> None:
-    there = np.array([[True, True], [True, False], [True, True]])
-    values = np.array([1.0, 2.0, np.inf, np.nan, 4.0])
-    found = places(there).tally(values, np.array([0, 1, 2]))
-    np.testing.assert_array_equal(found.over_time, [3, np.inf, np.nan])
-    np.testing.assert_array_equal(found.by_device, [np.nan, 6])
+from paofed.simulate.results.progressive import ColdStart, Progressive
 
 
 def progressive() -> Progressive:
@@ -79,12 +49,6 @@ def test_an_unknown_learner() -> None:
 
 def test_baselines_are_told_from_algorithms() -> None:
     assert progressive().baselines == ["b"]
-
-
-def test_an_interval_without_samples_has_no_error() -> None:
-    has_data = np.array([[True, True], [False, True], [False, False]])
-    found = places(has_data).per_sample(np.array([[2.0, 3.0, 0.0]]), np.array([0, 1, 2]))
-    np.testing.assert_array_equal(found, [[1, 3, np.nan]])
 
 
 def test_newcomers_are_pooled_by_start() -> None:

@@ -53,9 +53,9 @@ def test_all_are_there_and_judged_on_every_sample(
     readings: Readings, errors: dict[str, FloatArray]
 ) -> None:
     assert list(errors) == list(BASELINES)
-    for squared in errors.values():
-        assert squared.shape == readings.y.shape
-        assert np.isfinite(squared).all()
+    for missed in errors.values():
+        assert missed.shape == readings.y.shape
+        assert np.isfinite(missed).all()
 
 
 def test_the_last_value_is_the_previous_one_or_the_mean_of_the_past(readings: Readings) -> None:
@@ -68,7 +68,7 @@ def test_alone(readings: Readings, fourier_map: FourierMap, errors: dict[str, Fl
         w = np.zeros(20)
         for i in np.flatnonzero(readings.device == k):
             z, y = fourier_map(readings.x[i]), float(readings.y[i])
-            assert errors["alone"][i] == pytest.approx((y - w @ z) ** 2)
+            assert errors["alone"][i] == pytest.approx(y - w @ z)
             w = lms_step(w, z, y, STEP)
 
 
@@ -86,7 +86,7 @@ def test_central(
         before = w
         for i in np.flatnonzero(readings.tick == n):
             z, y = fourier_map(readings.x[i]), float(readings.y[i])
-            assert found[i] == pytest.approx((y - before @ z) ** 2)
+            assert found[i] == pytest.approx(y - before @ z)
             w = lms_step(w, z, y, STEP)
 
 
@@ -117,7 +117,8 @@ def test_batch(
         z_new = basis(x_new)
         if judged is not None:
             ridge = min(RIDGES, key=lambda ridge: misses[ridge])
-            assert judged == pytest.approx((y_new - z_new @ fit(z, y, ridge)) ** 2, rel=1e-6)
+            expected = y_new - z_new @ fit(z, y, ridge)
+            assert judged == pytest.approx(expected, rel=1e-6, abs=1e-9)
         for ridge in RIDGES if tried else []:
             missed = y_new - z_new @ fit(z[:tried], y[:tried], ridge)
             misses[ridge] += tried * float(missed @ missed)
@@ -164,6 +165,6 @@ def test_what_is_still_to_come_changes_no_prediction(
         for a in (readings.x, readings.y)
     )
     found = baselines(replace(readings, x=x, y=y), fourier_map, STEP, REFITS)
-    for name, squared in found.items():
-        np.testing.assert_array_equal(squared[~later], errors[name][~later], name)
-        assert (squared[later] != errors[name][later]).all()
+    for name, missed in found.items():
+        np.testing.assert_array_equal(missed[~later], errors[name][~later], name)
+        assert (missed[later] != errors[name][later]).all()

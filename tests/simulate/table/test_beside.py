@@ -9,11 +9,13 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.simulate.engines import reference
+from paofed.simulate.engines.fast.family import Simulation, settle
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.realize import realize
+from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from tests.methods import OWN
@@ -115,12 +117,26 @@ def test_errors_are_those_of_the_models_before_the_tick(
     scale = np.sqrt(2 / 9)
     for state, info in reference.ticks(trace, method, step_size=0.4, max_age=3):
         assert info.client.tolist() == np.flatnonzero(trace.has_data[info.tick]).tolist()
-        for k, squared in zip(info.client.tolist(), info.squared.T, strict=True):
+        for k, errors in zip(info.client.tolist(), info.errors.T, strict=True):
             x, y = trace.x[info.tick, k], trace.y[info.tick, k]
             z = scale * np.cos(x @ trace.frequencies + trace.phases)
-            expected = [(y - local[k] @ z) ** 2, (y - server @ z) ** 2]
-            np.testing.assert_allclose(squared, expected, rtol=1e-9, atol=1e-15)
+            expected = [y - local[k] @ z, y - server @ z]
+            np.testing.assert_allclose(errors, expected, rtol=1e-9, atol=1e-12)
         server, local = state.server.copy(), state.local.copy()
+
+
+def test_engines_agree_on_the_error_of_every_sample(scenario: Scenario) -> None:
+    """Signed, and in the order of the readings."""
+    samples = realize_samples(scenario)
+    settled = [settle(method, 0.4, 3) for method in LINEUP]
+    fleet = Simulation.over(samples, settled, "float64", judged=True)
+    fleet.advance(0, samples.ticks)
+    for method, errors in zip(LINEUP, fleet.errors, strict=True):
+        steps = reference.ticks(samples, method, step_size=0.4, max_age=3)
+        expected = np.concatenate([info.errors for _, info in steps], axis=1)
+        np.testing.assert_allclose(errors, expected, rtol=1e-9, atol=1e-12, err_msg=method.name)
+    assert (fleet.errors < 0).any()
+    assert (fleet.errors > 0).any()
 
 
 def test_samples_are_counted_as_they_are(scenario: Scenario, result: Result) -> None:

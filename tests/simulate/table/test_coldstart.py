@@ -66,7 +66,7 @@ def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int)
     late = replace(trace, has_data=trace.has_data & there, available=trace.available & there)
     errors = np.zeros(trace.ticks)
     for state, info in reference.ticks(late, method, step_size=0.4, max_age=3):
-        errors[info.tick] = info.squared[0, info.client == device].sum()
+        errors[info.tick] = (info.errors[0, info.client == device] ** 2).sum()
         if info.tick == start - 1 and way == "whole":
             state.devices[device] = Weights(state.server)
     assert way == "old" or not errors[:start].any()

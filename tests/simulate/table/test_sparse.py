@@ -104,4 +104,4 @@ def test_a_run_over_a_list_equals_one_over_the_trace(tmp_path: Path) -> None:
         simulation.advance(0, 77)
         simulation.advance(77, scenario.ticks)
     np.testing.assert_array_equal(one.server, two.server)
-    np.testing.assert_array_equal(one.judged, two.judged)
+    np.testing.assert_array_equal(one.errors, two.errors)

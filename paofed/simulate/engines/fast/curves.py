@@ -10,7 +10,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.task import Place
-from paofed.simulate.results.progressive import Places
+from paofed.simulate.results.places import Places, Tally
 from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
 from paofed.world.realize import World, make_world
@@ -35,8 +35,8 @@ class Compiled(Protocol):
         ...
 
     @property
-    def judged(self) -> FloatArray:
-        """Squared errors of the devices' and the servers' models until now, (A, 2, K)."""
+    def errors(self) -> NDArray[Any]:
+        """Errors of the devices' and the servers' models on every sample, (A, 2, M)."""
         ...
 
     def traffic(self) -> IntArray:
@@ -134,27 +134,14 @@ def follow(
     pool: Any = None,
 ) -> RunRecord:
     """Run all ticks, judging all models on every sample before it is learned from."""
-    points, scored = curve_ticks(ticks, every), places.scored
-    # Errors by device count from a tick on that may be no point of the curve.
-    stops = np.union1d(points, scored - 1) if scored else points
-    before = np.zeros_like(simulation.judged)
-    until = np.empty((stops.size, *before.shape[:2]))
-    traffic = []
-    for stop in _stops(simulation, stops, report, pool):
-        until[stop] = simulation.judged.sum(axis=-1)
-        traffic.append(simulation.traffic())
-        if stops[stop] == scored - 1:
-            before = simulation.judged.copy()
-    at_points = np.isin(stops, points)
-    with np.errstate(invalid="ignore"):  # once infinite, errors of a later time are unknown
-        errors = np.moveaxis(np.diff(until[at_points], axis=0, prepend=0.0), 0, -1)
-        device_errors = simulation.judged - before
+    points = curve_ticks(ticks, every)
+    traffic = [simulation.traffic() for _ in _stops(simulation, points, report, pool)]
+    judged = places.judged(simulation.errors, points)
     return _recorded(
         simulation,
-        mse=places.per_sample(errors[:, 1], points),
-        traffic=np.stack(traffic, axis=-1)[..., at_points],
-        errors=errors,
-        device_errors=device_errors,
+        mse=places.per_sample(judged.over_time[:, 1], points),
+        traffic=np.stack(traffic, axis=-1),
+        **judged._asdict(),
     )
 
 
@@ -175,7 +162,5 @@ def _stops(simulation: Compiled, stops: IntArray, report: Report, pool: Any) -> 
 
 
 def _recorded(simulation: Compiled, **curves: NDArray[Any]) -> RunRecord:
-    nothing = np.zeros((len(simulation.server), 2, 0))
-    return RunRecord(
-        **{"errors": nothing, "device_errors": nothing, **curves}, models=simulation.server.copy()
-    )
+    nothing = Tally.nothing(len(simulation.server), 2)._asdict()
+    return RunRecord(**{**nothing, **curves}, models=simulation.server.copy())

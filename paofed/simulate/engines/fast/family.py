@@ -121,7 +121,9 @@ class Simulation:
         sizes = self.family.up[:, 0], self.family.down[:, 0]
         contact = Traffic.of_floats(np.ones(len(methods), dtype=np.int64), *sizes)
         self._per_contact = np.stack(contact, axis=-1)
-        self.model = layout.model(fourier_map, precision, methods, clients, kept, judged=judged)
+        algorithms, samples = (len(methods), nature.truth.size) if judged else (0, 0)
+        errors = layout.unjudged(algorithms, samples, precision)
+        self.model = layout.model(fourier_map, precision, methods, clients, kept, errors)
         self.blocks = len(self.model.blocks) - 1
         self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
 
@@ -145,8 +147,8 @@ class Simulation:
         other = copy(self)
         other.nature = nature
         other.model, other.moment = _copied(self.model), _copied(self.moment)
-        algorithms, clients = len(self.family.mu), self.moment.available.size
-        other.model = other.model._replace(judged=layout.unjudged(algorithms, clients))
+        errors = layout.unjudged(len(self.family.mu), nature.truth.size, self.shared.dtype)
+        other.model = other.model._replace(judged=errors)
         return other
 
     def download(self, client: int) -> None:
@@ -188,10 +190,10 @@ class Simulation:
         return shared
 
     @property
-    def judged(self) -> FloatArray:
-        """Squared errors of the devices' and the servers' models until now, (A, 2, K)."""
-        judged: FloatArray = self.model.judged
-        return judged
+    def errors(self) -> NDArray[Any]:
+        """Errors of the devices' and the servers' models on every sample, (A, 2, M)."""
+        errors: NDArray[Any] = self.model.judged
+        return errors
 
     def traffic(self) -> IntArray:
         """What was sent until now, (A, 7)."""

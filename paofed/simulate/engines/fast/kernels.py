@@ -468,7 +468,8 @@ def _catch_up(
         for i in range(first, beyond):
             _fourier(x[i], model.frequencies, model.phases, model.cosine, z[i - first])
             if model.judged.size and everyone:
-                _judge(model, z[i - first], nature.truth[moment.newest[k] + 1 - count + i], k)
+                sample = moment.newest[k] + 1 - count + i
+                _judge(model, z[i - first], nature.truth[sample], k, nature.place[sample])
         contact = moment.available[k] and moment.todo[block, beyond - 1] == n
         together = everyone and beyond - first == GROUP and not contact
         if together:
@@ -487,16 +488,16 @@ def _catch_up(
 
 
 @_inner
-def _judge(model: Any, z: Any, y: Any, k: Any) -> None:
-    """Add the squared error with which the models of client k and the server predict a sample."""
+def _judge(model: Any, z: Any, y: Any, k: Any, place: Any) -> None:
+    """Keep the errors with which the models of client k and the server predict a sample."""
     local, shared, judged = model.local, model.shared, model.judged
     for a in range(shared.shape[0]):
         mine = theirs = z.dtype.type(0.0)
         for j in range(shared.shape[1]):
             mine += local[k, a, j] * z[j]
             theirs += shared[a, j] * z[j]
-        judged[a, 0, k] += (y - np.float64(mine)) ** 2
-        judged[a, 1, k] += (y - np.float64(theirs)) ** 2
+        judged[a, 0, place] = y - np.float64(mine)
+        judged[a, 1, place] = y - np.float64(theirs)
 
 
 @_pasted

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import IntArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import keys_of
 from paofed.core.random import Key
@@ -114,6 +114,7 @@ def drawn(scenario: Scenario, made: World, run: int, wrong: Wrong = NOTHING_WRON
         takes=made.test_targets.takes if stream.drift_ticks else _NO_NUMBERS,
         client=np.arange(clients),
         traced=False,
+        place=_NO_NUMBERS,
         **_NO_VISITS,
         **_NO_SAMPLES,
     )
@@ -180,6 +181,7 @@ def traced(trace: SparseTrace) -> Nature:
         drifts=whole,
         takes=whole,
         traced=True,
+        place=by_client,
         **_calendar(visits // trace.clients, visits % trace.clients, sample),
         **{name: values[by_client] for name, values in samples_of(trace).items()},
     )
@@ -317,10 +319,9 @@ def model(
     methods: Sequence[Algorithm],
     clients: int,
     ages: IntArray,
-    *,
-    judged: bool,
+    judged: NDArray[Any],
 ) -> FamilyModels:
-    """All models at zero and nothing on its way; judged on the samples to come, or not."""
+    """All models at zero and nothing on its way; `judged` has room for errors, or none."""
     real = np.dtype(precision).type
     blocks, features, algorithms = blocks_of(clients), fourier_map.phases.size, len(methods)
     row = -(-features // _PAD) * _PAD
@@ -352,7 +353,7 @@ def model(
         holders=np.zeros((*cells, features), dtype=np.int32),
         counts=np.zeros(cells, dtype=np.int64),
         settled=np.zeros(features, dtype=np.uint8),
-        judged=unjudged(algorithms if judged else 0, clients if judged else 0),
+        judged=judged,
         answers=np.zeros((longest + 1, algorithms, clients) if live else (1, 0, 0), dtype=np.uint8),
         sent_up=np.zeros((here, algorithms), dtype=np.int64),
         sent_down=np.zeros((here, algorithms), dtype=np.int64),
@@ -371,9 +372,9 @@ def mapping(fourier_map: FourierMap, precision: Precision) -> tuple[Any, Any, An
     )
 
 
-def unjudged(algorithms: int, clients: int) -> FloatArray:
-    """Errors before anything was judged."""
-    return np.zeros((algorithms, 2, clients))
+def unjudged(algorithms: int, samples: int, precision: DTypeLike) -> NDArray[Any]:
+    """Room for the errors of both models of every algorithm on every sample, all 0."""
+    return np.zeros((algorithms, 2, samples), dtype=precision)
 
 
 def _aligned_zeros(shape: tuple[int, ...], real: type[np.generic]) -> NDArray[Any]:

@@ -62,6 +62,7 @@ class Nature(NamedTuple):
     x: Any  # (M, d): client by client, so that those which wait are neighbours
     y: Any  # (M,)
     truth: Any  # (M,): what models are judged on
+    place: Any  # (M,) int64: where the sample stands in the order of ticks
     available: Any  # (M,) uint8
     delay: Any  # (M,) int64
     lottery: Any  # (M,) float64
@@ -132,8 +133,8 @@ class FamilyModels(NamedTuple):
     settled: Any  # (D,) uint8: coordinates that a newer age has moved
     mapped: Any  # (blocks, GROUP, row) real: z(x) of the client at hand, zero beyond D
     gram: Any  # (blocks, 6) real: products of these rows, 01 02 03 12 13 23
-    judged: Any  # (A, 2, K) float64: squared errors of the device's and the server's model until
-    # now, or (0, 2, 0) where nobody asks
+    judged: Any  # (A, 2, M) real: errors of the device's and the server's model on every sample,
+    # those to come at 0, in the order of ticks; or (0, 2, 0) where nobody asks
     answers: Any  # (ring, A, K) uint8: who is answered at a tick, or (1, 0, 0) where nobody is
     sent_up: Any  # (blocks, A) int64
     sent_down: Any

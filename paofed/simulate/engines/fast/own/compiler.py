@@ -79,7 +79,7 @@ def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) ->
     kernel: Kernel = module.__dict__["advance"]
     features, clients = _tried(method)
     # Nothing happens yet; numba sees the types, and compiles the kernel or finds it on disk.
-    trial = MethodRun(kernel, method, clients, features, keys_of(0), 0.1, 0, judged=False)
+    trial = MethodRun(kernel, method, clients, features, keys_of(0), 0.1, 0, judged=0)
     trial.advance(nothing(features))
     return kernel
 

@@ -20,6 +20,7 @@ class Stretch(NamedTuple):
     """The samples of some ticks in a row, those of a tick in the order of the clients."""
 
     first: Any  # the first tick
+    place: Any  # how many samples of a list stand before these
     begin: Any  # (ticks + 1,) int64: where the samples of each tick begin
     client: Any  # (M,) int64
     z: Any  # (M, D) float64: mapped inputs
@@ -67,7 +68,7 @@ class Counters(NamedTuple):
     """What is counted on the way."""
 
     traffic: Any  # (7,) int64
-    judged: Any  # (2, K) float64: squared errors of both models, or (2, 0)
+    judged: Any  # (2, M) float64: errors of both models on every sample of a list, or (2, 0)
     seen: Any  # (D,) int64: when a coordinate was last met, in checks
     checks: Any  # (1,) int64: how many checks there were
 

@@ -37,11 +37,14 @@ def nothing(features: int) -> Stretch:
     flags = np.zeros(0, dtype=np.uint8)
     begin = np.zeros(1, dtype=np.int64)
     z, y = np.zeros((0, features)), np.zeros(0)
-    return Stretch(0, begin, none, z, y, y, flags, none, flags, flags)
+    return Stretch(0, 0, begin, none, z, y, y, flags, none, flags, flags)
 
 
 class MethodRun:
-    """One method over one run: its states, what is on its way, and what was counted."""
+    """One method over one run: its states, what is on its way, and what was counted.
+
+    It is judged on the first so many samples of a list, or on none.
+    """
 
     def __init__(
         self,
@@ -52,8 +55,7 @@ class MethodRun:
         keys: Keys,
         step_size: float,
         max_age: int,
-        *,
-        judged: bool,
+        judged: int,
     ) -> None:
         self._kernel, self._subset, self._features = kernel, method.subset, features
         self._numbers = _numbers(method, features, keys, step_size, max_age)
@@ -67,7 +69,7 @@ class MethodRun:
         self._entry: Callable[..., int] | None = None
         self.tally = Counters(
             traffic=np.zeros(len(Traffic._fields), dtype=np.int64),
-            judged=np.zeros((2, clients if judged else 0)),
+            judged=np.zeros((2, judged)),
             seen=np.zeros(features, dtype=np.int64),
             checks=np.zeros(1, dtype=np.int64),
         )

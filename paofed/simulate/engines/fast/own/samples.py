@@ -56,6 +56,7 @@ class Drawn:
         count = self._entry(*arguments)
         samples = Stretch(
             first=begin,
+            place=0,
             begin=out.begin[: end - begin + 1],
             client=out.client[:count],
             z=out.z[:count],
@@ -93,6 +94,7 @@ class Listed:
         rows = {name: values[now] for name, values in self._rows.items()}
         samples = Stretch(
             first=begin,
+            place=now.start,
             begin=np.searchsorted(self._trace.tick[now], ticks),
             client=self._client[now],
             z=z.astype(np.float64, copy=False),

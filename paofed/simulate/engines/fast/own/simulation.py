@@ -72,8 +72,7 @@ class General:
         clients: int,
         features: int,
         keys: Keys,
-        *,
-        judged: bool = False,
+        judged: int = 0,
     ) -> None:
         self._source = source
         self._runs = [
@@ -96,7 +95,8 @@ class General:
     ) -> Self:
         """Make one over a trace."""
         source = Listed(trace, precision)
-        return cls(methods, source, trace.clients, trace.features, keys, judged=judged)
+        samples = trace.y.size if judged else 0
+        return cls(methods, source, trace.clients, trace.features, keys, samples)
 
     @property
     def server(self) -> FloatArray:
@@ -109,8 +109,8 @@ class General:
         return self.server
 
     @property
-    def judged(self) -> FloatArray:
-        """Squared errors of the devices' and the servers' models until now, (A, 2, K)."""
+    def errors(self) -> FloatArray:
+        """Errors of the devices' and the servers' models on every sample, (A, 2, M)."""
         return np.stack([run.tally.judged for run in self._runs])
 
     def traffic(self) -> IntArray:

@@ -1,0 +1,72 @@
+"""How every learner fared over the lives of devices, and in the target's own unit.
+
+The life of a device is counted in its readings, and a stage of it is twice as long as the one
+before: the first reading, the second and third, the next four, ... Sums are kept by device and
+stage, so that learners can be compared device by device.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import decibels
+from paofed.simulate.results.places import Sums, divided, summed
+from paofed.simulate.results.progressive import Names, Whose, learner_index
+
+
+class OwnUnit(NamedTuple):
+    """How well a learner predicts, in the target's own unit; numbers, or arrays of them."""
+
+    rmse: Any  # root of the mean squared error
+    mae: Any  # mean absolute error
+    r2: Any  # the share of the target's variance that is explained; NaN where it has none
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lives:
+    """Sums of L learners over R runs, by cell: see Cells."""
+
+    learners: Names  # (L, 2): as in Progressive
+    device: IntArray  # (C,)
+    stage: IntArray  # (C,)
+    samples: IntArray  # (C,)
+    target: FloatArray  # (2, C): what was measured less its mean, summed, and squares of it
+    sums: FloatArray  # (R, L, 3, C): see Sums
+
+    @property
+    def stages(self) -> int:
+        """How many stages the longest life has."""
+        return int(self.stage.max()) + 1
+
+    def mean_sums(self, name: str, whose: Whose) -> Sums:
+        """The sums of a learner by cell, mean over runs, (C,) each."""
+        with np.errstate(invalid="ignore", over="ignore"):  # of a learner that diverged
+            found: FloatArray = self.sums[:, learner_index(self.learners, name, whose)]
+            return Sums(*found.mean(axis=0))
+
+    def own_unit(self, name: str, whose: Whose) -> OwnUnit:
+        """Errors over all samples that count."""
+        found = self.own_unit_by(name, whose, np.zeros_like(self.device), 1)
+        return OwnUnit(*(float(part[0]) for part in found))
+
+    def own_unit_by(self, name: str, whose: Whose, by: IntArray, count: int) -> OwnUnit:
+        """Errors of cells with the same number in `by` (C,), for the numbers below `count`.
+
+        What R2 is held against is the mean of the same samples.
+        """
+        sums = self.mean_sums(name, whose)
+        samples = summed(self.samples, by, count)
+        squared = summed(sums.own_squared, by, count)
+        off, squares = summed(self.target, by, count)
+        spread = squares - divided(off**2, samples)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r2 = np.where(spread > 0, 1 - squared / spread, np.nan)
+        absolute = divided(summed(sums.own_absolute, by, count), samples)
+        return OwnUnit(np.sqrt(divided(squared, samples)), absolute, r2)
+
+    def stage_db(self, name: str, whose: Whose) -> FloatArray:
+        """The error in dB at every stage, (B,); NaN where no sample counts."""
+        squared = summed(self.mean_sums(name, whose).squared, self.stage, self.stages)
+        return decibels(divided(squared, summed(self.samples, self.stage, self.stages)))
