@@ -9,10 +9,12 @@ from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.gains import horizons, newcomers
 from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
 from paofed.words import counted, size, table
+from paofed.world.table.columns import column
 
 _ERRORS = ("before_db", "worst_db")
 
@@ -72,6 +74,8 @@ def _over_table(
             for db, error in [judged.final(name, "baseline")]
         ]
         parts.append(table(["baseline", "error (dB)", "s.e.", ""], rows, left=(0, 3)))
+    if result.lives is not None:
+        parts.append(_own_unit(result, result.lives))
     cold = result.cold_start
     if cold is not None:
         spans = horizons(result, cold)
@@ -86,6 +90,21 @@ def _over_table(
         )
         parts.append(f"{note}\n\n{table(header, rows, left=(0, 1))}")
     return parts
+
+
+def _own_unit(result: Result, lives: Lives) -> str:
+    """Errors of every learner as one would measure them."""
+    rows = [
+        [
+            name,
+            "" if whose == "baseline" else whose,
+            *map(_significant, lives.own_unit(name, whose)),
+        ]
+        for name, whose in lives.learners.tolist()
+    ]
+    target = column(result.provenance["scenario"]["stream"]["target"]).name
+    header = ["", "model", "RMSE", "MAE", "R2"]
+    return f"in the unit of {target}\n\n{table(header, rows, left=(0, 1))}"
 
 
 def _damages(result: Result, faults: list[str]) -> str:
@@ -133,6 +152,10 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if math.isfinite(value) else "-"
 
 
+def _significant(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "-"
+
+
 def _recoveries(summary: list[dict[str, Any]]) -> str:
     """A table of what every drift did to the algorithms."""
     header = ["algorithm", "drift", "before (dB)", "worst (dB)", "ticks to recover"]
@@ -168,8 +191,14 @@ def _beside(result: Result) -> dict[str, Any]:
     """What a run over a table has beside its algorithms, for JSON."""
     if result.progressive is None:
         return {}
-    judged, cold = result.progressive, result.cold_start
-    found = {name: {**judged.final(name, "baseline")._asdict()} for name in judged.baselines}
+    judged, lives, cold = result.progressive, result.lives, result.cold_start
+    found = {
+        name: {
+            **judged.final(name, "baseline")._asdict(),
+            **(lives.own_unit(name, "baseline")._asdict() if lives is not None else {}),
+        }
+        for name in judged.baselines
+    }
     joined = (
         []
         if cold is None

@@ -37,7 +37,7 @@ _BASELINES: Mapping[str, _Beside] = {
     "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
 }
 _UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
-_WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
+WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
 _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
     "server": "the server's model",
@@ -54,19 +54,24 @@ _FIRSTS = ("", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M")
 _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
 
 
+def baseline_look(name: str) -> _Beside:
+    """How a baseline looks; one of a newer version looks like none that is known."""
+    return _BASELINES.get(name, _UNKNOWN)
+
+
 def over_time(result: Result, judged: Progressive) -> Figure:
     """The error on the samples to come: of the models on the devices, and of the server's."""
     figure = Figure(figsize=(9.6, 7.2), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True)
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
         for name in judged.baselines:
-            look = _BASELINES.get(name, _UNKNOWN)
+            look = baseline_look(name)
             if look.whose == whose:
                 x, y = periods(result, judged, name, "baseline")
                 axes.plot(x, y, color=look.colour, ls=look.dashes, marker=_dot(y), label=name,
-                          **_WIDE)  # fmt: skip
-        _models(axes, result, judged, whose, partial(periods, result, judged))
-        _finish(axes, title)
+                          **WIDE)  # fmt: skip
+        models(axes, result, judged, whose, partial(periods, result, judged))
+        finish(axes, title)
         axes.set_ylabel("error (dB)")
     if result.provenance["table"]["calendar"]:
         locator = mdates.AutoDateLocator()  # type: ignore[no-untyped-call]
@@ -94,8 +99,8 @@ def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -
         return sent, judged.until_db(name, whose)
 
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
-        _models(axes, result, judged, whose, curve)
-        _finish(axes, title)
+        models(axes, result, judged, whose, curve)
+        finish(axes, title)
         axes.set_ylabel("error (dB)")
     axes.set_xscale("log")
     axes.set_xlabel(bytes_sent(tariff))
@@ -103,7 +108,7 @@ def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -
     return figure
 
 
-def _models(
+def models(
     axes: Axes,
     result: Result,
     judged: Progressive,
@@ -139,7 +144,7 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
         figure = Figure(figsize=(9.6, 2.2 + 0.24 * len(shown)), layout="constrained")
         axes = figure.add_subplot()
         _rows(axes, judged, learners, shown, np.arange(len(shown)))
-        _finish(axes, title)
+        finish(axes, title)
         return figure
     figure = Figure(figsize=(9.6, 9.6), layout="constrained")
     distribution, extremes = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
@@ -168,10 +173,10 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     looks, texts = styles(who.named), entries(result, cold.algorithms.tolist())
     for axes, (way, title) in zip(panels, ways.items(), strict=True):
         for name, errors in cold.beside.items():
-            look = _BASELINES.get(name, _UNKNOWN)
+            look = baseline_look(name)
             y = cold.pooled_db(errors)
             axes.plot(place, y, color=look.colour, ls=look.dashes, marker=look.marker, ms=7, mew=2,
-                      label=name, **_WIDE)  # fmt: skip
+                      label=name, **WIDE)  # fmt: skip
         joined = {newcomer.name: newcomer.errors for newcomer in found if newcomer.way == way}
         for name, style in looks.items():
             axes.plot(place, joined[name], color=style.colour, ls=style.dashes, lw=1.4, marker="o",
@@ -206,7 +211,7 @@ def _learners(
     judged: Progressive, names: Sequence[str], texts: Mapping[str, str]
 ) -> Iterator[_Learner]:
     for name in judged.baselines:
-        look = _BASELINES.get(name, _UNKNOWN)
+        look = baseline_look(name)
         errors = judged.by_device_db(name, "baseline")
         yield _Learner(errors, name, look.colour, look.marker, look.dashes)
     for name, style in styles(names).items():
@@ -241,7 +246,7 @@ def _distribution(axes: Axes, learners: Sequence[_Learner], devices: IntArray) -
         axes.plot(ordered[upto], share, ls=learner.dashes, lw=1.2, color=learner.colour,
                   markevery=10, **_mark(learner))  # fmt: skip
     many = counted(len(devices), "device")
-    _finish(axes, f"how many of {many} have at most this error (%)")
+    finish(axes, f"how many of {many} have at most this error (%)")
 
 
 def _mark(learner: _Learner) -> dict[str, Any]:
@@ -259,7 +264,8 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
-def _finish(axes: Axes, title: str) -> None:
+def finish(axes: Axes, title: str) -> None:
+    """A title, a faint grid, and a legend beside."""
     axes.set_title(title, fontsize=10, loc="left")
     plain_axes(axes)
     legend_beside(axes, axes.get_legend_handles_labels()[0])

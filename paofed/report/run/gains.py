@@ -44,22 +44,30 @@ def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
 def _gains(cold: ColdStart, errors: FloatArray) -> tuple[Estimate, ...]:
     """By how many dB the pooled errors are less than those of devices alone, by horizon.
 
-    A mean of gains by start would let a day that is easy to predict count as much as all others.
-    To first order the gain of pooled errors is a mean over starts, too, of what each adds to it:
-    so it has an interval. Starts that share samples do not count as several.
+    Starts that share samples do not count as several.
     """
     there = cold.samples.sum(axis=-2) > 0
     alone, joined = cold.by_start(cold.alone), cold.by_start(errors)
-    with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
-        gains = cold.pooled_db(cold.alone) - cold.pooled_db(errors)
-        shares = alone / alone.sum(axis=0) - joined / joined.sum(axis=0)
-        by_start = gains + NEPERS * there.sum(axis=0) * shares
     return tuple(
-        estimate(by_start[there[:, h], h], cold.independent(horizon))
-        if np.isfinite(gains[h])
-        else Estimate(float(gains[h]), np.nan, np.nan, int(there[:, h].sum()))
-        for h, horizon in enumerate(cold.horizons.tolist())
+        pooled_gain(alone[some, h], joined[some, h], cold.independent(horizon))
+        for h, (some, horizon) in enumerate(zip(there.T, cold.horizons.tolist(), strict=True))
     )
+
+
+def pooled_gain(alone: FloatArray, joined: FloatArray, independent: int | None = None) -> Estimate:
+    """By how many dB the sum of errors is less than that of others, pair by pair (n,).
+
+    A mean of gains by pair would let one that is easy to predict count as much as all others. To
+    first order the gain of the sums is a mean over pairs, too, of what each adds to it: so it has
+    an interval. Where pairs overlap, `independent` says as how many of them they count.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
+        sums = [np.nan_to_num(part.sum(), nan=np.inf, posinf=np.inf) for part in (alone, joined)]
+        gain = float(decibels(sums[0]) - decibels(sums[1]))
+        shares = alone / sums[0] - joined / sums[1]
+    if not np.isfinite(gain):
+        return Estimate(gain, np.nan, np.nan, alone.size)
+    return estimate(gain + NEPERS * alone.size * shares, independent)
 
 
 _SPANS = {"1d": "day", "1w": "week", "30d": "30 days"}

@@ -1,13 +1,17 @@
 """Every number of a run's page as CSV."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from paofed.core.tariffs import Tariff
 from paofed.files import write_table
 from paofed.report.run.damage import damages
 from paofed.report.run.gains import gain, newcomers
-from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive
+from paofed.report.run.lives import stages
+from paofed.simulate.results.lives import Lives, OwnUnit
+from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.statistics import Final
 
 _WRITTEN = (
     "curves",
@@ -16,10 +20,11 @@ _WRITTEN = (
     "recovery",
     "by-device",
     "over-time",
+    "lives",
     "newcomers",
     "faults",
 )
-_DRAWN = ("curves", "traffic", "over-time", "by-device", "newcomers")
+_DRAWN = ("lives", "curves", "traffic", "over-time", "by-device", "newcomers")
 PAGE = (  # all that the folder of a page may hold
     "report.html",
     "scenario.toml",
@@ -43,6 +48,8 @@ def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
         )
     if result.progressive is not None:
         _write_judged(result, result.progressive, folder, tariff)
+    if result.lives is not None:
+        _write_lives(result.lives, folder)
     if result.cold_start is not None:
         _write_newcomers(result.cold_start, folder)
     if result.clean is not None:
@@ -52,7 +59,9 @@ def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
 def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
     judged = result.progressive
     if judged is None:
-        finals = [(name, "server", result.final(name)) for name in result.algorithms]
+        finals: list[tuple[str, Whose, Final]] = [
+            (name, "server", result.final(name)) for name in result.algorithms
+        ]
     else:
         finals = [(n, whose, judged.final(n, whose)) for n, whose in judged.learners.tolist()]
     sent = {
@@ -62,9 +71,16 @@ def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
     nothing = [""] * (len(SENT_COLUMNS) + 1)
     write_table(
         folder / "errors.csv",
-        ["learner", "model", "runs", "db", "db_se", *SENT_COLUMNS, "tariff"],
+        ["learner", "model", "runs", "db", "db_se", *OwnUnit._fields, *SENT_COLUMNS, "tariff"],
         [
-            [name, whose, result.runs, *final, *(nothing if whose == "baseline" else sent[name])]
+            [
+                name,
+                whose,
+                result.runs,
+                *final,
+                *_own_unit(result.lives, name, whose),
+                *(nothing if whose == "baseline" else sent[name]),
+            ]
             for name, whose, final in finals
         ],
     )
@@ -100,14 +116,15 @@ def _write_judged(result: Result, judged: Progressive, folder: Path, tariff: Tar
     )
     write_table(
         folder / "by-device.csv",
-        ["learner", "model", "device", "db", "samples"],
+        ["learner", "model", "device", "db", "samples", *OwnUnit._fields],
         [
-            [name, whose, device, float(db), samples]
+            [name, whose, *values]
             for name, whose in learners
-            for device, db, samples in zip(
+            for values in zip(
                 judged.devices.tolist(),
-                judged.by_device_db(name, whose),
+                judged.by_device_db(name, whose).tolist(),
                 judged.device_samples.tolist(),
+                *_own_unit_by_device(result.lives, judged, name, whose),
                 strict=True,
             )
         ],
@@ -128,6 +145,40 @@ def _write_judged(result: Result, judged: Progressive, folder: Path, tariff: Tar
             )
         ],
     )
+
+
+def _own_unit(lives: Lives | None, name: str, whose: Whose) -> Sequence[float | str]:
+    """Errors in the target's own unit, where they are known."""
+    return [""] * len(OwnUnit._fields) if lives is None else lives.own_unit(name, whose)
+
+
+def _own_unit_by_device(
+    lives: Lives | None, judged: Progressive, name: str, whose: Whose
+) -> Sequence[Sequence[float | str]]:
+    count = len(judged.devices)
+    if lives is None:
+        return [[""] * count] * len(OwnUnit._fields)
+    found = lives.own_unit_by(name, whose, lives.device, count)
+    return [part.tolist() for part in found]
+
+
+def _write_lives(lives: Lives, folder: Path) -> None:
+    """Every learner at every stage, and its gain over learning alone where that is known."""
+    learners = [(name, whose) for name, whose in lives.learners.tolist()]
+    rows = []
+    for name, whose in learners:
+        errors = (
+            lives.stage_db(name, whose),
+            *lives.own_unit_by(name, whose, lives.stage, lives.stages),
+        )
+        for stage in stages(lives, name, whose):
+            here = stage.first.bit_length() - 1
+            told = stage.first, stage.last, stage.devices, stage.samples
+            rows.append(
+                [name, whose, *told, *(float(part[here]) for part in errors), *stage.gain[:3]]
+            )
+    header = ["learner", "model", "from", "to", "devices", "samples", "db", *OwnUnit._fields]
+    write_table(folder / "lives.csv", [*header, "gain", "low", "high"], rows)
 
 
 def _write_newcomers(cold: ColdStart, folder: Path) -> None:

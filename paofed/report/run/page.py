@@ -18,6 +18,8 @@ from paofed.report.run.fleet_figures import (
     over_time,
 )
 from paofed.report.run.gains import gain, horizons, newcomers
+from paofed.report.run.lives import HOW, headline, stages
+from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
 from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
@@ -29,9 +31,11 @@ from paofed.report.shared.markup import (
     note,
     number,
     preformatted,
+    significant,
     table,
 )
 from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import BASELINES
@@ -61,6 +65,12 @@ _FAULTS = (
     "cost is the difference of both errors in dB, run by run, with its 95 % interval. Errors are "
     "against what is right, whatever sensors say."
 )
+_IN_OWN_UNIT = (
+    "The root of the mean squared error, the mean absolute error, and the share of the variance "
+    "that is explained (1 is perfect, 0 is no better than the mean of these samples); of all "
+    "samples that count, mean over runs."
+)
+_HEADLINE = "lives"
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
@@ -93,7 +103,8 @@ def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str,
             "traffic": ("Error of the server's model against what was sent by all.", against),
         }
     against = against_traffic(result, judged, tariff)
-    shown = {
+    shown = _headline_figure(result, judged)
+    shown |= {
         "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
         "traffic": ("Error on all samples until then, against what was sent by all.", against),
         "by-device": (_BY_DEVICE, by_device(result, judged, best(result, judged))),
@@ -102,6 +113,12 @@ def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str,
         caption = "Devices that join late: all starts and devices together."
         shown["newcomers"] = caption, newcomers_over_horizons(result, cold)
     return shown
+
+
+def _headline_figure(result: Result, judged: Progressive) -> dict[str, tuple[str, Figure]]:
+    if result.lives is None or "alone" not in judged.baselines:
+        return {}
+    return {_HEADLINE: (HOW, over_lives(result, judged, result.lives, best(result, judged)[0]))}
 
 
 def best(result: Result, judged: Progressive) -> list[str]:
@@ -118,11 +135,12 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tarif
     about = result.provenance
     parts = [f"<h1>{html.escape(about['scenario']['name'])}</h1>"]
     if result.progressive is not None:
-        parts += _over_table(result, result.progressive, tariff)
+        parts += _over_table(result, result.progressive, tariff, drawings)
     else:
         parts += [note(html.escape(default_title(result))), finals(result, tariff)]
     parts += [note(html.escape(_counted_in(tariff)))]
-    parts += [f"<h2>Figures</h2>{''.join(figure(*d) for d in drawings.values())}"]
+    others = [figure(*drawing) for name, drawing in drawings.items() if name != _HEADLINE]
+    parts += [f"<h2>Figures</h2>{''.join(others)}"]
     if faults := faults_of(result):
         parts += ["<h2>What faults do</h2>", preformatted("\n".join(faults))]
         parts += [note(_FAULTS), _damages(result)] if result.clean is not None else []
@@ -137,7 +155,12 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tarif
     return document(about["scenario"]["name"], parts)
 
 
-def _over_table(result: Result, judged: Progressive, tariff: Tariff) -> Iterator[str]:
+def _over_table(
+    result: Result,
+    judged: Progressive,
+    tariff: Tariff,
+    drawings: Mapping[str, tuple[str, str]],
+) -> Iterator[str]:
     facts = result.provenance["table"]["facts"]
     scenario = result.provenance["scenario"]
     maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
@@ -150,10 +173,16 @@ def _over_table(result: Result, judged: Progressive, tariff: Tariff) -> Iterator
     said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in in_short(result, judged))
     if said:
         yield f"<h2>In short</h2><ul>{said}</ul>"
+    if _HEADLINE in drawings:
+        yield figure(*drawings[_HEADLINE])
     yield "<h2>Errors and traffic</h2>"
     raw = column(scenario["stream"]["target"]).transform == "raw"
     yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
     yield _errors(result, judged, tariff)
+    if result.lives is not None:
+        yield f"<h2>In the unit of {html.escape(column(scenario['stream']['target']).name)}</h2>"
+        yield note(_IN_OWN_UNIT)
+        yield _own_unit(result.lives)
 
 
 def in_short(result: Result, judged: Progressive) -> Iterator[str]:
@@ -163,6 +192,8 @@ def in_short(result: Result, judged: Progressive) -> Iterator[str]:
     on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
     mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
+    if result.lives is not None and "alone" in beside:
+        yield headline(list(stages(result.lives, on_device)), on_device)
     of = f", the best of {len(result.algorithms)}" if len(result.algorithms) > 1 else ""
     yield (
         f"A device that takes part: {number(mine)} dB ({on_device}{of}). One that learns alone: "
@@ -218,6 +249,14 @@ def _errors(result: Result, judged: Progressive, tariff: Tariff) -> str:
         rows.append([f"{name}: {BASELINES[name]}", *pair[0], *pair[1], *nothing])
     header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
     return table(header, rows, range(1, len(header)))
+
+
+def _own_unit(lives: Lives) -> str:
+    rows = [
+        [html.escape(name), whose, *map(significant, lives.own_unit(name, whose))]
+        for name, whose in lives.learners.tolist()
+    ]
+    return table(["", "model", "RMSE", "MAE", "R²"], rows, range(2, 5))
 
 
 def _counted_in(tariff: Tariff) -> str:

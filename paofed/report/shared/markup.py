@@ -68,6 +68,11 @@ def number(value: float, digits: int = 2) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
 
 
+def significant(value: float) -> str:
+    """A number of which nobody knows how large it is: four digits that say something."""
+    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
+
+
 def interval(found: Estimate) -> str:
     """A mean with its interval, where it has one."""
     if not math.isfinite(found.low):

@@ -369,7 +369,12 @@ class Result:
         if self.progressive is None:
             return {}
         db, error = self.progressive.final(name, "device")
-        return {"device_db": db, "device_standard_error": error}
+        found = {"device_db": db, "device_standard_error": error}
+        if self.lives is not None:
+            for prefix, whose in zip(("device_", ""), MODELS, strict=True):
+                own = self.lives.own_unit(name, whose)._asdict()
+                found |= {f"{prefix}{key}": value for key, value in own.items()}
+        return found
 
     def _index(self, name: str) -> int:
         if name not in self.algorithms:

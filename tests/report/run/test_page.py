@@ -142,9 +142,10 @@ def test_everything_in_the_folder_is_known(made: Made) -> None:
 def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
     end = "To run it again"
     assert headings(of_table.page) == [
-        "In short", "Errors and traffic", "Figures", "Newcomers", "On the device", end,
+        "In short", "Errors and traffic", "In the unit of y", "Figures", "Newcomers",
+        "On the device", end,
     ]  # fmt: skip
-    assert len(list(of_table.page.all("figure"))) == 4
+    assert len(list(of_table.page.all("figure"))) == 5
     assert headings(drifting.page) == ["Figures", "When the target changed", end]
     assert len(list(drifting.page.all("figure"))) == 2
 
@@ -174,6 +175,35 @@ def test_every_error_and_all_traffic_are_in_a_file(of_table: Made) -> None:
     assert rows == {}
     order = [float(line[1]) for line in lines[: len(ALGORITHMS)]]
     assert order == sorted(order)
+
+
+def test_errors_in_the_unit_of_the_target_are_in_a_file(of_table: Made) -> None:
+    rows = {(row["learner"], row["model"]): row for row in of_table.tables["errors"]}
+    for name, whose, *cells in cells_of(section(of_table.page, "In the unit of y")):
+        row = rows.pop((name, whose))
+        shown = [f"{float(row[key]):.4g}" for key in ("rmse", "mae", "r2")]
+        assert cells == shown
+    assert rows == {}
+
+
+def test_the_lives_of_devices_come_first(of_table: Made) -> None:
+    short = section(of_table.page, "In short")
+    assert "Taking part" in short[0].text()
+    assert short[-1].tag == "figure"
+    assert "stage" in short[-1].text()
+
+
+def test_every_stage_of_a_life_is_in_a_file(of_table: Made) -> None:
+    rows, lives = of_table.tables["lives"], of_table.result.lives
+    assert lives is not None
+    assert len(rows) == len(lives.learners) * lives.stages
+    for row in rows:
+        b = int(row["from"]).bit_length() - 1
+        assert int(row["to"]) == 2 * int(row["from"]) - 1
+        assert int(row["samples"]) == lives.samples[lives.stage == b].sum()
+        assert float(row["db"]) == lives.stage_db(row["learner"], row["model"])[b]  # type: ignore[arg-type]
+        if row["learner"] == "alone":
+            assert float(row["gain"]) == 0
 
 
 def test_the_finals_of_a_synthetic_run_are_in_a_file(drifting: Made) -> None:

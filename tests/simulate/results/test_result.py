@@ -12,6 +12,7 @@ from paofed.core.tariffs import Tariff
 from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.earlier import SENT
+from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Clean, Result, curve_ticks
 from paofed.simulate.results.stored import RESULT
@@ -278,6 +279,14 @@ def judged(samples: list[int]) -> Progressive:
     )
 
 
+LIVED = Lives(
+    learners=judged([1, 2, 3, 4]).learners,
+    device=np.array([0, 1, 1]),
+    stage=np.array([0, 0, 1]),
+    samples=np.array([1, 1, 2]),
+    target=np.array([[-1.0, 0.5, 0.5], [1.0, 2.0, 3.0]]),
+    sums=np.arange(54.0).reshape(2, 3, 3, 3),
+)
 JOINED = ColdStart(
     algorithms=np.array(["a"]),
     devices=np.array([0, 1]),
@@ -299,14 +308,18 @@ OVER_A_TABLE = replace(
         "table": {"facts": [], "recipes": [], "calendar": True, "begin": 0.0, "tick": 3600.0},
     },
     progressive=judged([1, 2, 3, 4]),
+    lives=LIVED,
     cold_start=JOINED,
 )
 
 
-@pytest.mark.parametrize("parts", [(), ("progressive",), ("progressive", "cold_start")])
+@pytest.mark.parametrize(
+    "parts",
+    [(), ("progressive",), ("progressive", "cold_start"), ("progressive", "lives", "cold_start")],
+)
 def test_the_parts_of_a_table_there_and_back(tmp_path: Path, parts: tuple[str, ...]) -> None:
     left_out: dict[str, Any] = {
-        name: None for name in ("progressive", "cold_start") if name not in parts
+        name: None for name in ("progressive", "lives", "cold_start") if name not in parts
     }
     replace(OVER_A_TABLE, **left_out).save(tmp_path / "r.npz")
     back = Result.load(tmp_path / "r.npz")
@@ -364,12 +377,14 @@ def test_an_array_that_no_part_knows_is_refused(tmp_path: Path) -> None:
 def test_newcomers_without_the_devices_they_are_among(tmp_path: Path) -> None:
     arrays = saved(tmp_path)
     alone = {name: array for name, array in arrays.items() if "progressive" not in name}
+    assert refusal(tmp_path, alone) == "lives is given without progressive"
+    alone = {name: array for name, array in alone.items() if "lives" not in name}
     assert refusal(tmp_path, alone) == "cold_start is given without progressive"
 
 
 def test_every_array_of_a_result_has_its_form() -> None:
     """Held against the records themselves: who adds an array says what it looks like."""
-    parts = {"progressive": Progressive, "cold_start": ColdStart, "clean": Clean}
+    parts = {"progressive": Progressive, "lives": Lives, "cold_start": ColdStart, "clean": Clean}
     names = {f"{part}/{field.name}" for part, kind in parts.items() for field in fields(kind)}
     own = {field.name for field in fields(Result)} - set(parts)
     assert set(RESULT.known) - set(SENT) == names | own
@@ -399,6 +414,11 @@ def test_every_array_of_a_result_has_its_form() -> None:
         ("progressive/learners", np.array([["a", "device"], ["a", "server"], ["b", "server"]]),
          "its learners are not both models of each algorithm and then baselines"),
         ("progressive/samples", np.array([1, 2, 3, -4]), "samples holds -4: expected nothing"),
+        ("lives/learners", np.array([["a", "device"]] * 3), "its lives are of other learners"),
+        ("lives/device", np.array([0, 1, 2]), "a life is of none of its devices"),
+        ("lives/stage", np.array([0, 1, 64]), "a life has more than 64 stages"),
+        ("lives/samples", np.array([0, 1, 1]), "a cell of its lives has no sample"),
+        ("lives/sums", np.zeros((2, 3, 2, 3)), "expected (R, L, 3, C)"),
         ("cold_start/devices", np.array([0, 2]), "a newcomer is none of its devices"),
         ("cold_start/starts", np.array([2, 0]), "cold_start/starts does not rise"),
         ("cold_start/horizons", np.array([0]), "a horizon has no tick"),

@@ -1,0 +1,56 @@
+"""The figure at the head of a page: errors and gain over the life of a device."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paofed.report.run.fleet_figures import WIDE, baseline_look, finish, models
+from paofed.report.run.lives import Stage, stages, stops_paying
+from paofed.report.shared.captions import default_title
+from paofed.report.shared.estimates import TIE
+from paofed.report.shared.figures import literal
+from paofed.report.shared.looks import styles
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.progressive import Progressive
+from paofed.simulate.results.result import Result
+
+
+def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> Figure:
+    """The error on devices by the readings they have had, and what one algorithm gains."""
+    found = list(stages(lives, name))
+    figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    place = np.arange(lives.stages)
+    for baseline in judged.baselines:
+        look = baseline_look(baseline)
+        if look.whose == "device":
+            above.plot(place, lives.stage_db(baseline, "baseline"), color=look.colour,
+                       ls=look.dashes, marker=".", label=baseline, **WIDE)  # fmt: skip
+    models(above, result, judged, "device", lambda n, whose: (place, lives.stage_db(n, whose)))
+    finish(above, "the models on the devices")
+    above.set_ylabel("error (dB)")
+    _gains(below, found, name)
+    below.set_xticks(place, [str(1 << stage) for stage in place.tolist()])
+    below.set_xlabel("readings that the device has had, from this number to the next")
+    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def _gains(axes: Axes, found: Sequence[Stage], name: str) -> None:
+    """The gain over learning alone at every stage, and where it stops paying."""
+    place = np.log2([stage.first for stage in found])
+    mean, low, high = np.array([stage.gain[:3] for stage in found]).T
+    colour, half = styles([name])[name].colour, np.nan_to_num([mean - low, high - mean])
+    axes.axhspan(-TIE, TIE, color="#eeeeee", zorder=0, label="a tie")
+    axes.axhline(0, color="#777777", lw=1)
+    axes.errorbar(place, mean, yerr=half, color=colour, marker="o", ms=4, lw=1.3, capsize=3,
+                  label=f"{name}\n95 % intervals\nover devices")  # fmt: skip
+    stop = stops_paying(found)
+    if stop is not None and stop > 1:
+        axes.axvline(np.log2(stop) - 0.5, color="#777777", lw=1, ls=(0, (5, 2)),
+                     label="stops paying here")  # fmt: skip
+    told = {None: "it pays throughout", 1: "it never pays"}.get(stop, "")
+    finish(axes, f"gain over learning alone{': ' if told else ''}{told}")
+    axes.set_ylabel("gain (dB)")

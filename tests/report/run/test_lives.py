@@ -1,0 +1,91 @@
+"""Gains over the life of a device, on records made by hand."""
+
+import numpy as np
+import pytest
+
+from paofed.core.arrays import FloatArray
+from paofed.report.run.gains import pooled_gain
+from paofed.report.run.lives import Stage, headline, stages, stops_paying
+from paofed.report.shared.estimates import Estimate
+from paofed.simulate.results.lives import Lives
+
+
+def lives(joined: FloatArray, alone: FloatArray | None) -> Lives:
+    """Squared errors by device and stage, one sample of each; one run."""
+    devices, count = joined.shape
+    learners = [("u1", "device")] + ([] if alone is None else [("alone", "baseline")])
+    squared = np.stack([joined] if alone is None else [joined, alone]).reshape(len(learners), -1)
+    return Lives(
+        learners=np.array(learners),
+        device=np.repeat(np.arange(devices), count),
+        stage=np.tile(np.arange(count), devices),
+        samples=np.ones(devices * count, dtype=np.int64),
+        target=np.zeros((2, devices * count)),
+        sums=np.stack([squared] * 3, axis=1)[None],
+    )
+
+
+def gains(*lows: float) -> list[Stage]:
+    """Stages whose gains have these lower ends; all reach up to 9."""
+    return [
+        Stage(1 << b, (2 << b) - 1, 2, 2, Estimate((low + 9) / 2, low, 9.0, 2))
+        for b, low in enumerate(lows)
+    ]
+
+
+def test_a_gain_is_that_of_pooled_errors_and_paired_over_devices() -> None:
+    """Devices differ a hundredfold, and each gains 10 dB: the gain is certain."""
+    alone = np.array([[1.0, 2.0], [100.0, 50.0], [10.0, 5.0]])
+    first, second = stages(lives(alone / 10, alone), "u1")
+    assert (first.first, first.last, second.first, second.last) == (1, 1, 2, 3)
+    assert (second.devices, second.samples, second.gain.runs) == (3, 3, 3)
+    for stage in (first, second):
+        assert stage.gain[:3] == pytest.approx((10.0, 10.0, 10.0))
+        assert stage.pays
+
+
+def test_the_interval_covers_what_it_should() -> None:
+    """300 fleets of 40 devices with a gain of 3 dB: 95 % intervals.
+
+    At a true 95 %, fewer than 265 of 300 would be seen in less than one of a million times; the
+    approximation to first order is a little worse.
+    """
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(300):
+        alone = rng.gamma(4.0, size=40)
+        joined = alone * 10**-0.3 * rng.gamma(16.0, size=40) / 16.0
+        found = pooled_gain(alone, joined)
+        covered += found.low <= 3.0 <= found.high
+    assert covered >= 265
+
+
+def test_without_the_baseline_there_is_no_gain() -> None:
+    (only,) = stages(lives(np.ones((2, 1)), None), "u1")
+    assert np.isnan(only.gain.mean)
+    assert not only.pays
+    assert "cannot be told" in headline([only], "u1")
+
+
+@pytest.mark.parametrize(
+    ("lows", "stop", "told"),
+    [
+        ((1.0, 2.0, 1.0), None, "pays throughout (u1)"),
+        ((1.0, 2.0, -1.0, 0.0), 4, "pays until its reading 3 (u1)"),
+        ((-1.0, 2.0, -1.0), 4, "pays from reading 2 of a device on until its reading 3 (u1)"),
+        ((-1.0, 2.0, -1.0, 3.0, -1.0), 16, "on until its reading 15 (u1)"),
+        ((1.0, np.nan), None, "pays throughout (u1)"),
+        ((1.0, np.nan, -1.0), 4, "pays until its reading 3 (u1)"),
+        ((-1.0, 0.0), 1, "never pays (u1)"),
+    ],
+)
+def test_where_it_stops_paying(lows: tuple[float, ...], stop: int | None, told: str) -> None:
+    found = gains(*lows)
+    assert stops_paying(found) == stop
+    assert told in headline(found, "u1")
+
+
+def test_a_gain_too_small_to_matter_does_not_pay() -> None:
+    tiny = Stage(1, 1, 9, 9, Estimate(0.02, 0.01, 0.03, 9))
+    assert not tiny.pays
+    assert tiny._replace(gain=Estimate(0.2, 0.01, 0.39, 9)).pays
