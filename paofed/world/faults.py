@@ -227,9 +227,11 @@ class Measured(NamedTuple):
 
 def column_of(what: str | int, units: Sequence[Unit]) -> int:
     """The place among inputs and target of what a fault speaks of; raises ValueError."""
-    if what == "target":
-        return len(units) - 1
     names = [unit.name for unit in units[:-1]]
+    if what == "target":
+        if units[-1].name and units[-1].name in names:
+            raise ValueError("expected an input: the target's lags would have to be faulty, too")
+        return len(units) - 1
     places: dict[str | int, int] = {i: i for i in range(len(names))}
     places |= {name: i for i, name in enumerate(names) if name}
     if what not in places:
@@ -237,7 +239,9 @@ def column_of(what: str | int, units: Sequence[Unit]) -> int:
         raise ValueError(f"expected target or an input ({known})")
     at = places[what]
     if not units[at].one_number or (names[at] and names.count(names[at]) > 1):
-        raise ValueError(f"{names[at]} is not one number: expected target or another input")
+        raise ValueError(
+            f"{names[at]} is not one number, or has lags: expected target or another input"
+        )
     return at
 
 

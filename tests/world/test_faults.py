@@ -215,7 +215,7 @@ def test_a_negative_amount_is_read_as_none(readings: Path) -> None:
     [
         ({"what": "c"}, "faults.0.what is 'c': expected target or an input (a, hour, 0 to 2)"),
         ({"what": 3}, "faults.0.what is 3: expected target or an input"),
-        ({"what": "hour"}, "hour is not one number: expected target or another input"),
+        ({"what": "hour"}, "hour is not one number, or has lags: expected target or another input"),
         ({"clients": [5]}, "faults.0.clients is [5], but there are 5 clients, 0 to 4"),
     ],
 )
@@ -244,3 +244,12 @@ def test_a_fault_of_a_sensor_must_say_what_it_changes() -> None:
     for kind in KINDS.values():
         if issubclass(kind, FaultyReadings):
             assert kind.changed is not FaultyReadings.changed
+
+
+@pytest.mark.parametrize("what", ["target", "a"])
+def test_what_has_lags_cannot_be_faulty(readings: Path, what: str) -> None:
+    """The lags would have to be faulty as well."""
+    stream = table(readings, inputs=["a", "a:lag=1", "y:lag=1"])
+    wrong = {"kind": "scaled", "by": 10.0, "clients": [1], "what": what}
+    with pytest.raises(ScenarioError, match="lags"):
+        Scenario.made({**fleet_of(stream).model_dump(), "faults": [wrong]}, "fleet.toml")

@@ -94,7 +94,30 @@ def test_what_the_scenario_says_itself_wins(folder: Path) -> None:
 def test_a_target_does_not_predict_itself(folder: Path) -> None:
     at, says = complaint(changed('inputs = ["a", "b"]', 'inputs = ["a", "y:raw"]'), folder)
     assert at == "[stream]"
-    assert says == "y is the target and an input: it would predict itself"
+    assert says == (
+        "y is the target and an input: it would predict itself; what it was before may be one, as "
+        "in y:lag=1"
+    )
+
+
+@pytest.mark.parametrize("itself", ["y", "y:raw", "y:diff=1"])
+def test_of_the_target_only_what_it_was_may_be_an_input(folder: Path, itself: str) -> None:
+    _, says = complaint(changed('inputs = ["a", "b"]', f'inputs = ["y:lag=1", "{itself}"]'), folder)
+    assert says.startswith("y is the target and an input: it would predict itself")
+
+
+@pytest.mark.parametrize("target", ["y:lag=1", "y:diff=1", "time:hour"])
+def test_a_target_is_of_the_reading_itself(folder: Path, target: str) -> None:
+    _, says = complaint(changed('target = "y"', f'target = "{target}"'), folder)
+    assert says.endswith("expected a target of one number: standardised, log1p or raw")
+
+
+def test_a_weekday_is_that_of_the_time(folder: Path) -> None:
+    _, says = complaint(changed('inputs = ["a", "b"]', 'inputs = ["a", "b:weekday"]'), folder)
+    assert says == (
+        "b:weekday is no input: expected time:weekday, since the weekday is that of the time of a "
+        "reading"
+    )
 
 
 def test_inputs_that_are_mostly_equal_need_a_kernel_width(folder: Path) -> None:

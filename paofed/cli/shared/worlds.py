@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--device", metavar="COL", help="the column that names the device")
     add("--time", metavar="COLS", help="one column, or several: year,month,day,hour")
     add("--target", metavar="COL", help="what to predict, as in O3:log1p")
-    add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,hour:cyclic=24")
+    add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,O3:lag=1,time:hour")
     add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
     add("--score-from", metavar="TIME", help="errors count from here on, likewise")
     add("--until", metavar="TIME", help="as if no row came after it, likewise")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from paofed.report.run.gains import pooled_gain
-from paofed.report.shared.estimates import TIE, Estimate
 from paofed.report.shared.markup import interval
+from paofed.simulate.results.estimates import TIE, Estimate
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Whose
 

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from paofed.report.run.fleet_figures import WIDE, baseline_look, finish, models
 from paofed.report.run.lives import Stage, stages, stops_paying
 from paofed.report.shared.captions import default_title
-from paofed.report.shared.estimates import TIE
 from paofed.report.shared.figures import literal
 from paofed.report.shared.looks import styles
+from paofed.simulate.results.estimates import TIE
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from paofed.core.arrays import IntArray
+from paofed.core.columns.written import written
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums, Tally, summed
 from paofed.simulate.results.progressive import MODELS, Progressive
@@ -118,6 +119,7 @@ def about(table: Table) -> Mapping[str, object]:
         "facts": readings.facts(),
         "inputs": list(readings.labels),
         "recipes": list(readings.recipes),
+        "columns": [written(record) for record in readings.columns],
         "scale": readings.scale,
         "calendar": line.calendar,
         "begin": line.origin,

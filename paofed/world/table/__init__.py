@@ -5,7 +5,8 @@ source    the columns of a CSV or Parquet file, as they were written
 panics    keeps the backtraces of its reader from the terminal
 times     the time of every reading
 timeline  how times become ticks
-columns   transforms of columns, fitted on the past alone
+columns   transforms of columns, as they are written; what is fitted on the past alone
+inputs    what a model sees of every row
 readings  what was read: a list, in order of ticks
 reader    from the rows of a file to readings
 door      reads a table once: whoever needs readings asks here

@@ -1,19 +1,24 @@
 """Columns of a table as inputs of a model: `name` or `name:transform`, fitted on the past alone.
 
 What is fitted (means, spreads, categories) comes from a calibration period that lies before the
-first tick, so nothing that happens later can leak into a prediction. The same constants can be
-written into a device.
+first tick, so nothing that happens later can leak into a prediction. What comes of it is a record
+(paofed.core.columns), with which a device computes the same.
 """
 
 import math
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.columns.calendar import CYCLES, Calendar, Cycle
+from paofed.core.columns.numbers import MOST_LAG, Cyclic, Number
+from paofed.core.columns.transform import Transform
+from paofed.core.columns.words import Compass, OneHot
 from paofed.errors import InputError
 
 TRANSFORMS: Mapping[str, str] = {
@@ -23,11 +28,15 @@ TRANSFORMS: Mapping[str, str] = {
     "cyclic": "sine and cosine of a full turn, as in hour:cyclic=24",
     "compass": "sine and cosine of a direction by name: N, NNE, NE, ...",
     "one-hot": "one input of 0 or 1 per category",
+    "lag": "what it was so many ticks before, as in O3:lag=1 or O3:log1p:lag=1",
+    "diff": "the difference to that, as in O3:diff=1",
+    "hour": "of the time: sine and cosine of the time of day",
+    "weekday": "of the time: sine and cosine of the day of the week",
+    "yearday": "of the time: sine and cosine of the day of the year",
 }
+TIME = "time"  # the time of a reading, whatever its columns are called
 _SCALED = ("standardise", "log1p", "raw")
-_COMPASS = ("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE",
-            "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW")  # fmt: skip
-
+_STEPS = ("lag", "diff")
 _MOST_CATEGORIES = 100
 
 TextArray = NDArray[np.str_]
@@ -39,6 +48,8 @@ class Column(NamedTuple):
     name: str
     transform: str = "standardise"
     period: str = ""  # of a cyclic one, as it was written
+    lag: int = 0  # ticks
+    diff: int = 0  # ticks
 
     @property
     def is_text(self) -> bool:
@@ -46,9 +57,14 @@ class Column(NamedTuple):
         return self.transform in ("compass", "one-hot")
 
     @property
+    def is_calendar(self) -> bool:
+        """Whether its values are the times of the readings."""
+        return self.transform in CYCLES
+
+    @property
     def is_one_number(self) -> bool:
-        """Whether it stays one number, as a target must."""
-        return self.transform in _SCALED
+        """Whether it stays one number, and of the reading itself, as a target must."""
+        return self.transform in _SCALED and not (self.lag or self.diff)
 
 
 class Unit(NamedTuple):
@@ -58,83 +74,111 @@ class Unit(NamedTuple):
     mean: float = 0.0
     spread: float = 1.0
     logarithm: bool = False
-    one_number: bool = True  # not one of several that a column became
+    one_number: bool = True  # not one of several that a column became, and of the reading itself
+
+    @classmethod
+    def of(cls, record: Transform) -> "Unit":
+        """That of each of the numbers of a column."""
+        if not isinstance(record, Number):
+            return cls(record.name, one_number=False)
+        scaling = record.offset, record.scale, record.logarithm
+        return cls(record.name, *scaling, one_number=record.lags == (0,))
 
     def measured(self, values: FloatArray) -> FloatArray:
         """Return what was measured."""
-        plain = values * self.spread + self.mean
-        return np.expm1(plain) if self.logarithm else plain
+        return self._number.measured(values)
 
     def learned(self, values: FloatArray) -> FloatArray:
         """Return what a device makes of it; of a negative amount, what it makes of 0."""
-        plain = np.log1p(np.maximum(values, 0.0)) if self.logarithm else values
-        return (plain - self.mean) / self.spread
-
-
-class Inputs(NamedTuple):
-    """What one column became: M readings of one or more numbers, and how, in words."""
-
-    labels: tuple[str, ...]
-    values: FloatArray  # (M, len(labels)); NaN where the reading is missing
-    recipe: str  # what a device must compute
-    unit: Unit
+        known = np.maximum(values, 0.0) if self.logarithm else values
+        return self._number.numbers(known)[:, 0]
 
     @property
-    def units(self) -> tuple[Unit, ...]:
-        """That of each of the numbers."""
-        return (self.unit,) * len(self.labels)
+    def _number(self) -> Number:
+        return Number(self.name, self.mean, self.spread, self.logarithm)
 
 
 def column(text: str) -> Column:
     """Read `name` or `name:transform`; a name may hold colons itself.
 
     >>> column("hour:cyclic=24")
-    Column(name='hour', transform='cyclic', period='24')
+    Column(name='hour', transform='cyclic', period='24', lag=0, diff=0)
+    >>> column("O3:log1p:lag=2")
+    Column(name='O3', transform='log1p', period='', lag=2, diff=0)
     """
     name, colon, last = text.rpartition(":")
-    transform, _, period = last.partition("=")
-    if not colon or transform not in TRANSFORMS:
+    word, _, value = last.partition("=")
+    if not colon or word not in TRANSFORMS:
         # A name with a colon, or a transform misspelt: only the table's header can tell.
         return Column(text)
-    if (transform == "cyclic") != bool(period):
+    if word in _STEPS:
+        return _stepped(text, column(name), word, value)
+    if (word == "cyclic") != bool(value):
         raise InputError(
             f"{text!r} is not a column: expected a period for cyclic alone, as in {name}:cyclic=24"
         )
-    return Column(name, transform, period)
+    return Column(name, word, value)
 
 
-def expand(
-    col: Column, values: FloatArray | TextArray, past: BoolArray, period: float = math.nan
-) -> Inputs:
-    """Turn the values of a column into inputs, fitting what is fitted where `past` alone."""
-    if col.transform == "one-hot":
-        return _one_hot(col, values.astype(np.str_), past)
-    if col.transform == "compass":
-        return _compass(col, values.astype(np.str_))
-    numbers = values.astype(np.float64)
+def _stepped(text: str, col: Column, word: str, value: str) -> Column:
+    """Read how many ticks a lag or a difference reaches back."""
+    ticks = int(value) if value.isdecimal() and len(value) < 9 else 0
+    if not 1 <= ticks <= MOST_LAG:
+        raise InputError(
+            f"{text!r} is not a column: expected 1 to {MOST_LAG} ticks, as in {col.name}:{word}=1"
+        )
+    if not col.is_one_number:
+        raise InputError(
+            f"{text!r} is not a column: expected {word} of a number that is standardised, log1p or "
+            f"raw, as in {col.name}:log1p:{word}=1"
+        )
+    return col._replace(lag=ticks) if word == "lag" else col._replace(diff=ticks)
+
+
+def fit(col: Column, past: BoolArray, *values: NDArray[Any]) -> Transform:
+    """Make the record of a column, fitting what is fitted where `past` alone.
+
+    Values are one array for each of the record's lags.
+    """
     if col.transform == "cyclic":
-        labels = (f"sin {col.name}", f"cos {col.name}")
-        recipe = f"sin and cos of 2 pi {col.name} / {period:g}"
-        return Inputs(labels, _turn(numbers / period), recipe, _part_of(col))
-    if col.transform == "log1p":
-        if (numbers <= -1).any():
-            raise InputError(
-                f"column {col.name} holds {numbers[numbers <= -1][0]:g}, which has no log1p: "
-                f"expected values above -1; leave {col.name} standardised"
-            )
-        unit = Unit(col.name, logarithm=True)
-        return _standardised(f"log1p({col.name})", np.log1p(numbers), past, unit)
-    if col.transform == "raw":
-        return Inputs((col.name,), numbers[:, None], col.name, Unit(col.name))
-    return _standardised(col.name, numbers, past, Unit(col.name))
+        return Cyclic(col.name, _period(col, positive(col.period), "a number"))
+    if col.transform == "compass":
+        return Compass(col.name)
+    if col.transform == "one-hot":
+        return OneHot(col.name, _categories(col, values[0][past]))
+    number = unfitted(col)
+    return number if col.transform == "raw" else _standardised(number, past, *values)
 
 
-def _part_of(col: Column) -> Unit:
-    return Unit(col.name, one_number=False)
+def of_time(col: Column, zone: str) -> Transform:
+    """Make the record of a column that is the time of the readings."""
+    if col.transform == "cyclic":
+        period = _period(col, seconds(col.period), "a length such as 1d")
+        return Cyclic(col.name, period, time=True)
+    return Calendar(col.name, cast(Cycle, col.transform), zone)
 
 
-def _standardised(label: str, numbers: FloatArray, past: BoolArray, unit: Unit) -> Inputs:
-    known = numbers[past & np.isfinite(numbers)]
+def _period(col: Column, found: float | None, expected: str) -> float:
+    if not found:
+        raise InputError(f"{col.name}:cyclic={col.period}: expected {expected} as its period")
+    return found
+
+
+def unfitted(col: Column) -> Number:
+    """The record of one number before anything is fitted."""
+    return Number(col.name, logarithm=col.transform == "log1p", lag=col.lag, diff=col.diff)
+
+
+def _standardised(number: Number, past: BoolArray, *values: NDArray[Any]) -> Number:
+    (label,) = number.labels
+    if number.logarithm and any((v <= -1).any() for v in values):
+        beyond = next(v[v <= -1][0] for v in values if (v <= -1).any())
+        raise InputError(
+            f"column {number.name} holds {beyond:g}, which has no log1p: "
+            f"expected values above -1; leave {number.name} standardised"
+        )
+    plain = number.plain(*values)
+    known = plain[past & np.isfinite(plain)]
     if not known.size:
         raise InputError(f"{label} has no value in the calibration period: calibrate longer")
     mean, spread = float(known.mean()), float(known.std())
@@ -144,16 +188,12 @@ def _standardised(label: str, numbers: FloatArray, past: BoolArray, unit: Unit) 
             f"{label} is always {mean:g} in the calibration period, so it has no spread: "
             f"leave it out, calibrate longer, or take it raw"
         )
-    return Inputs(
-        (label,),
-        ((numbers - mean) / spread)[:, None],
-        f"({label} {'-+'[mean < 0]} {abs(mean):.6g}) / {spread:.6g}",
-        unit._replace(mean=mean, spread=spread),
-    )
+    return replace(number, offset=mean, scale=spread)
 
 
-def _one_hot(col: Column, names: TextArray, past: BoolArray) -> Inputs:
-    known = sorted(set(names[past & (names != "")].tolist()))
+def _categories(col: Column, names: TextArray) -> tuple[str, ...]:
+    """The categories of the past."""
+    known = sorted(set(names[names != ""].tolist()))
     if len(known) < 2:
         raise InputError(
             f"column {col.name} has {len(known) or 'no'} "
@@ -165,30 +205,7 @@ def _one_hot(col: Column, names: TextArray, past: BoolArray) -> Inputs:
             f"column {col.name} has {len(known)} categories in the calibration period: expected at "
             f"most {_MOST_CATEGORIES}, since each becomes an input; leave it out"
         )
-    values = (names[:, None] == np.array(known)).astype(np.float64)
-    values[names == ""] = np.nan
-    labels = tuple(f"{col.name}={name}" for name in known)
-    recipe = f"1 where {col.name} is {', '.join(known)}, in turn; else 0"
-    return Inputs(labels, values, recipe, _part_of(col))
-
-
-def _compass(col: Column, names: TextArray) -> Inputs:
-    sixteenths = {name: i for i, name in enumerate(_COMPASS)}
-    found, where = np.unique(names, return_inverse=True)
-    for name in found.tolist():
-        if name and name.upper() not in sixteenths:
-            raise InputError(
-                f"column {col.name} holds {name!r}, which is no direction: "
-                f"expected {', '.join(_COMPASS)}; or take {col.name}:one-hot"
-            )
-    turns = np.array([sixteenths.get(n.upper(), math.nan) for n in found.tolist()]) / 16
-    recipe = f"sin and cos of 2 pi {col.name} / 16, with N = 0, NNE = 1, ... NNW = 15"
-    labels = (f"sin {col.name}", f"cos {col.name}")
-    return Inputs(labels, _turn(turns[where]), recipe, _part_of(col))
-
-
-def _turn(turns: FloatArray) -> FloatArray:
-    return np.stack([np.sin(math.tau * turns), np.cos(math.tau * turns)], axis=1)
+    return tuple(known)
 
 
 _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -223,3 +240,19 @@ def number_text(number: float) -> str:
     ('360', '3333333.3333333335')
     """
     return np.format_float_positional(number, trim="-")
+
+
+def positive(text: str) -> float | None:
+    """A finite number above 0; 0 where it is not above, None where it is no number."""
+    try:
+        return max(finite(text), 0.0)
+    except ValueError:
+        return None
+
+
+def finite(text: str) -> float:
+    """Read a finite number; raises ValueError."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number

@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.errors import FileError, InputError
-from paofed.world.table.columns import Column, Inputs, column, expand, seconds
+from paofed.errors import FileError
+from paofed.world.table.columns import column
+from paofed.world.table.inputs import Rows, expanded
 from paofed.world.table.readings import Readings
 from paofed.world.table.source import Source
 from paofed.world.table.spec import Table
@@ -23,7 +23,6 @@ from paofed.world.table.timeline import (
     Timeline,
     covered,
     longer,
-    positive,
     separating,
     steps_of,
     timeline,
@@ -33,24 +32,12 @@ from paofed.world.table.times import Times, times_of
 _MOST_TICKS = 2**31 - 1  # as many as a scenario may have
 
 
-class _Rows(NamedTuple):
-    """Where the M rows of a table belong."""
-
-    device: IntArray
-    tick: IntArray  # negative in the calibration period
-    time: FloatArray
-
-    def some(self, which: IntArray) -> "_Rows":
-        """Those of some rows, in their order."""
-        return _Rows(self.device[which], self.tick[which], self.time[which])
-
-
 def readings_of(table: Table) -> Readings:
     """Read a table from its file."""
     columns = [column(text) for text in (*table.inputs, table.target)]
     source = Source(
         Path(table.file),
-        [table.device, *table.time, *(col.name for col in columns)],
+        [table.device, *table.time, *(col.name for col in columns if not col.is_calendar)],
         separator=table.separator,
         missing=table.missing,
     )
@@ -58,12 +45,12 @@ def readings_of(table: Table) -> Readings:
     devices, device = _devices(source, table.device)
     steps = steps_of(times.values, device)
     line = _after_calibration(source, timeline(times, steps, table.tick), table.calibration)
-    rows = _Rows(device, line.ticks_of(times.values), times.values)
+    rows = Rows(device, line.ticks_of(times.values), times.values)
     kept = _one_per_cell(source, rows, devices, line, steps, table.duplicates)
     rows = rows.some(kept)
     calendar = times.calendar
-    parts = [_expanded(source, col, table, rows, kept, calendar=calendar) for col in columns]
-    values = np.concatenate([part.values for part in parts], axis=1)
+    parts = [expanded(source, table, col, rows, kept, calendar=calendar) for col in columns]
+    values = np.concatenate([part.numbers for part in parts], axis=1)
     complete = np.isfinite(values).all(axis=1)
     past, now = complete & (rows.tick < 0), complete & (rows.tick >= 0)
     for when, some in (("in", past), ("after", now)):
@@ -71,9 +58,7 @@ def readings_of(table: Table) -> Readings:
             raise FileError(f"{source.path}: no reading {when} the calibration period is complete")
     return Readings(
         devices=devices,
-        labels=tuple(label for part in parts[:-1] for label in part.labels),
-        recipes=tuple(part.recipe for part in parts),
-        units=tuple(unit for part in parts for unit in part.units),
+        columns=tuple(part.record for part in parts),
         timeline=line,
         ticks=_ticks(source, rows, line),
         tick=rows.tick[now],
@@ -84,7 +69,6 @@ def readings_of(table: Table) -> Readings:
         x_past=values[past, :-1],
         y_past=values[past, -1],
         scored=_scored(source, line, table.score_from, rows.tick[now]),
-        scale=f"{parts[-1].unit.spread:.3g} of {parts[-1].labels[0]}",
         doubts=(*source.doubts, *_doubts(line, rows, len(device))),
     )
 
@@ -119,7 +103,7 @@ def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
     return tuple(str(found[i]) for i in order), np.argsort(order)[device]
 
 
-def _doubts(line: Timeline, kept: _Rows, readings: int) -> Iterator[str]:
+def _doubts(line: Timeline, kept: Rows, readings: int) -> Iterator[str]:
     """What the rows as a whole make one wonder about."""
     if dropped := readings - kept.time.size:
         yield f"{dropped:,} of {readings:,} readings dropped: not the only one in their tick"
@@ -154,7 +138,7 @@ def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:
 
 def _one_per_cell(
     source: Source,
-    rows: _Rows,
+    rows: Rows,
     devices: Sequence[str],
     line: Timeline,
     steps: Steps,
@@ -186,27 +170,7 @@ def _other_ticks(line: Timeline, steps: Steps) -> str:
     return f", or ticks of {separating(line, steps).length_text()} (`tick`)"
 
 
-def _expanded(
-    source: Source, col: Column, table: Table, rows: _Rows, kept: IntArray, *, calendar: bool
-) -> Inputs:
-    """One column as inputs; its values, where it is the time of a calendar, are seconds."""
-    past = rows.tick < 0
-    if col.is_text:
-        return expand(col, source.texts(col.name)[kept], past)
-    if col.transform == "cyclic" and calendar and table.time == (col.name,):
-        period, expected = seconds(col.period), "a length such as 1d"
-        values = rows.time
-    else:
-        period, expected = positive(col.period), "a number"
-        is_input = any(column(text) == col for text in table.inputs)
-        words = f" (missing? words? see `missing`, {col.name}:one-hot, {col.name}:compass)"
-        values = source.numbers(col.name, words if is_input else "")[kept]
-    if col.transform == "cyclic" and not period:
-        raise InputError(f"{col.name}:cyclic={col.period}: expected {expected} as its period")
-    return expand(col, values, past, period or math.nan)
-
-
-def _ticks(source: Source, rows: _Rows, line: Timeline) -> int:
+def _ticks(source: Source, rows: Rows, line: Timeline) -> int:
     ticks = int(rows.tick.max()) + 1
     if ticks > _MOST_TICKS:
         raise FileError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.columns.transform import Transform
 from paofed.core.features import median_distance
 from paofed.words import counted, listed
 from paofed.world.table.columns import Unit
@@ -22,9 +23,7 @@ class Readings:
     """
 
     devices: tuple[str, ...]
-    labels: tuple[str, ...]  # of the inputs
-    recipes: tuple[str, ...]  # what a device computes for its inputs and, last, its target
-    units: tuple[Unit, ...]  # of the inputs and, last, the target
+    columns: tuple[Transform, ...]  # what a device computes for its inputs and, last, its target
     timeline: Timeline
     ticks: int
     tick: IntArray  # (M,)
@@ -36,8 +35,27 @@ class Readings:
     x_past: FloatArray  # (C, d): the calibration period's, in order of time
     y_past: FloatArray  # (C,)
     scored: int  # the first tick whose errors count
-    scale: str  # what 1 of the target stands for
     doubts: tuple[str, ...]  # what looks wrong, though it is none of our business
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the inputs are called."""
+        return tuple(label for record in self.columns[:-1] for label in record.labels)
+
+    @property
+    def recipes(self) -> tuple[str, ...]:
+        """The same as `columns`, in words."""
+        return tuple(record.recipe for record in self.columns)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Of the inputs and, last, the target."""
+        return tuple(Unit.of(record) for record in self.columns for _ in record.labels)
+
+    @property
+    def scale(self) -> str:
+        """What 1 of the target stands for."""
+        return f"{self.units[-1].spread:.3g} of {self.columns[-1].labels[0]}"
 
     @property
     def inputs(self) -> int:

@@ -42,6 +42,7 @@ class Source:
                 f"`separator` is {separator!r}, but {path.name} is no CSV: leave it out"
             )
         self._missing = list(missing)
+        self._numbers: dict[str, FloatArray] = {}  # columns that were asked for
         self._skipped = 0  # empty lines before the header
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is no file: expected one with readings")
@@ -138,6 +139,11 @@ class Source:
 
     def numbers(self, name: str, advice: str = "") -> FloatArray:
         """A column as finite numbers, NaN where it is missing; advice is for who has words."""
+        if name not in self._numbers:
+            self._numbers[name] = self._as_numbers(name, advice)
+        return self._numbers[name]
+
+    def _as_numbers(self, name: str, advice: str) -> FloatArray:
         column = self._frame[name]
         if column.dtype == pl.String:
             column = self._known(name)

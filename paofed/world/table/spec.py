@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paofed.errors import InputError
-from paofed.world.table.columns import column
+from paofed.world.table.columns import TIME, Column, column
 from paofed.world.value import Value
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
@@ -78,9 +78,29 @@ class Table(Value):
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
     separator: Annotated[str, AfterValidator(_one_byte)] | None = None  # of a CSV
 
+    def is_time(self, col: Column, *, calendar: bool) -> bool:
+        """Whether the values of a column are the times of the readings."""
+        cyclic = col.transform == "cyclic" and calendar and self.time == (col.name,)
+        return col.is_calendar or cyclic
+
     @model_validator(mode="after")
     def _predicts_something_else(self) -> Self:
         target = column(self.target).name
-        if target in (column(text).name for text in self.inputs):
-            raise ValueError(f"{target} is the target and an input: it would predict itself")
+        for col in map(column, self.inputs):
+            if col.name == target and not col.lag:
+                raise ValueError(
+                    f"{target} is the target and an input: it would predict itself; what it was "
+                    f"before may be one, as in {target}:lag=1"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _has_such_a_time(self) -> Self:
+        named = {TIME} if len(self.time) > 1 else {TIME, *self.time}
+        for col in map(column, self.inputs):
+            if col.is_calendar and col.name not in named:
+                raise ValueError(
+                    f"{col.name}:{col.transform} is no input: expected {TIME}:{col.transform}, "
+                    f"since the {col.transform} is that of the time of a reading"
+                )
         return self

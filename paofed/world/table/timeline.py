@@ -8,7 +8,13 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.errors import FileError, InputError
-from paofed.world.table.columns import duration_text, number_text, seconds
+from paofed.world.table.columns import (
+    duration_text,
+    finite,
+    number_text,
+    positive,
+    seconds,
+)
 from paofed.world.table.times import FIRST, LAST, Times, instant
 
 _ROUNDING = 1e-6  # of a tick: what a moment on a boundary may miss it by
@@ -38,10 +44,10 @@ class Timeline(NamedTuple):
         length = seconds(text) if self.calendar else None
         try:
             if text.endswith("%"):
-                return self.first + _finite(text[:-1]) / 100 * (self.last - self.first)
+                return self.first + finite(text[:-1]) / 100 * (self.last - self.first)
             if length is not None:
                 return self.first + length
-            return instant(text) if self.calendar else _finite(text)
+            return instant(text) if self.calendar else finite(text)
         except ValueError:
             time = (
                 "a time such as 2014-03-01, a length such as 30d (min, h, d, w)"
@@ -139,18 +145,3 @@ def longer(line: Timeline, steps: Steps) -> str | None:
         if steps.apart(line.with_ticks(text := line.length_text(ticks))):
             return text
     return None
-
-
-def positive(text: str) -> float | None:
-    """A finite number above 0; 0 where it is not above, None where it is no number."""
-    try:
-        return max(_finite(text), 0.0)
-    except ValueError:
-        return None
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is not finite")
-    return number

@@ -6,7 +6,7 @@ import pytest
 from paofed.core.arrays import FloatArray
 from paofed.report.run.gains import pooled_gain
 from paofed.report.run.lives import Stage, headline, stages, stops_paying
-from paofed.report.shared.estimates import Estimate
+from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.lives import Lives
 
 

@@ -3,6 +3,7 @@
 From the file to the errors: reading, transforms, kernel width, engines and baselines.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -17,11 +18,13 @@ from paofed.algorithms import ALGORITHMS, algorithm, options_of
 from paofed.core.arrays import FloatArray
 from paofed.simulate.montecarlo import run
 from paofed.simulate.table.baselines import BASELINES
-from paofed.world.table import reader as module
-from paofed.world.table.columns import expand
+from paofed.world.table import inputs, reader
+from paofed.world.table.columns import fit
+from paofed.world.table.inputs import Expanded, Rows, expanded
 from tests.world.table.tables import fleet, hourly, table, write
 
 HOURS, DEVICES, CALIBRATION = 40, 3, 10
+LAGS = ("a", "b:diff=1", "y:lag=1", "time:weekday")
 METHODS = [
     *(algorithm(n, subset=0.5 if "subset" in options_of(n) else None) for n in ALGORITHMS),
     replace(algorithm("pao-fed-u1", exchange="live"), name="live"),
@@ -55,6 +58,7 @@ def errors(
     folder: Path,
     found: Cells,
     engine: Literal["fast", "reference"] = "fast",
+    inputs: Sequence[str] = ("a", "b:raw", "time:cyclic=1d"),
     **changes: str | None,
 ) -> FloatArray:
     """What every learner got wrong at every tick, (L, N)."""
@@ -62,7 +66,7 @@ def errors(
     lines = [f"{','.join(row)},{c}" for row, c in zip(rows, found, strict=True) if c is not None]
     told = {"tick": "1h", "calibration": f"{CALIBRATION}h", "score_from": "15h", **changes}
     path = write(folder / f"{next(_files)}.csv", lines)
-    stream = table(path, inputs=["a", "b:raw", "time:cyclic=1d"], **told)
+    stream = table(path, inputs=inputs, **told)
     result = run(fleet(stream), METHODS, every=1, engine=engine)
     assert result.progressive is not None
     assert len(result.progressive.learners) == 2 * len(METHODS) + len(BASELINES)
@@ -87,6 +91,15 @@ def test_what_comes_later_changes_no_error_before_it(
 
 
 @pytest.mark.parametrize("hour", [CALIBRATION, 17, 30])
+def test_nor_what_lags_look_back_at(tmp_path: Path, hour: int) -> None:
+    found = cells(hour)
+    one, two = (errors(tmp_path, c, inputs=LAGS) for c in (found, shuffled(found, hour, 1)))
+    ticks = hour - CALIBRATION
+    np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
+    assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
+
+
+@pytest.mark.parametrize("hour", [CALIBRATION, 17, 30])
 def test_nor_on_the_reference_engine(tmp_path: Path, hour: int) -> None:
     found = cells(hour)
     one, two = (errors(tmp_path, c, "reference") for c in (found, shuffled(found, hour, 1)))
@@ -95,15 +108,19 @@ def test_nor_on_the_reference_engine(tmp_path: Path, hour: int) -> None:
     assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
+@pytest.mark.parametrize("inputs", [("a", "b:raw"), LAGS])
 @pytest.mark.parametrize("hour", [CALIBRATION, CALIBRATION + 1, 30])
-def test_nobody_sees_the_target_that_is_to_be_predicted(tmp_path: Path, hour: int) -> None:
+def test_nobody_sees_the_target_that_is_to_be_predicted(
+    tmp_path: Path, hour: int, inputs: Sequence[str]
+) -> None:
     """The square of y - p bends by 2 for every 1 of y, unless the prediction p moves with y."""
     found = cells(hour)
     place = DEVICES * hour + 1
+    found[place - DEVICES] = "0.25,1,-1"  # what lags look at
     bent = []
     for y in (0.0, 1.0, 2.0):
         found[place] = f"{y},0.5,-0.5"
-        bent.append(errors(tmp_path, found, target="y:raw")[:, hour - CALIBRATION])
+        bent.append(errors(tmp_path, found, inputs=inputs, target="y:raw")[:, hour - CALIBRATION])
     assert np.diff(bent, n=2, axis=0)[0] == pytest.approx(2.0, abs=1e-4)
 
 
@@ -134,24 +151,35 @@ def test_the_same_comparison_sees_a_calibration_that_covers_what_was_shuffled(
     assert (one != two).any(axis=1).all()
 
 
-@pytest.mark.parametrize("leak", ["transforms", "gaps"])
+@pytest.mark.parametrize("leak", ["transforms", "gaps", "lags"])
 def test_the_same_comparison_sees_a_leak(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leak: str
 ) -> None:
-    """With each of two classic mistakes built in, errors before the time differ."""
+    """With each of three classic mistakes built in, errors before the time differ."""
 
-    def peeking(col: Any, values: Any, past: Any, *period: Any) -> Any:
-        if leak == "transforms":  # fitted on everything
-            return expand(col, values, np.ones_like(past), *period)
-        made = expand(col, values, past, *period)  # gaps filled from the future
-        for column in made.values.T:
-            for i in range(len(column) - 2, -1, -1):
-                column[i] = column[i + 1] if np.isnan(column[i]) else column[i]
+    def peeking(*args: Any, calendar: bool) -> Expanded:
+        made = expanded(*args, calendar=calendar)  # gaps filled from the future
+        for numbers in made.numbers.T:
+            for i in range(len(numbers) - 2, -1, -1):
+                numbers[i] = numbers[i + 1] if np.isnan(numbers[i]) else numbers[i]
         return made
 
-    monkeypatch.setattr(module, "expand", peeking)
+    def ahead(rows: Rows, values: FloatArray, lag: int) -> FloatArray:
+        cells = zip(rows.device.tolist(), rows.tick.tolist(), strict=True)
+        known = dict(zip(cells, values.tolist(), strict=True))
+        return np.array([known.get((k, n + lag), np.nan) for k, n in known])
+
+    if leak == "transforms":  # fitted on everything
+        fitted_on_all = lambda col, past, *values: fit(col, np.ones_like(past), *values)  # noqa: E731
+        monkeypatch.setattr(inputs, "fit", fitted_on_all)
+    elif leak == "gaps":
+        monkeypatch.setattr(reader, "expanded", peeking)
+    else:  # looked up in the wrong direction
+        monkeypatch.setattr(Rows, "before", ahead)
     found = cells(0)
     hour = 20
-    one, two = (errors(tmp_path, c) for c in (found, shuffled(found, hour, 1)))
+    both = found, shuffled(found, hour, 1)
+    far = ("a", "y:lag=3") if leak == "lags" else ("a", "b:raw")
+    one, two = (errors(tmp_path, c, inputs=far) for c in both)
     ticks = hour - CALIBRATION
     assert not np.array_equal(one[:, :ticks], two[:, :ticks])

@@ -1,15 +1,29 @@
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from paofed.core.arrays import BoolArray, FloatArray
 from paofed.errors import InputError
-from paofed.world.table.columns import Column, column, duration_text, expand, seconds
+from paofed.world.table.columns import Column, column, duration_text, fit, seconds
 
 PAST = np.array([True, True, True, True, False, False])
 NUMBERS = np.array([1.0, 2.0, 3.0, 6.0, 100.0, np.nan])
+
+
+class Expanded(NamedTuple):
+    labels: tuple[str, ...]
+    recipe: str
+    values: FloatArray
+
+
+def expand(col: Column, values: NDArray[Any], past: BoolArray) -> Expanded:
+    record = fit(col, past, values)
+    return Expanded(record.labels, record.recipe, record.numbers(values))
 
 
 def test_a_column_without_a_word_is_standardised() -> None:
@@ -22,6 +36,38 @@ def test_a_transform_follows_the_last_colon() -> None:
 
 def test_what_is_no_transform_is_part_of_the_name() -> None:
     assert column("site:O3") == Column("site:O3")
+
+
+@pytest.mark.parametrize(
+    ("text", "col"),
+    [
+        ("O3:lag=1", Column("O3", lag=1)),
+        ("site:O3:diff=24", Column("site:O3", diff=24)),
+        ("O3:log1p:lag=2", Column("O3", "log1p", lag=2)),
+        ("O3:raw:diff=1", Column("O3", "raw", diff=1)),
+        ("time:weekday", Column("time", "weekday")),
+    ],
+)
+def test_lags_differences_and_the_calendar_follow_a_colon(text: str, col: Column) -> None:
+    assert column(text) == col
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("O3:lag", "expected 1 to 1000 ticks, as in O3:lag=1"),
+        ("O3:lag=0", "expected 1 to 1000 ticks"),
+        ("O3:diff=1001", "expected 1 to 1000 ticks"),
+        ("O3:lag=-1", "expected 1 to 1000 ticks"),
+        ("O3:lag=1:lag=1", "expected lag of a number that is standardised, log1p or raw"),
+        ("wd:compass:lag=1", "expected lag of a number"),
+        ("h:cyclic=24:diff=1", "expected diff of a number"),
+        ("time:hour=2", "expected a period for cyclic alone"),
+    ],
+)
+def test_what_no_lag_can_be(text: str, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        column(text)
 
 
 @pytest.mark.parametrize("text", ["hour:cyclic", "O3:log1p=3"])
@@ -72,7 +118,7 @@ def test_a_column_that_is_empty_in_the_past_is_told() -> None:
 
 
 def test_cyclic_closes_the_circle() -> None:
-    found = expand(Column("hour", "cyclic", "24"), np.array([0.0, 6.0, 24.0]), PAST[:3], 24.0)
+    found = expand(Column("hour", "cyclic", "24"), np.array([0.0, 6.0, 24.0]), PAST[:3])
     assert found.values == pytest.approx(np.array([[0, 1], [1, 0], [0, 1]]), abs=1e-12)
     assert found.labels == ("sin hour", "cos hour")
 

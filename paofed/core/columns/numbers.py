@@ -1,0 +1,107 @@
+"""Records of numbers: scaled, their logarithms, lags and differences; and what comes round."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+from paofed.core.columns.transform import Measures, Transform, require, turn, turn_labels
+
+FAR = 1e300  # where numbers end that people mean
+MOST_LAG = 1000  # ticks: a device keeps so many values of a column
+
+
+@dataclass(frozen=True)
+class Number(Transform):
+    """(value - offset) / scale, of the logarithm log(1 + value) if asked for.
+
+    With a lag, of the value so many ticks before; with a difference, of the value less that one.
+    """
+
+    offset: float = 0.0
+    scale: float = 1.0
+    logarithm: bool = False
+    lag: int = 0
+    diff: int = 0
+
+    kind = "number"
+
+    def __post_init__(self) -> None:
+        require(abs(self.offset) < FAR, self, "a finite offset")
+        require(0 < self.scale < FAR, self, "a finite scale above 0")
+        right = 0 <= min(self.lag, self.diff) == 0 and max(self.lag, self.diff) <= MOST_LAG
+        require(right, self, f"either a lag or a difference, of 1 to {MOST_LAG} ticks")
+
+    @property
+    def lags(self) -> tuple[int, ...]:
+        """Of now, of before, or of both."""
+        return (0, self.diff) if self.diff else (self.lag,)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """As in log1p(O3[n-1])."""
+        places = (f"{self.name}[n-{lag}]" if lag else self.name for lag in self.lags)
+        return (" - ".join(f"log1p({p})" if self.logarithm else p for p in places),)
+
+    @property
+    def recipe(self) -> str:
+        """As in (O3 - 3) / 2."""
+        (label,) = self.labels
+        if (self.offset, self.scale) == (0.0, 1.0):
+            return label
+        return f"({label} {'-+'[self.offset < 0]} {abs(self.offset):.6g}) / {self.scale:.6g}"
+
+    def plain(self, *values: NDArray[Any]) -> FloatArray:
+        """Logarithm and difference of the values, before they are scaled.
+
+        What has no logarithm makes NaN.
+        """
+        if self.logarithm:
+            values = tuple(np.log1p(np.where(v > -1.0, v, math.nan)) for v in values)
+        found: FloatArray = values[0] - values[1] if self.diff else values[0]
+        return found
+
+    def numbers(self, *values: NDArray[Any]) -> FloatArray:
+        """One number for each value."""
+        return ((self.plain(*values) - self.offset) / self.scale)[:, None]
+
+    def measured(self, numbers: FloatArray) -> FloatArray:
+        """From what a model sees back to what was measured; for neither lag nor difference."""
+        plain = numbers * self.scale + self.offset
+        with np.errstate(over="ignore"):
+            return np.expm1(plain) if self.logarithm else plain
+
+
+@dataclass(frozen=True)
+class Cyclic(Transform):
+    """Sine and cosine of a full turn in each period: of a number or, if asked for, of the time."""
+
+    period: float
+    time: bool = False
+
+    kind = "cyclic"
+
+    def __post_init__(self) -> None:
+        require(0 < self.period < FAR, self, "a finite period above 0")
+
+    @property
+    def measures(self) -> Measures:
+        """Numbers or times."""
+        return "time" if self.time else "number"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Sine, then cosine."""
+        return turn_labels(self.name)
+
+    @property
+    def recipe(self) -> str:
+        """As in sin and cos of 2 pi hour / 24."""
+        return f"sin and cos of 2 pi {self.name} / {self.period:g}"
+
+    def numbers(self, *values: NDArray[Any]) -> FloatArray:
+        """Two numbers for each value."""
+        return turn(values[0] / self.period)

@@ -1,0 +1,78 @@
+"""What a model sees of every row: columns of a file, fitted on the past, looking back where asked.
+
+A lag is what the same device measured so many ticks before, in whatever row; where it has none
+there, nothing is filled in.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.columns.transform import Transform
+from paofed.errors import InputError
+from paofed.world.table.columns import Column, column, fit, of_time, unfitted
+from paofed.world.table.source import Source
+from paofed.world.table.spec import Table
+
+
+class Rows(NamedTuple):
+    """Where M rows of a table belong."""
+
+    device: IntArray
+    tick: IntArray  # negative in the calibration period
+    time: FloatArray
+
+    def some(self, which: IntArray) -> "Rows":
+        """Those of some rows, in their order."""
+        return Rows(self.device[which], self.tick[which], self.time[which])
+
+    def before(self, values: FloatArray, lag: int) -> FloatArray:
+        """What the device of each row had so many ticks before, NaN where it has no row there.
+
+        The rows are in order of ticks, those of a tick in order of devices, one of each at most.
+        """
+        devices = int(self.device.max()) + 1
+        cell = self.tick * devices + self.device
+        wanted = cell - lag * devices
+        at = np.searchsorted(cell, wanted)
+        found: FloatArray = np.where(cell[at] == wanted, values[at], math.nan)
+        return found
+
+
+class Expanded(NamedTuple):
+    """One column as inputs."""
+
+    record: Transform
+    numbers: FloatArray  # (M, labels); NaN where the reading is missing
+
+
+def expanded(
+    source: Source, table: Table, col: Column, rows: Rows, kept: IntArray, *, calendar: bool
+) -> Expanded:
+    """Expand one column of the kept rows."""
+    if table.is_time(col, calendar=calendar):
+        if not calendar:
+            raise InputError(
+                f"{col.name}:{col.transform} needs a calendar, but the time is a plain number: "
+                f"give its `time_format`, or take another input"
+            )
+        record = of_time(col, "UTC")
+        return Expanded(record, record.numbers(rows.time))
+    values = _values(source, table, col, rows, kept)
+    record = fit(col, rows.tick < 0, *values)
+    return Expanded(record, record.numbers(*values))
+
+
+def _values(
+    source: Source, table: Table, col: Column, rows: Rows, kept: IntArray
+) -> list[NDArray[Any]]:
+    """The values of a column, for each of the lags that it looks at."""
+    if col.is_text:
+        return [source.texts(col.name)[kept]]
+    is_input = any(column(text) == col for text in table.inputs)
+    words = f" (missing? words? see `missing`, {col.name}:one-hot, {col.name}:compass)"
+    numbers = source.numbers(col.name, words if is_input else "")[kept]
+    return [rows.before(numbers, lag) if lag else numbers for lag in unfitted(col).lags]
