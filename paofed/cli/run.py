@@ -6,7 +6,7 @@ from typing import get_args
 
 from paofed.algorithms.outside import file_of
 from paofed.algorithms.spec import from_text
-from paofed.cli.shared import outputs, worlds
+from paofed.cli.shared import choosing, outputs, worlds
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
@@ -38,13 +38,13 @@ LINEUP = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    worlds.add_arguments(parser)
+    worlds.add_arguments(parser, choosing.step_size)
     add(
         "--algorithm",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="names, with options as in pao-fed-u1:shared=32,step_size=0.2 (default: all), or "
+        help="names, with options as in pao-fed-u1:shared=32,step_size=auto (default: all), or "
         "your own: file.py:name, package.module:name",
     )
     add("--runs", type=int, default=1, metavar="R", help="Monte Carlo runs (default %(default)s)")
@@ -71,12 +71,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
     worlds.check(args)
-    methods = [from_text(text) for text in args.algorithm or LINEUP]
+    words = choosing.asked(args, args.algorithm or LINEUP)
+    choosing.check(words)
     scenario = worlds.world_of(args)
     given = [] if args.scenario is None else [args.scenario]
-    code = filter(None, map(file_of, args.algorithm or LINEUP))
+    code = filter(None, map(file_of, words))
     outputs.check(args, args.out, inputs=[*given, *scenario.files, *code])
     worlds.tell(scenario, args)
+    words, scenario, races = choosing.chosen(words, scenario, args)
+    methods = [from_text(word) for word in words]
     cold_starts = args.cold_starts
     if cold_starts is None:
         on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
@@ -104,6 +107,8 @@ def run(args: Namespace) -> int:
             if interrupt.result is None:
                 raise
             result = interrupt.result
+    for race in races:
+        result = race.kept_in(result)
     for name, reason in result.provenance["refused"].items():
         outputs.say(f"the {LAST} engine takes {name}: {reason}")
     if args.out is not None:

@@ -49,8 +49,13 @@ class Race:
 
     def __str__(self) -> str:
         """The sentence, and a table of what was tried."""
+        return "\n\n".join(filter(None, (self.sentence, self.table)))
+
+    @property
+    def table(self) -> str:
+        """What was tried, for people; nothing where nothing was."""
         if not self.tried:
-            return self.sentence
+            return ""
         header = ["candidate", "error (dB)", "behind (dB)", "payload", "worlds", "dropped"]
         rows = [
             [
@@ -64,14 +69,14 @@ class Race:
             for one in self.tried
         ]
         over = f"intervals over {self.units}; those of `behind` hold all together with 95 %"
-        return f"{self.sentence}\n\n{table(header, rows, left=(0, 5))}\n\n{over}"
+        return f"{table(header, rows, left=(0, 5))}\n\n{over}"
 
     @property
     def sentence(self) -> str:
         """What was chosen among what, and how sure that is."""
         if self.reason:
             return f"{self.winner}: as usual, since nothing could be chosen: {self.reason}"
-        said = f"{self.winner}: chosen {self.where} among {self._among}; {self._doubt}"
+        said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._doubt}"
         if self.fresh is None:
             return f"{said}; not judged on fresh worlds"
         said = f"{said}; on {self.fresh.worlds} fresh worlds {_with_half(self.fresh.score)} dB"
@@ -96,8 +101,8 @@ class Race:
         return f"nothing tried was better by more than {math.ceil(100 * self.at_most) / 100:.2f} dB"
 
     def as_json(self) -> dict[str, Any]:
-        """Everything in plain values, with its sentence; what is not known is None."""
-        told = asdict(self) | {"sentence": self.sentence}
+        """Everything in plain values, and in words; what is not known is None."""
+        told = asdict(self) | {"sentence": self.sentence, "table": self.table}
         told["tried"] = [_plain(one) for one in self.tried]
         told["fresh"] = None if self.fresh is None else _plain(self.fresh)
         plain: dict[str, Any] = _known(told)

@@ -23,7 +23,7 @@ def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
     """The summary as JSON can hold it."""
     summary = result.summary(tariff)
     told = {"runs": result.runs, "tariff": asdict(tariff), "algorithms": summary}
-    return plain({**told, **_beside(result), **_faults(result)})
+    return plain({**told, **_beside(result), **_faults(result), **_choices(result)})
 
 
 def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
@@ -41,7 +41,14 @@ def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
         parts += [_recoveries(summary)] if result.drifts else []
     if faults := faults_of(result):
         parts.append(_damages(result, faults))
+    parts += [choice["sentence"] for choice in result.provenance.get("chosen", ())]
     return "\n\n".join([f"{scenario}, {counted(result.runs, 'run')} ({note})", *parts])
+
+
+def _choices(result: Result) -> dict[str, Any]:
+    """What was chosen before the run, where anything was."""
+    chosen = list(result.provenance.get("chosen", ()))
+    return {"chosen": chosen} if chosen else {}
 
 
 def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str], tariff: Tariff) -> str:

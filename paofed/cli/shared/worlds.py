@@ -2,13 +2,14 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, ScenarioError
+from paofed.racing.candidates import AUTO
 from paofed.world.fault_words import parted, worded
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.table.door import read
@@ -33,14 +34,17 @@ _OF_A_STREAM = {"name", "ticks", "clients", "kernel_width", "test_samples", "str
 _LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(
+    parser: ArgumentParser, read_step_size: Callable[[str], float | str] = float
+) -> None:
     """Declare the scenario, its values, and what makes a fleet of a table."""
     add = parser.add_argument
     add("scenario", nargs="?", metavar="SCENARIO",
         help=f"a TOML file or a preset: {', '.join(PRESETS)}")  # fmt: skip
     add("--features", type=int, metavar="D", help="instead of the scenario's")
     add("--kernel-width", type=float, metavar="SIGMA", help="likewise")
-    add("--step-size", type=float, metavar="MU", help="likewise")
+    chosen = "" if read_step_size is float else ", or auto: chosen by a race"
+    add("--step-size", type=read_step_size, metavar="MU", help=f"likewise{chosen}")
     add("--fault", action="append", default=[], metavar="F",
         help="what is wrong with some clients, beside the scenario's own faults, as in "
         "scaled:by=10,clients=0.1; several times for several faults")  # fmt: skip
@@ -82,7 +86,7 @@ def check(args: Namespace) -> None:
 def world_of(args: Namespace) -> Scenario:
     """Make the scenario that was asked for."""
     check(args)
-    changes = _given(args, _VALUES)
+    changes = {key: value for key, value in _given(args, _VALUES).items() if value != AUTO}
     base = Scenario.load(args.scenario or _LAWS_WITHOUT)
     if args.table is None and not (changes or args.fault):
         return base

@@ -144,6 +144,7 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tarif
     if faults := faults_of(result):
         parts += ["<h2>What faults do</h2>", preformatted("\n".join(faults))]
         parts += [note(_FAULTS), _damages(result)] if result.clean is not None else []
+    parts += _choices(result)
     if result.drifts:
         parts += ["<h2>When the target changed</h2>", _recoveries(result)]
     if result.cold_start is not None:
@@ -264,6 +265,17 @@ def _counted_in(tariff: Tariff) -> str:
     told = f" ({tariff.words})" if tariff.words else ""
     bytes_are = f"on the wire by tariff {tariff.name}{told}" if tariff.adds else "of payload alone"
     return f"Traffic is the mean of a run. Bytes are those {bytes_are}."
+
+
+def _choices(result: Result) -> Iterator[str]:
+    """What was chosen before the run, and what was tried for it."""
+    chosen = result.provenance.get("chosen", ())
+    if chosen:
+        yield "<h2>What was chosen</h2>"
+    for choice in chosen:
+        yield f"<p>{html.escape(choice['sentence'])}</p>"
+        if tried := choice["table"]:
+            yield f"<details><summary>what was tried</summary>{preformatted(tried)}</details>"
 
 
 def _recoveries(result: Result) -> str:

@@ -212,6 +212,8 @@ def _wrong_origin(
     if _misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
     yield from _wrong_faults(scenario.get("faults"))
+    if _misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
+        yield "its choices are not told in words"
 
 
 def _wrong_faults(faults: Any) -> Iterator[str]:

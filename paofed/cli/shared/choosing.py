@@ -1,0 +1,86 @@
+"""Settings that are to be chosen before a run: `auto` in the place of a value."""
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from paofed.algorithms.spec import from_text, parted
+from paofed.cli.shared.outputs import say
+from paofed.cli.shared.progress import Progress
+from paofed.racing.candidates import AUTO, asks
+from paofed.racing.race import RaceInterrupted, race
+from paofed.racing.record import Race
+from paofed.simulate.engines import engine_of
+from paofed.world.scenario import Scenario
+
+
+def step_size(text: str) -> float | str:
+    """Read a step size, or that it is to be chosen."""
+    try:
+        return text if text == AUTO else float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is neither a number nor {AUTO}") from None
+
+
+def asked(args: Namespace, words: Sequence[str]) -> list[str]:
+    """The algorithms; with --step-size auto, each that has no step size asks for one."""
+    if args.step_size != AUTO:
+        return list(words)
+    return [_with_auto(word) for word in words]
+
+
+def check(words: Sequence[str]) -> None:
+    """Refuse what is no algorithm before the long work."""
+    for word in words:
+        if not asks(word):
+            from_text(word)
+
+
+class Chosen(NamedTuple):
+    """What is run, and the races that decided it."""
+
+    words: list[str]
+    scenario: Scenario
+    races: list[Race]
+
+
+def chosen(words: Sequence[str], scenario: Scenario, args: Namespace) -> Chosen:
+    """Put what wins a race in the place of every `auto`."""
+    races = {word: _raced(word, scenario, args) for word in words if asks(word)}
+    found = [races[word].winner if word in races else word for word in words]
+    if args.step_size == AUTO:
+        scenario = _with_step_of_best(scenario, list(races.values()))
+    # What was chosen for one may have been given for another.
+    return Chosen(list(dict.fromkeys(found)) if races else found, scenario, list(races.values()))
+
+
+def _with_step_of_best(scenario: Scenario, races: Sequence[Race]) -> Scenario:
+    """Let those who have the scenario's step size, baselines, have that of the best algorithm."""
+    judged = {race.fresh.score.mean: race.winner for race in races if race.fresh is not None}
+    if not judged:  # nothing could be chosen
+        return scenario
+    step = parted(judged[min(judged)])[1]["step_size"]
+    return scenario.model_copy(update={"step_size": float(step)})
+
+
+def _with_auto(word: str) -> str:
+    _, options = parted(word)
+    return word if "step_size" in options else f"{word}{',' if options else ':'}step_size={AUTO}"
+
+
+def _raced(word: str, scenario: Scenario, args: Namespace) -> Race:
+    with Progress(f"{word}, a race") as progress, engine_of(args.engine).announced(say):
+        try:
+            return race(
+                scenario,
+                word,
+                seed=args.seed,
+                engine=args.engine,
+                precision=args.precision,
+                workers=args.workers,
+                report=progress,
+            )
+        except RaceInterrupted as interrupt:
+            if interrupt.race is not None:
+                say(str(interrupt.race))
+            raise
