@@ -73,11 +73,12 @@ def race(
     """
     setting, asked = scenario_of(scenario), _listed(candidates)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)
+    if not 0 <= tolerance < np.inf:
+        raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
     key_of(seed)  # refused now, not in a thread
-    methods = {method.name: method for method in _methods(asked, setting)}
     entry = _Entry(
         asked=tuple(one if isinstance(one, str) else one.name for one in asked),
-        methods=methods,
+        methods=_methods(asked, setting),
         options=_options(asked, setting),
         tolerance=tolerance,
     )
@@ -86,11 +87,10 @@ def race(
     except InputError as error:
         return entry.unraced(str(error))
     runs = [_FIRST, *(_FIRST << number for number in range(rounds - 1)), _FRESH]
-    every = max(1, arena.scenario.ticks // _POINTS)
     ran = partial(
         run,
         arena.scenario,
-        every=every,
+        every=max(1, arena.scenario.ticks // _POINTS),
         engine=engine,
         precision=precision,
         workers=workers,
@@ -233,16 +233,18 @@ def _listed(
     return [candidates] if isinstance(candidates, str | Algorithm) else list(candidates)
 
 
-def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> list[Algorithm]:
-    names = [
-        name
-        for one in asked
-        for name in (expanded(one, scenario) if isinstance(one, str) else [one])
-    ]
-    methods = [resolve(name) for name in names]
+def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, Algorithm]:
+    """All candidates by name, in the order in which they were given."""
+    parts = [expanded(one, scenario) if isinstance(one, str) else [one] for one in asked]
+    methods = [resolve(one) for part in parts for one in part]
     if not methods:
         raise AlgorithmError("no candidate was given: name at least one")
-    return methods
+    by_name: dict[str, Algorithm] = {}
+    for method in methods:
+        if method.name in by_name:
+            raise AlgorithmError(f"{method.name} is given twice: name every candidate once")
+        by_name[method.name] = method
+    return by_name
 
 
 def _options(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, tuple[Any, ...]]:

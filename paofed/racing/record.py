@@ -95,10 +95,11 @@ class Race:
     def _doubt(self) -> str:
         """By how much anything that was tried can be better, with the confidence of the race."""
         if self.at_most <= 0:
-            return "all else that was tried was worse"
+            return "all else that was tried was worse (95 %)"
         if not math.isfinite(self.at_most):
             return "too little was run to say how good the others are"
-        return f"nothing tried was better by more than {math.ceil(100 * self.at_most) / 100:.2f} dB"
+        most = math.ceil(100 * self.at_most) / 100
+        return f"nothing tried was better by more than {most:.2f} dB (95 %)"
 
     def as_json(self) -> dict[str, Any]:
         """Everything in plain values, and in words; what is not known is None."""

@@ -125,8 +125,12 @@ def test_what_cannot_be_raced_is_told() -> None:
         race(small_scenario(), ["online-fedsgd:step_size=90", "online-fedsgd:step_size=99"])
     with pytest.raises(AlgorithmError, match="no candidate was given"):
         race(small_scenario(), [])
+    with pytest.raises(AlgorithmError, match=r"step_size=0\.3 is given twice: name every candid"):
+        race(small_scenario(), [*STEPS, STEPS[0]])
     with pytest.raises(InputError, match="rounds is 0: expected a whole number from 1 on"):
         race(small_scenario(), STEPS, rounds=0)
+    with pytest.raises(InputError, match=r"tolerance is -0\.1: expected a number of dB from 0 on"):
+        race(small_scenario(), STEPS, tolerance=-0.1)
 
 
 _files = count()
