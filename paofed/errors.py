@@ -89,6 +89,7 @@ _EXTRAS = {
     "cryptography": "fleet",
     "polars": "table",
     "threadpoolctl": "table",
+    "sklearn": "boost",
 }  # and `sim`, for all the others
 
 

@@ -13,6 +13,7 @@ from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.stopping import Interrupted
+from paofed.simulate.table.baselines import BASELINES, ON_REQUEST
 from paofed.simulate.table.coldstart import USUAL_COUNT, may_join, starts_of
 from paofed.words import counted
 from paofed.world.scenario import Scenario
@@ -53,6 +54,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--every", type=int, metavar="N", help="ticks between points of a curve (10 or more)")
     add("--cold-starts", type=int, metavar="N",
         help=f"of a table's devices, at so many times ({USUAL_COUNT}; 0: none)")  # fmt: skip
+    add("--baselines", metavar="A,B,...",
+        help=f"over a table: {', '.join(n.replace(' ', '-') for n in BASELINES)}; or none (all but "
+        f"{' and '.join(ON_REQUEST)})")  # fmt: skip
     add("--no-clean", action="store_true",
         help="with faults: do not run everything without them, too")  # fmt: skip
     add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
@@ -99,6 +103,7 @@ def run(args: Namespace) -> int:
                 precision=args.precision,
                 every=args.every,
                 cold_starts=cold_starts,
+                baselines=args.baselines,
                 clean=not args.no_clean,
                 workers=args.workers,
                 report=progress,
@@ -119,7 +124,8 @@ def run(args: Namespace) -> int:
         if result.runs == args.runs
         else [f"{args.runs - result.runs:,} of {counted(args.runs, 'run')}"]
     )
-    if result.progressive is not None and not result.progressive.baselines:
+    asked = result.provenance["baselines"]
+    if result.progressive is not None and result.progressive.baselines != asked:
         missing.append("the baselines")
     if cold_starts and result.cold_start is None:
         missing.append("the cold starts")

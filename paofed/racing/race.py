@@ -94,7 +94,7 @@ def race(
         engine=engine,
         precision=precision,
         workers=workers,
-        baselines=False,
+        baselines="none",
         clean=False,
     )
     return _Racing(entry, arena, ran, seed, runs, report or ignored).result()

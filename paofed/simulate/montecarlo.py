@@ -29,6 +29,8 @@ from paofed.simulate.results.result import (
     versions,
 )
 from paofed.simulate.stopping import Interrupted, Report
+from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
+from paofed.simulate.table.baselines import chosen as chosen_baselines
 from paofed.simulate.table.beside import about, with_baselines, with_errors
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
@@ -50,7 +52,7 @@ def run(
     precision: Precision = "float32",
     every: int | None = None,
     cold_starts: int = 0,
-    baselines: bool = True,
+    baselines: str | Sequence[str] | None = None,
     clean: bool = True,
     workers: int | None = None,
     report: Report | None = None,
@@ -59,20 +61,20 @@ def run(
 
     The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
     -> Trace alone. What the engine refuses, the reference engine runs. Over a table, all models are
-    judged on the samples to come, beside `baselines` unless these are left out; with `cold_starts`,
-    so many times each device in turn joins late. With faults, all is run once more without them
-    unless `clean` is False, so that the result says what they cost. An interrupt (Ctrl-C) ends the
-    work: it raises Interrupted, whose `result` holds what was finished.
+    judged on the samples to come, beside the usual baselines or those named ("none": no one); with
+    `cold_starts`, so many times each device in turn joins late. With faults, all is run once more
+    without them unless `clean` is False, so that the result says what they cost. An interrupt
+    (Ctrl-C) ends the work: it raises Interrupted, whose `result` holds what was finished.
     """
     chosen, setting = _chosen(methods), setting_of(scenario)
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
-    cold_starts = whole("cold_starts", cold_starts, least=0)
+    cold_starts, beside = whole("cold_starts", cold_starts, least=0), chosen_baselines(baselines)
     every = usual_every(setting.ticks) if every is None else whole("every", every, least=1)
     workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, least=1)
     key_of(seed)  # refused now, not in a thread
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
-    _check_kinds(report, same_world=same_world, baselines=baselines, clean=clean)
+    _check_kinds(same_world, clean, report)
     common = (seed, same_world, every, precision, runs, workers)
     work = [
         _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
@@ -82,6 +84,8 @@ def run(
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
     table = setting.stream if isinstance(setting.stream, Table) else None
+    if table is None and baselines is not None:
+        raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
     provenance = {
         "scenario": setting.model_dump(),
         "algorithms": [method.describe() for method in chosen],
@@ -92,15 +96,14 @@ def run(
         "refused": work[0].refused,
         "precision": precision,
         "table": about(table) if table else None,
+        "baselines": list(beside) if table else [],
         "versions": versions(),
     }
     tasks = [(name, task) for part in work for name, task in part.tasks.items()]
     shares = [engine_of(name).cost * len(task.methods) for name, task in tasks]
-    beside = (
-        _BESIDE if table and baselines else 0.0,
-        len(newcomers) * len(starts.devices) if starts else 0.0,
-    )
-    progress = _Progress(report, [*shares, *beside], runs)
+    shares += [_BESIDE * len(beside) / len(USUAL_BASELINES) if table else 0.0]
+    shares += [len(newcomers) * len(starts.devices) if starts else 0.0]
+    progress = _Progress(report, shares, runs)
     finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
     found = partial(_gathered, finished, work, provenance, setting, every)
     try:
@@ -108,7 +111,7 @@ def run(
             finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(finished) else None) from None
-    return _beside(found(), setting, newcomers, starts, workers, progress, baselines=baselines)
+    return _beside(found(), setting, beside, newcomers, starts, workers, progress)
 
 
 class _Work(NamedTuple):
@@ -193,19 +196,18 @@ def _gathered(
 def _beside(
     result: Result,
     scenario: Setting,
+    baselines: Sequence[str],
     newcomers: Sequence[Algorithm],
     starts: Starts | None,
     workers: int,
     progress: "_Progress",
-    *,
-    baselines: bool,
 ) -> Result:
     """Over a table, add baselines and newcomers."""
     if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Table):
         return result
     try:
         if baselines:
-            result = with_baselines(result, scenario, workers, progress.stage(-2))
+            result = with_baselines(result, scenario, baselines, workers, progress.stage(-2))
         if starts is not None:
             joined = newcomers, starts, workers, progress.stage(-1)
             result = with_cold_starts(result, scenario, *joined)
@@ -243,8 +245,8 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
         )
 
 
-def _check_kinds(report: object, **truths: object) -> None:
-    for key, value in truths.items():
+def _check_kinds(same_world: object, clean: object, report: object) -> None:
+    for key, value in (("same_world", same_world), ("clean", clean)):
         if not isinstance(value, bool):
             raise InputError(f"{key} is {value!r}: expected True or False")
     if report is not None and not callable(report):

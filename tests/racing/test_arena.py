@@ -31,7 +31,7 @@ def test_a_table_scores_the_error_of_the_devices(tmp_path: Path, devices: int, u
     """The mean over units is the pooled error that a result tells, of all runs."""
     arena = arena_of(racing_fleet(tmp_path / "t.csv", readings(devices)))
     assert arena.units == units
-    once = run(arena.scenario, NAMES, runs=3, seed=5, every=1, baselines=False)
+    once = run(arena.scenario, NAMES, runs=3, seed=5, every=1, baselines="none")
     assert once.progressive is not None
     assert once.progressive.baselines == []
     for name in NAMES:

@@ -25,7 +25,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
 from paofed.simulate.table import beside as tables
 from paofed.simulate.table import coldstart
-from paofed.simulate.table.baselines import BASELINES
+from paofed.simulate.table.baselines import USUAL
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from tests.methods import OWN
@@ -329,7 +329,7 @@ def test_an_interrupt_of_the_newcomers_keeps_the_rest(
     interrupts(monkeypatch, coldstart, "_newcomer", after)
     kept = interrupted_run(over_a_table, [U1], runs=2, cold_starts=2)
     assert_same(kept, whole)
-    assert learners(kept) == [*ALONE, *([name, "baseline"] for name in BASELINES)]
+    assert learners(kept) == [*ALONE, *([name, "baseline"] for name in USUAL)]
     assert kept.cold_start is None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.shared.markup import note, preformatted
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import USUAL
 from paofed.world.scenario import to_toml
 
 _OPEN = "Its worlds were made by {}, a function in Python. With that function:"
@@ -60,6 +61,10 @@ def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
             "--cold-starts",
             0 if result.cold_start is None else len(result.cold_start.starts),
         ]
+        names = about.get("baselines", list(USUAL))  # of an earlier version, all there were
+        if names != list(USUAL):
+            told = ",".join(name.replace(" ", "-") for name in names)
+            words += ["--baselines", told or "none"]
     if scenario.get("faults") and result.clean is None:
         words += ["--no-clean"]
     words += ["--tariff", tariff.word] if tariff.adds else []

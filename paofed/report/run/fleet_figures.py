@@ -32,9 +32,13 @@ class _Beside(NamedTuple):
 _BASELINES: Mapping[str, _Beside] = {
     "last value": _Beside("#777777", (0, (1.5, 1.5)), "x", "device"),
     "alone": _Beside("#777777", "-", "|", "device"),
+    "rls": _Beside("#5B7F5B", "-", "s", "device"),
+    "start": _Beside("#5B7F5B", (0, (1.5, 1.5)), "*", "device"),
+    "start alone": _Beside("#5B7F5B", (0, (5, 2)), "P", "device"),
     "central": _Beside("#8C6D31", "-", "D", "server"),
     "batch fourier": _Beside("#8C6D31", (0, (5, 2)), "^", "server"),
     "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
+    "boost": _Beside("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
 }
 _UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
 WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms

@@ -87,9 +87,9 @@ def headline(found: Sequence[Stage], name: str) -> str:
     first = next(stage for stage in found if stage.pays)
     top = max((stage for stage in found if stage.pays), key=lambda stage: stage.gain.mean)
     since = "" if first is found[0] else f" from reading {first.first:,} of a device on"
-    until = "throughout" if stop is None else f"until its reading {stop - 1:,}"
+    until = "" if stop is None else f" until its reading {stop - 1:,}"
     return (
-        f"Taking part pays{since} {until} ({name}): over learning alone it gains most at reading "
-        f"{top.readings}, {interval(top.gain)} dB, and at the last ones, {found[-1].readings}, "
-        f"{interval(found[-1].gain)} dB."
+        f"Taking part pays{since + until or ' throughout'} ({name}): over learning alone it gains "
+        f"most at reading {top.readings}, {interval(top.gain)} dB, and at the last ones, "
+        f"{found[-1].readings}, {interval(found[-1].gain)} dB."
     )

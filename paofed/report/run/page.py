@@ -13,6 +13,7 @@ from paofed.report.run.again import again, is_open
 from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.fleet_figures import (
     against_traffic,
+    baseline_look,
     by_device,
     newcomers_over_horizons,
     over_time,
@@ -188,29 +189,30 @@ def _over_table(
 
 def in_short(result: Result, judged: Progressive) -> Iterator[str]:
     """What the numbers say in sentences: what learning together adds here, and what not."""
-    if not judged.baselines:  # it was interrupted before they were judged
-        return
     on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
     mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
     if result.lives is not None and "alone" in beside:
         yield headline(list(stages(result.lives, on_device)), on_device)
     of = f", the best of {len(result.algorithms)}" if len(result.algorithms) > 1 else ""
-    yield (
-        f"A device that takes part: {number(mine)} dB ({on_device}{of}). One that learns alone: "
-        f"{number(beside['alone'])} dB. Taking part is "
-        f"{_told(gain(judged, on_device, 'device', 'alone'))}."
-    )
-    yield (
-        f"Repeating the last value: {number(beside['last value'])} dB. Against that, the model on "
-        f"the device is {_told(gain(judged, on_device, 'device', 'last value'))}."
-    )
-    yield (
-        f"The server's model, which has seen no reading: {number(theirs)} dB ({at_server}{of}). "
-        f"The same features fitted to all past readings: {number(beside['batch fourier'])} dB. "
-        f"Against that, the server's model is "
-        f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}."
-    )
+    if "alone" in beside:
+        yield (
+            f"A device that takes part: {number(mine)} dB ({on_device}{of}). One that learns "
+            f"alone: {number(beside['alone'])} dB. Taking part is "
+            f"{_told(gain(judged, on_device, 'device', 'alone'))}."
+        )
+    if "last value" in beside:
+        yield (
+            f"Repeating the last value: {number(beside['last value'])} dB. Against that, the model "
+            f"on the device is {_told(gain(judged, on_device, 'device', 'last value'))}."
+        )
+    if "batch fourier" in beside:
+        yield (
+            f"The server's model, which has seen no reading: {number(theirs)} dB "
+            f"({at_server}{of}). The same features fitted to all past readings: "
+            f"{number(beside['batch fourier'])} dB. Against that, the server's model is "
+            f"{_told(gain(judged, at_server, 'server', 'batch fourier'))}."
+        )
     if result.cold_start is not None:
         joined = [found for found in newcomers(result.cold_start) if found.way == "whole"]
         top = min(joined, key=lambda found: rank(-found.gains[0].mean))
@@ -246,8 +248,9 @@ def _errors(result: Result, judged: Progressive, tariff: Tariff) -> str:
     for name in judged.baselines:
         db, error = judged.final(name, "baseline")
         final, beside = [number(db), number(error)], ["", ""]
-        pair = [final, beside] if name in ("last value", "alone") else [beside, final]
-        rows.append([f"{name}: {BASELINES[name]}", *pair[0], *pair[1], *nothing])
+        on_device = baseline_look(name).whose == "device"
+        pair = [final, beside] if on_device else [beside, final]
+        rows.append([f"{name}: {BASELINES.get(name, '')}", *pair[0], *pair[1], *nothing])
     header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
     return table(header, rows, range(1, len(header)))
 

@@ -5,6 +5,7 @@ but what was there before that tick. An error is the truth less the prediction.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.order import ranks, runs
+from paofed.errors import InputError, unknown
 from paofed.simulate.stopping import Report, ignored
+from paofed.simulate.table.regressors import Boost, Fixed, Forgetting, boosting
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
@@ -22,10 +25,17 @@ if TYPE_CHECKING:
 BASELINES: Mapping[str, str] = {
     "last value": "what the device measured last (persistence)",
     "alone": "each device for itself: the same steps, never a contact",
+    "rls": "each device for itself: a linear function, by recursive least squares that forget",
+    "start": "the same features, fitted to the calibration period; never learns, nor has a contact",
+    "start alone": "each device for itself, beginning with that fit",
     "central": "one learner that has every sample of the fleet at once, without loss or delay",
     "batch fourier": "the same features, fitted to all the past again and again by least squares",
     "batch linear": "a linear function of the inputs, likewise",
+    "boost": "gradient boosting of trees over the inputs, refitted as the past grows",
 }
+ON_REQUEST = ("boost",)  # needs a package that is large, and time
+MAPPED = ("alone", "start", "start alone", "central", "batch fourier")  # those that need the map
+USUAL = tuple(name for name in BASELINES if name not in ON_REQUEST)
 _RIDGES = 10.0 ** np.arange(1, -7, -1)  # of each column's square; of equals the first is taken
 _GROWTH = 1.1  # how much larger the past must be before ridges are compared anew
 _PARTS = 10  # of the calibration period: each is predicted from those before it
@@ -53,6 +63,28 @@ class Predictor(Protocol):
         ...
 
 
+def chosen(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Which baselines are meant: the usual ones, some by name or, by the word none, no one.
+
+    >>> chosen("alone,last-value"), chosen("none")
+    (('last value', 'alone'), ())
+    """
+    if names is None:
+        return USUAL
+    given = names.split(",") if isinstance(names, str) else names
+    asked = [name.strip().replace("-", " ") for name in given]
+    if asked == ["none"]:
+        return ()
+    if "none" in asked:
+        raise InputError(f"baselines is {names!r}: expected names of some, or none by itself")
+    for name in asked:
+        if name not in BASELINES:
+            raise InputError(unknown("baseline", name, BASELINES))
+    if "boost" in asked:
+        boosting()  # where its package is missing, that is said before the long work
+    return tuple(name for name in BASELINES if name in asked)
+
+
 # A step size that is too large overflows; the errors then say so.
 @np.errstate(over="ignore", invalid="ignore")
 def baselines(
@@ -61,25 +93,49 @@ def baselines(
     step_size: float,
     refits: Sequence[int],
     report: Report = ignored,
+    names: Sequence[str] = USUAL,
 ) -> dict[str, FloatArray]:
-    """The errors (M,) of all of them; batch fits are renewed at the ticks `refits`."""
-    past, features = (readings.x_past, readings.y_past), fourier_map.phases.size
-    mapped: dict[str, Predictor] = {
-        "alone": Alone(len(readings.devices), features, step_size),
-        "central": Central(features, step_size),
-        "batch fourier": Batch(fourier_map, *past),
+    """The errors (M,) of those named; batch fits are renewed at the ticks `refits`."""
+    makers = _makers(readings, fourier_map, step_size)
+    bases: dict[str, Basis] = {
+        "fourier": fourier_map,
+        "linear": with_constant,
+        "inputs": np.asarray,
     }
-    plain: dict[str, Predictor] = {"batch linear": Batch(with_constant, *past)}
-    errors = {name: np.empty(readings.y.shape) for name in (*mapped, *plain)}
-    for begin, end in pairwise(_cuts(refits, readings.tick, max(1, _MOST // features))):
+    predictors = {name: (makers[name][0], makers[name][1]()) for name in names if name in makers}
+    needed = {basis for basis, _ in predictors.values()}
+    errors = {name: np.empty(readings.y.shape) for name in names}
+    for begin, end in pairwise(
+        _cuts(refits, readings.tick, max(1, _MOST // fourier_map.phases.size))
+    ):
         now = slice(begin, end)
-        x, seen = readings.x[now], (readings.y[now], readings.tick[now], readings.device[now])
-        for predictors, z in ((mapped, fourier_map(x)), (plain, with_constant(x))):
-            for name, predictor in predictors.items():
-                errors[name][now] = predictor.follow(SampleBatch(z, *seen))
+        seen = readings.y[now], readings.tick[now], readings.device[now]
+        parts = {name: SampleBatch(bases[name](readings.x[now]), *seen) for name in needed}
+        for name, (basis, predictor) in predictors.items():
+            errors[name][now] = predictor.follow(parts[basis])
         report((end - begin) / len(readings.y))
-    errors["last value"] = repeated(readings)
-    return {name: errors[name] for name in BASELINES}
+    if "last value" in errors:
+        errors["last value"] = repeated(readings)
+    return errors
+
+
+def _makers(
+    readings: "Readings", fourier_map: FourierMap, step_size: float
+) -> dict[str, tuple[str, Callable[[], Predictor]]]:
+    """Over which basis of the inputs each works, and how it is made; not the last value."""
+    past, devices = (readings.x_past, readings.y_past), len(readings.devices)
+    zeros = np.zeros(fourier_map.phases.size)
+    start = cache(lambda: Batch(fourier_map, *past).model)
+    return {
+        "alone": ("fourier", lambda: Alone(devices, zeros, step_size)),
+        "rls": ("linear", lambda: Forgetting(devices, readings.inputs + 1)),
+        "start": ("fourier", lambda: Fixed(start())),
+        "start alone": ("fourier", lambda: Alone(devices, start(), step_size)),
+        "central": ("fourier", lambda: Central(zeros.size, step_size)),
+        "batch fourier": ("fourier", lambda: Batch(fourier_map, *past)),
+        "batch linear": ("linear", lambda: Batch(with_constant, *past)),
+        "boost": ("inputs", lambda: Boost(boosting, *past)),
+    }
 
 
 def repeated(readings: "Readings") -> FloatArray:
@@ -91,8 +147,8 @@ def repeated(readings: "Readings") -> FloatArray:
 class Alone:
     """Every device learns from its own samples only."""
 
-    def __init__(self, devices: int, features: int, step_size: float) -> None:
-        self.models = np.zeros((devices, features))
+    def __init__(self, devices: int, start: FloatArray, step_size: float) -> None:
+        self.models = np.tile(start, (devices, 1))
         self._step_size = step_size
 
     def follow(self, part: SampleBatch) -> FloatArray:
@@ -160,9 +216,14 @@ class Batch:
         """The ridge that has predicted the past best."""
         return float(_RIDGES[np.argmin(self._misses)])
 
+    @property
+    def model(self) -> FloatArray:
+        """The fit to all the past."""
+        return self._fit(self.ridge)
+
     def follow(self, part: SampleBatch) -> FloatArray:
         """Fit anew, predict all of these ticks, then add them to the past."""
-        errors: FloatArray = part.y - part.z @ self._fit(self.ridge)
+        errors: FloatArray = part.y - part.z @ self.model
         self._add(part.z, part.y)
         return errors
 

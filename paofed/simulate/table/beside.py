@@ -17,7 +17,7 @@ from paofed.simulate.results.places import Places, Sums, Tally, summed
 from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
-from paofed.simulate.table.baselines import BASELINES, baselines
+from paofed.simulate.table.baselines import MAPPED, baselines
 from paofed.world.realize import map_of, world_key
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -36,27 +36,39 @@ def with_errors(result: Result, table: Table, judged: Tally) -> Result:
 def with_baselines(
     result: Result,
     scenario: Scenario,
+    names: Sequence[str],
     workers: int,
     report: Report,
 ) -> Result:
-    """Judge the baselines in the world of every run, and put them beside the algorithms.
+    """Judge baselines in the world of every run, and put them beside the algorithms.
 
-    They know nothing of contacts, so those of a world are the same in all its runs. `report` hears
-    of parts of runs.
+    They know nothing of contacts, so those of a world are the same in all its runs, and those
+    without a map in all worlds. `report` hears of parts of runs.
     """
     seed, places = result.provenance["seed"], Counter(world for world, _ in result.places)
+    mapped = [name for name in names if name in MAPPED]
+    others = [name for name in names if name not in MAPPED]
 
     def judge(world: int) -> tuple[int, Tally]:
         def part(share: float) -> None:
             heard(places[world] * share)
 
-        return world, baselines_of(scenario, seed, world, result.ticks, part)
+        return world, judged_baselines(scenario, seed, world, result.ticks, mapped, part)
+
+    def pause(_: float) -> None:
+        heard(0.0)
 
     with one_thread_algebra(), ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
+        common = pool.submit(judged_baselines, scenario, seed, 0, result.ticks, others, pause)
         known = dict(pool.map(judge, places))
-    found = [known[world] for world, _ in result.places]
+        same = common.result()
+    order = [[*mapped, *others].index(name) for name in names]
+    found = [
+        [np.concatenate(parts)[order] for parts in zip(known[world], same, strict=True)]
+        for world, _ in result.places
+    ]
     beside = Tally(*(np.stack(parts) for parts in zip(*found, strict=True)))
-    return _with(result, scenario.table, [(name, "baseline") for name in BASELINES], beside)
+    return _with(result, scenario.table, [(name, "baseline") for name in names], beside)
 
 
 def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sums: Tally) -> Result:
@@ -98,14 +110,22 @@ def one_thread_algebra() -> AbstractContextManager[object]:
     return limits
 
 
-def baselines_of(
-    scenario: Scenario, seed: int, world: int, points: IntArray, report: Report
+def judged_baselines(
+    scenario: Scenario,
+    seed: int,
+    world: int,
+    points: IntArray,
+    names: Sequence[str],
+    report: Report,
 ) -> Tally:
-    """Judge the baselines in one world; batch fits are renewed at every point of the curve."""
+    """Judge baselines in one world; batch fits are renewed at every point of the curve."""
     readings = read(scenario.table)
     fourier_map = map_of(scenario, world_key(seed, world), readings.inputs)
-    found = baselines(readings, fourier_map, scenario.step_size, (points + 1).tolist(), report)
-    return Places.of(readings).judged(np.stack(list(found.values())), points)
+    refits = (points + 1).tolist()
+    found = baselines(readings, fourier_map, scenario.step_size, refits, report, names)
+    return Places.of(readings).judged(
+        np.array(list(found.values())).reshape(len(names), -1), points
+    )
 
 
 def about(table: Table) -> Mapping[str, object]:

@@ -162,7 +162,7 @@ def _alone(trace: SparseTrace, starts: Starts, step_size: float) -> FloatArray:
     for begin, seen in zip(starts.begins, _after(starts, trace.tick, trace.client), strict=True):
         z = trace.fourier_map(trace.x[seen])
         part = SampleBatch(z, trace.y[seen], trace.tick[seen], trace.client[seen])
-        errors = Alone(trace.clients, trace.features, step_size).follow(part)
+        errors = Alone(trace.clients, np.zeros(trace.features), step_size).follow(part)
         squared.append(_by_horizon(errors**2, part.tick - begin, part.device, starts))
     return np.stack(squared)
 

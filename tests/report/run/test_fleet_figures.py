@@ -24,7 +24,8 @@ from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
 from tests.report.runs import ALGORITHMS, over_table
 
-ON_DEVICE, AT_SERVER = ["last value", "alone"], ["central", "batch fourier", "batch linear"]
+ON_DEVICE = ["last value", "alone", "rls", "start", "start alone"]
+AT_SERVER = ["central", "batch fourier", "batch linear"]
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,7 @@ def test_without_the_baseline_there_is_no_gain() -> None:
         ((1.0, 2.0, -1.0, 0.0), 4, "pays until its reading 3 (u1)"),
         ((-1.0, 2.0, -1.0), 4, "pays from reading 2 of a device on until its reading 3 (u1)"),
         ((-1.0, 2.0, -1.0, 3.0, -1.0), 16, "on until its reading 15 (u1)"),
+        ((-1.0, 2.0), None, "pays from reading 2 of a device on (u1)"),
         ((1.0, np.nan), None, "pays throughout (u1)"),
         ((1.0, np.nan, -1.0), 4, "pays until its reading 3 (u1)"),
         ((-1.0, 0.0), 1, "never pays (u1)"),

@@ -21,7 +21,7 @@ from paofed.report.shared.markup import interval
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.baselines import BASELINES
+from paofed.simulate.table.baselines import USUAL
 from tests.cli.test_reproduce import read_csv
 from tests.natures import small_scenario
 from tests.report.paper.test_page import (
@@ -162,10 +162,10 @@ def fits(numbers: Iterable[str], row: dict[str, str]) -> bool:
 def test_every_error_and_all_traffic_are_in_a_file(of_table: Made) -> None:
     rows = {(row["learner"], row["model"]): row for row in of_table.tables["errors"]}
     lines = cells_of(section(of_table.page, "Errors and traffic"))
-    assert len(lines) == len(ALGORITHMS) + len(BASELINES)
+    assert len(lines) == len(ALGORITHMS) + len(USUAL)
     for name, *cells in lines:
         learner = name.partition(":")[0]
-        if learner in BASELINES:
+        if learner in USUAL:
             assert fits([cell for cell in cells if cell], rows.pop((learner, "baseline")))
         else:
             device, server = (rows.pop((name, whose)) for whose in ("device", "server"))
@@ -277,10 +277,10 @@ def test_every_newcomer_is_in_a_file(of_table: Made) -> None:
 
 def test_every_number_in_short_is_in_a_file(of_table: Made) -> None:
     tables = of_table.tables
-    rows = [*tables["errors"], *tables["gains"], *tables["newcomers"]]
+    rows = [*tables["errors"], *tables["gains"], *tables["lives"], *tables["newcomers"]]
     known = [value for row in rows for value in row.values()]
     sentences = [plain(node.text()) for node in of_table.page.all("li")]
-    assert len(sentences) == 4
+    assert len(sentences) == 5
     for sentence in sentences:
         numbers = NUMBER.findall(sentence)
         assert len(numbers) >= 2
@@ -293,12 +293,12 @@ def test_every_number_in_short_is_in_a_file(of_table: Made) -> None:
 
 def test_gains_are_of_every_model_over_every_baseline(of_table: Made) -> None:
     rows = of_table.tables["gains"]
-    assert len(rows) == len(ALGORITHMS) * 2 * len(BASELINES)
+    assert len(rows) == len(ALGORITHMS) * 2 * len(USUAL)
     assert {row["runs"] for row in rows} == {"2"}
 
 
 def test_files_by_device_and_over_time(of_table: Made) -> None:
-    learners = 2 * len(ALGORITHMS) + len(BASELINES)
+    learners = 2 * len(ALGORITHMS) + len(USUAL)
     assert len(of_table.tables["by-device"]) == 3 * learners
     assert len(of_table.tables["over-time"]) == len(of_table.result.ticks) * learners
 

@@ -1,5 +1,6 @@
 """Every baseline against a literal loop, and none of them sees what is still to come."""
 
+import sys
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -12,12 +13,14 @@ from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap, draw_map
 from paofed.core.random import key_of
 from paofed.core.rules import lms_step
+from paofed.errors import InputError, MissingExtraError
 from paofed.simulate.table import baselines as module
 from paofed.simulate.table.baselines import (
-    BASELINES,
+    USUAL,
     Batch,
     SampleBatch,
     baselines,
+    chosen,
     repeated,
     with_constant,
 )
@@ -52,7 +55,7 @@ def errors(readings: Readings, fourier_map: FourierMap) -> dict[str, FloatArray]
 def test_all_are_there_and_judged_on_every_sample(
     readings: Readings, errors: dict[str, FloatArray]
 ) -> None:
-    assert list(errors) == list(BASELINES)
+    assert list(errors) == list(USUAL)
     for missed in errors.values():
         assert missed.shape == readings.y.shape
         assert np.isfinite(missed).all()
@@ -151,7 +154,7 @@ def test_parts_too_large_to_hold_are_cut(
 ) -> None:
     monkeypatch.setattr(module, "_MOST", 1)  # a tick at a time, so that fits are renewed at each
     found = baselines(readings, fourier_map, STEP, REFITS)
-    for name in ("last value", "alone", "central"):
+    for name in ("last value", "alone", "rls", "start", "start alone", "central"):
         assert found[name] == pytest.approx(errors[name])
 
 
@@ -168,3 +171,39 @@ def test_what_is_still_to_come_changes_no_prediction(
     for name, missed in found.items():
         np.testing.assert_array_equal(missed[~later], errors[name][~later], name)
         assert (missed[later] != errors[name][later]).all()
+
+
+@pytest.mark.parametrize("name", ["start", "start alone"])
+def test_a_start_is_the_fit_of_the_calibration_period(
+    readings: Readings, fourier_map: FourierMap, errors: dict[str, FloatArray], name: str
+) -> None:
+    start = Batch(fourier_map, readings.x_past, readings.y_past).model
+    for k in range(3):
+        w = start
+        for i in np.flatnonzero(readings.device == k):
+            z, y = fourier_map(readings.x[i]), float(readings.y[i])
+            assert errors[name][i] == pytest.approx(y - w @ z)
+            w = lms_step(w, z, y, STEP) if name == "start alone" else w
+
+
+def test_some_are_chosen_and_others_left_out(readings: Readings, fourier_map: FourierMap) -> None:
+    assert chosen(None) == USUAL
+    assert chosen("none") == chosen(["none"]) == chosen([]) == ()
+    assert chosen("rls, last-value") == chosen(["last value", "rls"]) == ("last value", "rls")
+    with pytest.raises(InputError, match="did you mean 'central'"):
+        chosen("centrl")
+    found = baselines(readings, fourier_map, STEP, REFITS, names=("last value", "rls"))
+    assert list(found) == ["last value", "rls"]
+
+
+def test_none_in_company_is_no_baseline() -> None:
+    with pytest.raises(InputError, match="or none by itself"):
+        chosen("none,alone")
+
+
+def test_trees_are_only_for_those_who_have_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    assert "boost" not in USUAL
+    with pytest.raises(MissingExtraError, match=r"boost needs sklearn.*paofed\[boost\]"):
+        chosen("boost")

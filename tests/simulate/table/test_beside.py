@@ -13,7 +13,7 @@ from paofed.simulate.engines.fast.family import Simulation, settle
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.baselines import BASELINES
+from paofed.simulate.table.baselines import USUAL
 from paofed.world.realize import realize
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -178,17 +178,17 @@ def test_baselines_stand_beside_the_algorithms_the_same_in_all_runs_of_a_world(
     scenario: Scenario, result: Result
 ) -> None:
     found = judged(result)
-    assert found.baselines == list(BASELINES)
+    assert found.baselines == list(USUAL)
     assert found.learners.tolist() == [
         *([name, whose] for name in result.algorithms for whose in MODELS),
-        *([name, "baseline"] for name in BASELINES),
+        *([name, "baseline"] for name in USUAL),
     ]
     mapped = [i for i, (name, _) in enumerate(found.learners.tolist()) if name == "central"]
     assert not np.array_equal(found.errors[0, mapped], found.errors[1, mapped])
     same = judged(run(scenario, [U1], runs=2, every=10, same_world=True))
     np.testing.assert_array_equal(same.errors[0, 2:], same.errors[1, 2:])
     assert not np.array_equal(same.errors[0, :2], same.errors[1, :2])
-    np.testing.assert_array_equal(same.errors[0, 2:], found.errors[0, -len(BASELINES) :])
+    np.testing.assert_array_equal(same.errors[0, 2:], found.errors[0, -len(USUAL) :])
 
 
 def test_alone_is_an_algorithm_of_devices_that_are_never_there(path: Path) -> None:
@@ -241,7 +241,7 @@ def test_an_error_that_is_no_number_counts_as_one(scenario: Scenario, engine: st
 
 def test_baselines_that_diverge_say_so(path: Path) -> None:
     found = judged(run(fleet(table(path), step_size=1e40), ["pao-fed-u1"]))
-    for name in BASELINES:
+    for name in USUAL:
         steps = name in ("alone", "central")
         assert np.isfinite(found.final(name, "baseline").db) == (not steps)
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from paofed.algorithms import ALGORITHMS, algorithm, options_of
 from paofed.core.arrays import FloatArray
 from paofed.simulate.montecarlo import run
-from paofed.simulate.table.baselines import BASELINES
+from paofed.simulate.table.baselines import USUAL
 from paofed.world.table import inputs, reader
 from paofed.world.table.columns import fit
 from paofed.world.table.inputs import Expanded, Rows, expanded
@@ -69,7 +69,7 @@ def errors(
     stream = table(path, inputs=inputs, **told)
     result = run(fleet(stream), METHODS, every=1, engine=engine)
     assert result.progressive is not None
-    assert len(result.progressive.learners) == 2 * len(METHODS) + len(BASELINES)
+    assert len(result.progressive.learners) == 2 * len(METHODS) + len(USUAL)
     found_errors: FloatArray = result.progressive.errors[0]
     return found_errors
 
@@ -86,7 +86,7 @@ def test_what_comes_later_changes_no_error_before_it(
     found = cells(data)
     one, two = (errors(tmp_path, c) for c in (found, shuffled(found, hour, order)))
     ticks = hour - CALIBRATION
-    assert one.shape == (2 * len(METHODS) + len(BASELINES), HOURS - CALIBRATION)
+    assert one.shape == (2 * len(METHODS) + len(USUAL), HOURS - CALIBRATION)
     np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
 
 

@@ -1,0 +1,122 @@
+"""Predictors that practitioners would try before a fleet learns together, over plain inputs.
+
+Like the other baselines, each predicts some ticks before it learns from them.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.order import ranks, runs
+from paofed.errors import needs_extra
+from paofed.memory import require_memory
+
+if TYPE_CHECKING:
+    from paofed.simulate.table.baselines import SampleBatch
+
+# What a reading weighs once another has come; of equals the first is taken.
+FORGETTING = np.array([0.999, 0.99, 0.97, 0.9])
+_GROWTH = 1.2  # how much larger the past must be before trees are grown anew
+
+
+class Fixed:
+    """A model that never learns."""
+
+    def __init__(self, model: FloatArray) -> None:
+        self._model = model
+
+    def follow(self, part: "SampleBatch") -> FloatArray:
+        """Predict, and nothing else."""
+        errors: FloatArray = part.y - part.z @ self._model
+        return errors
+
+
+class Forgetting:
+    """Recursive least squares of every device for itself; old readings weigh less and less.
+
+    After each sample the model has the least weighted squares plus |w|^2. That last term does not
+    fade: coefficients that the readings say nothing of any more go back to 0, and nothing grows
+    without bound, however long a device measures the same. How fast to forget differs from table to
+    table, so a device tries several factors and predicts by the one that has done best until then.
+    """
+
+    def __init__(self, devices: int, inputs: int) -> None:
+        shape = len(FORGETTING), devices, inputs
+        require_memory(
+            8 * math.prod(shape) * inputs,
+            f"recursive least squares of {devices:,} devices with {inputs:,} inputs",
+            "leave the baseline rls out",
+        )
+        self.models, self._moment = np.zeros((2, *shape))
+        self._gram = np.zeros((*shape, inputs))
+        self._misses = np.zeros(shape[:2])
+
+    def follow(self, part: "SampleBatch") -> FloatArray:
+        """Of all devices their first sample, then their second, ..."""
+        rank = ranks(part.device)
+        order = np.argsort(rank, kind="stable")
+        errors = np.empty(part.y.shape)
+        for now in runs(rank[order]):
+            some = order[now]
+            errors[some] = self._take(part.device[some], part.z[some], part.y[some])
+        return errors
+
+    def _take(self, k: IntArray, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Devices k, each of them once, predict and learn a sample each."""
+        e = y - np.einsum("fkd,kd->fk", self.models[:, k], z)
+        found: FloatArray = e[np.argmin(self._misses[:, k], axis=0), np.arange(k.size)]
+        self._misses[:, k] += e**2
+        kept = FORGETTING[:, None, None]
+        gram = kept[..., None] * self._gram[:, k] + z[:, :, None] * z[:, None]
+        moment = kept * self._moment[:, k] + y[:, None] * z
+        self._gram[:, k], self._moment[:, k] = gram, moment
+        held = np.eye(z.shape[1])
+        self.models[:, k] = np.linalg.solve(gram + held, moment[..., None])[..., 0]
+        return found
+
+
+class Regressor(Protocol):
+    """Something of scikit-learn's kind."""
+
+    def fit(self, x: FloatArray, y: FloatArray) -> object:
+        """Learn from all of these."""
+        ...
+
+    def predict(self, x: FloatArray) -> NDArray[Any]:
+        """Predict each."""
+        ...
+
+
+def boosting() -> Regressor:
+    """Gradient boosting of scikit-learn, with its own settings."""
+    with needs_extra("the baseline boost"):
+        from sklearn.ensemble import HistGradientBoostingRegressor
+    regressor: Regressor = HistGradientBoostingRegressor(random_state=0)
+    return regressor
+
+
+class Boost:
+    """A regressor for the whole fleet, fitted anew to all the past whenever that has grown."""
+
+    def __init__(self, make: Callable[[], Regressor], x: FloatArray, y: FloatArray) -> None:
+        self._make, self._x, self._y = make, [x], [y]
+        self._fitted = 0
+        self._renew()
+
+    def follow(self, part: "SampleBatch") -> FloatArray:
+        """Predict all of these ticks, then add them to the past."""
+        errors: FloatArray = part.y - self._regressor.predict(part.z)
+        self._x.append(part.z)
+        self._y.append(part.y)
+        self._renew()
+        return errors
+
+    def _renew(self) -> None:
+        seen = sum(map(len, self._y))
+        if seen > _GROWTH * self._fitted:
+            self._regressor, self._fitted = self._make(), seen
+            self._regressor.fit(np.concatenate(self._x), np.concatenate(self._y))

@@ -1,0 +1,117 @@
+"""Baselines over plain inputs, held against what they are by definition."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paofed.core.arrays import FloatArray
+from paofed.errors import InputError
+from paofed.simulate.table.baselines import SampleBatch
+from paofed.simulate.table.regressors import FORGETTING, Boost, Forgetting, boosting
+
+
+def samples(count: int, devices: int, seed: int) -> SampleBatch:
+    rng = np.random.default_rng(seed)
+    return SampleBatch(
+        rng.normal(size=(count, 3)),
+        rng.normal(size=count),
+        np.arange(count),
+        rng.integers(0, devices, size=count),
+    )
+
+
+def weighted(z: FloatArray, y: FloatArray, factor: float) -> FloatArray:
+    """The least weighted squares plus |w|^2, all at once."""
+    weight = factor ** np.arange(len(y))[::-1]
+    gram = (z * weight[:, None]).T @ z + np.eye(z.shape[1])
+    found: FloatArray = np.linalg.solve(gram, (z * weight[:, None]).T @ y)
+    return found
+
+
+@given(st.integers(1, 40), st.integers(1, 3), st.integers(0, 99), st.integers(0, 40))
+def test_recursive_least_squares_are_weighted_least_squares(
+    count: int, devices: int, seed: int, cut: int
+) -> None:
+    """Fitted anew before every sample, each factor; the one with the least misses predicts."""
+    part, cut = samples(count, devices, seed), min(cut, count)
+    learner = Forgetting(devices, 3)
+    parts = [SampleBatch(*(a[some] for a in part)) for some in (slice(cut), slice(cut, None))]
+    found = np.concatenate([learner.follow(some) for some in parts if some.y.size])
+    for k in range(devices):
+        own = np.flatnonzero(part.device == k)
+        misses = np.zeros(FORGETTING.size)
+        for n, i in enumerate(own):
+            z, y = part.z[own[:n]], part.y[own[:n]]
+            e = np.array([part.y[i] - part.z[i] @ weighted(z, y, f) for f in FORGETTING])
+            assert found[i] == pytest.approx(e[np.argmin(misses)])
+            misses += e**2
+
+
+def test_nothing_grows_while_a_device_measures_the_same() -> None:
+    """Ten thousand equal readings: old ones are forgotten in all other directions."""
+    learner = Forgetting(1, 3)
+    learner.follow(samples(50, 1, 0))
+    same = SampleBatch(
+        np.tile([1.0, 2.0, 0.5], (10_000, 1)),
+        np.ones(10_000),
+        np.arange(10_000),
+        np.zeros(10_000, dtype=np.int64),
+    )
+    errors = learner.follow(same)
+    assert np.abs(errors[-1]) < 0.01
+    assert np.abs(learner.models).max() < 1
+    surprise = SampleBatch(
+        np.array([[-2.0, 1.0, 0.0]]), np.ones(1), np.zeros(1, int), np.zeros(1, int)
+    )
+    learner.follow(surprise)
+    assert np.abs(learner.models).max() < 1
+
+
+def test_more_than_the_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda _: 10)
+    with pytest.raises(InputError, match="leave the baseline rls out"):
+        Forgetting(4, 3)
+
+
+class Mean:
+    """Predicts the mean of what it was fitted to."""
+
+    fits = 0
+
+    def fit(self, x: FloatArray, y: FloatArray) -> None:
+        assert len(x) == len(y)
+        Mean.fits += 1
+        self.mean = y.mean()
+
+    def predict(self, x: FloatArray) -> Any:
+        return np.full(len(x), self.mean)
+
+
+def test_a_regressor_is_fitted_anew_as_the_past_grows() -> None:
+    part, past = samples(60, 2, 1), samples(10, 2, 2)
+    Mean.fits = 0
+    learner = Boost(Mean, past.z, past.y)
+    seen, fitted = past.y, past.y.mean()
+    size, fits = 10, 1
+    for i in range(60):
+        now = SampleBatch(*(a[i : i + 1] for a in part))
+        assert learner.follow(now) == pytest.approx(part.y[i] - fitted)
+        seen = np.append(seen, part.y[i])
+        if seen.size > 1.2 * size:
+            fitted, size, fits = seen.mean(), seen.size, fits + 1
+    assert Mean.fits == fits
+
+
+def test_trees_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+    ensemble = ModuleType("sklearn.ensemble")
+    ensemble.HistGradientBoostingRegressor = lambda **settings: made.append(settings)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sklearn", SimpleNamespace(ensemble=ensemble))
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", ensemble)
+    boosting()
+    assert made == [{"random_state": 0}]
