@@ -13,7 +13,8 @@ from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.stopping import ignored
-from paofed.simulate.table.beside import baselines_of, one_thread_algebra
+from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
+from paofed.simulate.table.beside import judged_baselines, one_thread_algebra
 from paofed.simulate.table.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
 from paofed.world.table import door
@@ -59,7 +60,9 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
     read = _seconds(lambda: door.read(scenario.table))
     algorithms = _seconds(lambda: list(engine_of(USUAL).run(task, ignored)))
     with one_thread_algebra():
-        beside = _seconds(lambda: baselines_of(scenario, 0, 0, result.ticks, ignored))
+        beside = _seconds(
+            lambda: judged_baselines(scenario, 0, 0, result.ticks, USUAL_BASELINES, ignored)
+        )
     newcomers = _seconds(lambda: with_cold_starts(*joining))
     whole = _seconds(afresh)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3

@@ -110,7 +110,7 @@ def _own_unit(result: Result, lives: Lives) -> str:
         for name, whose in lives.learners.tolist()
     ]
     target = column(result.provenance["scenario"]["stream"]["target"]).name
-    header = ["", "model", "RMSE", "MAE", "R2"]
+    header = ["", "model", "RMSE", "MAE", "R2", "coverage", "width"]
     return f"in the unit of {target}\n\n{table(header, rows, left=(0, 1))}"
 
 

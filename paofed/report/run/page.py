@@ -68,8 +68,10 @@ _FAULTS = (
 )
 _IN_OWN_UNIT = (
     "The root of the mean squared error, the mean absolute error, and the share of the variance "
-    "that is explained (1 is perfect, 0 is no better than the mean of these samples); of all "
-    "samples that count, mean over runs."
+    "that is explained (1 is perfect, 0 is no better than the mean of these samples). Beside them, "
+    "90 % intervals around the predictions, which every device keeps for itself as it goes: the "
+    "share of samples that they covered, and their mean width. All of it is of the samples that "
+    "count, mean over runs."
 )
 _HEADLINE = "lives"
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
@@ -260,7 +262,8 @@ def _own_unit(lives: Lives) -> str:
         [html.escape(name), whose, *map(significant, lives.own_unit(name, whose))]
         for name, whose in lives.learners.tolist()
     ]
-    return table(["", "model", "RMSE", "MAE", "R²"], rows, range(2, 5))
+    header = ["", "model", "RMSE", "MAE", "R²", "coverage", "width"]
+    return table(header, rows, range(2, 7))
 
 
 def _counted_in(tariff: Tariff) -> str:

@@ -17,11 +17,16 @@ from paofed.simulate.results.progressive import Names, Whose, learner_index
 
 
 class OwnUnit(NamedTuple):
-    """How well a learner predicts, in the target's own unit; numbers, or arrays of them."""
+    """How well a learner predicts, in the target's own unit; numbers, or arrays of them.
+
+    Its intervals are those of paofed.core.intervals, each device having its own.
+    """
 
     rmse: Any  # root of the mean squared error
     mae: Any  # mean absolute error
     r2: Any  # the share of the target's variance that is explained; NaN where it has none
+    coverage: Any  # the share of samples within their interval
+    width: Any  # mean width of the intervals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,7 +38,7 @@ class Lives:
     stage: IntArray  # (C,)
     samples: IntArray  # (C,)
     target: FloatArray  # (2, C): what was measured less its mean, summed, and squares of it
-    sums: FloatArray  # (R, L, 3, C): see Sums
+    sums: FloatArray  # (R, L, 5, C): see Sums
 
     @property
     def stages(self) -> int:
@@ -63,8 +68,11 @@ class Lives:
         spread = squares - divided(off**2, samples)
         with np.errstate(invalid="ignore", divide="ignore"):
             r2 = np.where(spread > 0, 1 - squared / spread, np.nan)
-        absolute = divided(summed(sums.own_absolute, by, count), samples)
-        return OwnUnit(np.sqrt(divided(squared, samples)), absolute, r2)
+        absolute, covered, width = (
+            divided(summed(part, by, count), samples)
+            for part in (sums.own_absolute, sums.covered, sums.own_width)
+        )
+        return OwnUnit(np.sqrt(divided(squared, samples)), absolute, r2, covered, width)
 
     def stage_db(self, name: str, whose: Whose) -> FloatArray:
         """The error in dB at every stage, (B,); NaN where no sample counts."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.intervals import MISS, half_widths
 from paofed.core.order import ranks
 
 if TYPE_CHECKING:
@@ -28,13 +29,15 @@ class Sums(NamedTuple):
     squared: FloatArray  # errors as models see the target: dB are of these
     own_squared: FloatArray  # errors in the target's own unit
     own_absolute: FloatArray
+    covered: FloatArray  # samples within their interval: see paofed.core.intervals
+    own_width: FloatArray  # of that interval
 
 
 class Tally(NamedTuple):
     """Sums over samples of one run."""
 
     over_time: FloatArray  # (..., P): squared errors since the last point of time
-    cells: FloatArray  # (..., 3, C): see Sums
+    cells: FloatArray  # (..., 5, C): see Sums
 
     @classmethod
     def nothing(cls, *shape: int) -> Self:
@@ -65,6 +68,14 @@ def divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
     return mean
 
 
+def _half_width(past: FloatArray) -> float:
+    """What covers the calibration period as agreed, where its mean is all that is known.
+
+    All intervals begin with this half width, whoever predicts; 1 where the target never changed.
+    """
+    return float(np.quantile(np.abs(past), 1 - MISS)) or 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
     """When and where the M samples of a table were taken: sums over samples go by it."""
@@ -74,6 +85,7 @@ class Places:
     scored: int  # the first tick whose samples count for a device
     y: FloatArray  # (M,): the target as models see it
     measured: Callable[[FloatArray], FloatArray]  # what such numbers are in the target's own unit
+    half_width: float = 1.0  # of the first interval of every device
 
     @classmethod
     def of(cls, readings: "Readings") -> Self:
@@ -84,6 +96,7 @@ class Places:
             readings.scored,
             readings.y,
             readings.units[-1].measured,
+            _half_width(readings.y_past),
         )
 
     @cached_property
@@ -121,14 +134,15 @@ class Places:
     @np.errstate(over="ignore", invalid="ignore")
     def judged(self, errors: NDArray[np.floating], points: IntArray) -> Tally:
         """Sum up errors (..., M), in the order of the samples, of one run."""
-        by_learner = [e.astype(np.float64) for e in errors.reshape(-1, self.tick.size)]
-        over_time = [self._over_time(e**2, points) for e in by_learner]
-        cells = [self._by_cell(e[self.counts]) for e in by_learner]
         shape = errors.shape[:-1]
-        return Tally(
-            np.stack(over_time).reshape(*shape, -1),
-            np.stack(cells).reshape(*shape, len(Sums._fields), -1),
-        )
+        widths = half_widths(errors, self.device, self.half_width)
+        over_time = np.empty((*shape, points.size))
+        cells = np.empty((*shape, len(Sums._fields), self.cells.device.size))
+        for learner in np.ndindex(shape):
+            e = errors[learner].astype(np.float64)
+            over_time[learner] = self._over_time(e**2, points)
+            cells[learner] = self._by_cell(e[self.counts], widths[learner][self.counts])
+        return Tally(over_time, cells)
 
     def counted(self, points: IntArray) -> IntArray:
         """Count the samples since the last point, (P,)."""
@@ -141,8 +155,15 @@ class Places:
     def _over_time(self, values: FloatArray, points: IntArray) -> FloatArray:
         return summed(values, np.searchsorted(points, self.tick), points.size)
 
-    def _by_cell(self, errors: FloatArray) -> FloatArray:
-        """Sum up errors of the samples that count, by cell: (3, C)."""
-        own = self._own - self.measured(self.y[self.counts] - errors)
-        sums = Sums(squared=errors**2, own_squared=own**2, own_absolute=np.abs(own))
+    def _by_cell(self, errors: FloatArray, half: FloatArray) -> FloatArray:
+        """Sum up errors and intervals of the samples that count, by cell: (5, C)."""
+        predicted = self.y[self.counts] - errors
+        own = self._own - self.measured(predicted)
+        sums = Sums(
+            squared=errors**2,
+            own_squared=own**2,
+            own_absolute=np.abs(own),
+            covered=np.abs(errors) <= half,
+            own_width=self.measured(predicted + half) - self.measured(predicted - half),
+        )
         return summed(np.stack(sums), self._cell, len(self.cells.device))

@@ -119,7 +119,7 @@ class RunRecord(NamedTuple):
     traffic: IntArray  # (A, 7, P), what was sent until then: see Traffic
     models: FloatArray  # (A, D)
     over_time: FloatArray  # (A, 2, P): see Tally; (A, 2, 0) where there is a test set
-    cells: FloatArray  # (A, 2, 3, C), likewise
+    cells: FloatArray  # (A, 2, 5, C), likewise
 
 
 class Recovery(NamedTuple):

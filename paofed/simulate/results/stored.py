@@ -33,7 +33,7 @@ _LIVES = {
     "lives/stage": Form("iu", "C"),
     "lives/samples": Form("iu", "C"),
     "lives/target": Form("f", "2C"),
-    "lives/sums": Form("f", "RL3C"),
+    "lives/sums": Form("f", "RL5C"),
 }
 _COLD_START = {
     "cold_start/algorithms": Form("U", "F"),

@@ -21,7 +21,7 @@ def lives(joined: FloatArray, alone: FloatArray | None) -> Lives:
         stage=np.tile(np.arange(count), devices),
         samples=np.ones(devices * count, dtype=np.int64),
         target=np.zeros((2, devices * count)),
-        sums=np.stack([squared] * 3, axis=1)[None],
+        sums=np.stack([squared] * 5, axis=1)[None],
     )
 
 

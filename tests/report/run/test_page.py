@@ -181,7 +181,7 @@ def test_errors_in_the_unit_of_the_target_are_in_a_file(of_table: Made) -> None:
     rows = {(row["learner"], row["model"]): row for row in of_table.tables["errors"]}
     for name, whose, *cells in cells_of(section(of_table.page, "In the unit of y")):
         row = rows.pop((name, whose))
-        shown = [f"{float(row[key]):.4g}" for key in ("rmse", "mae", "r2")]
+        shown = [f"{float(row[key]):.4g}" for key in ("rmse", "mae", "r2", "coverage", "width")]
         assert cells == shown
     assert rows == {}
 
@@ -409,8 +409,8 @@ def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_tabl
 def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
     made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=False)
     assert "Newcomers" not in headings(made.page)
-    assert list(gallery(made.result)) == ["over-time", "traffic", "by-device"]
-    assert len(list(made.page.all("li"))) == 3
+    assert list(gallery(made.result)) == ["lives", "over-time", "traffic", "by-device"]
+    assert len(list(made.page.all("li"))) == 4
     assert "newcomers" not in made.tables
     assert "--cold-starts 0" in command(made.result)
 
@@ -424,7 +424,9 @@ def without_baselines(result: Result) -> Result:
         errors=judged.errors[:, :own],
         device_errors=judged.device_errors[:, :own],
     )
-    return replace(result, progressive=interrupted, cold_start=None)
+    assert result.lives is not None
+    lives = replace(result.lives, learners=interrupted.learners, sums=result.lives.sums[:, :own])
+    return replace(result, progressive=interrupted, lives=lives, cold_start=None)
 
 
 def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> None:
@@ -433,6 +435,7 @@ def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> Non
     assert "In short" not in headings(made.page)
     assert list(made.page.all("ul", "li")) == []
     assert made.tables["gains"] == []
+    assert {row["gain"] for row in made.tables["lives"]} == {"nan"}
 
 
 def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
@@ -450,7 +453,7 @@ def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
     assert result.progressive is not None
     said = list(in_short(result, result.progressive))
-    assert len(said) == 3
+    assert len(said) == 4
     assert all("not to be compared: one of them diverged" in sentence for sentence in said)
     made_of(result, tmp_path / "page")
 

@@ -1,6 +1,8 @@
 """Sums over samples, held against sums that are taken one sample at a time."""
 
 from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.intervals import Interval
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums
 from paofed.simulate.results.result import curve_ticks
 from paofed.world.table.columns import Unit
+from paofed.world.table.door import read
+from tests.world.table.tables import hourly, table, write
 
 UNIT = Unit("y", mean=2.0, spread=3.0, logarithm=True)
 
@@ -51,7 +56,7 @@ def test_every_sample_is_summed_once(ticks: int, every: int, seed: int) -> None:
     counts = found.tick >= found.scored
     own = UNIT.measured(found.y) - UNIT.measured(found.y - errors)
     for sums, values in zip(
-        Sums(*np.moveaxis(judged.cells, 1, 0)), (errors**2, own**2, abs(own)), strict=True
+        Sums(*np.moveaxis(judged.cells, 1, 0))[:3], (errors**2, own**2, abs(own)), strict=True
     ):
         assert sums.sum(axis=-1) == pytest.approx(values[:, counts].sum(axis=-1))
 
@@ -88,7 +93,7 @@ def test_errors_in_the_own_unit(ticks: int, seed: int) -> None:
     lives, counts = lives_of(found, errors), found.tick >= found.scored
     truth, device = UNIT.measured(found.y)[counts], found.device[counts]
     missed = truth - UNIT.measured(found.y - errors[1])[counts]
-    rmse, mae, r2 = lives.own_unit("b", "baseline")
+    rmse, mae, r2, *_ = lives.own_unit("b", "baseline")
     assert rmse == pytest.approx(np.sqrt(np.mean(missed**2)))
     assert mae == pytest.approx(np.mean(abs(missed)))
     assert r2 == pytest.approx(1 - np.mean(missed**2) / truth.var())
@@ -101,6 +106,29 @@ def test_errors_in_the_own_unit(ticks: int, seed: int) -> None:
             assert by_device.r2[k] == pytest.approx(expected, rel=1e-6)
         else:  # one sample has no variance but for rounding
             assert not by_device.r2[k] > 0
+
+
+@given(st.integers(1, 60), st.integers(0, 99))
+def test_intervals_are_those_of_a_device(ticks: int, seed: int) -> None:
+    found, errors = grid(ticks, seed)
+    kept, covered, widths = [Interval(found.half_width)] * 3, [], []
+    for tick, k, y, e in zip(found.tick, found.device, found.y, errors[0], strict=True):
+        half = kept[k].half_width
+        if tick >= found.scored:
+            covered.append(abs(e) <= half)
+            widths.append(np.diff(UNIT.measured(y - e + np.array([-half, half])))[0])
+        kept[k] = kept[k].after(e)
+    told = lives_of(found, errors).own_unit("a", "device")
+    assert told.coverage == pytest.approx(np.mean(covered))
+    assert told.width == pytest.approx(np.mean(widths))
+
+
+def test_intervals_begin_with_what_covers_the_calibration_period(tmp_path: Path) -> None:
+    readings = read(table(write(tmp_path / "t.csv", hourly(3, 90))))
+    found = Places.of(readings).half_width
+    assert np.mean(abs(readings.y_past) <= found) == pytest.approx(0.9, abs=0.05)
+    flat = replace(readings, y_past=np.zeros(5))
+    assert Places.of(flat).half_width == 1.0
 
 
 def test_errors_at_every_stage() -> None:

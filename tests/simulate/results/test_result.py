@@ -285,7 +285,7 @@ LIVED = Lives(
     stage=np.array([0, 0, 1]),
     samples=np.array([1, 1, 2]),
     target=np.array([[-1.0, 0.5, 0.5], [1.0, 2.0, 3.0]]),
-    sums=np.arange(54.0).reshape(2, 3, 3, 3),
+    sums=np.arange(90.0).reshape(2, 3, 5, 3),
 )
 JOINED = ColdStart(
     algorithms=np.array(["a"]),
@@ -418,7 +418,7 @@ def test_every_array_of_a_result_has_its_form() -> None:
         ("lives/device", np.array([0, 1, 2]), "a life is of none of its devices"),
         ("lives/stage", np.array([0, 1, 64]), "a life has more than 64 stages"),
         ("lives/samples", np.array([0, 1, 1]), "a cell of its lives has no sample"),
-        ("lives/sums", np.zeros((2, 3, 2, 3)), "expected (R, L, 3, C)"),
+        ("lives/sums", np.zeros((2, 3, 2, 3)), "expected (R, L, 5, C)"),
         ("cold_start/devices", np.array([0, 2]), "a newcomer is none of its devices"),
         ("cold_start/starts", np.array([2, 0]), "cold_start/starts does not rise"),
         ("cold_start/horizons", np.array([0]), "a horizon has no tick"),

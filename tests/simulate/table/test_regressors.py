@@ -25,11 +25,15 @@ def samples(count: int, devices: int, seed: int) -> SampleBatch:
     )
 
 
+def some_of(part: SampleBatch, some: slice) -> SampleBatch:
+    return SampleBatch(part.z[some], part.y[some], part.tick[some], part.device[some])
+
+
 def weighted(z: FloatArray, y: FloatArray, factor: float) -> FloatArray:
     """The least weighted squares plus |w|^2, all at once."""
-    weight = factor ** np.arange(len(y))[::-1]
+    weight: FloatArray = factor ** np.arange(len(y), dtype=np.float64)[::-1]
     gram = (z * weight[:, None]).T @ z + np.eye(z.shape[1])
-    found: FloatArray = np.linalg.solve(gram, (z * weight[:, None]).T @ y)
+    found: FloatArray = np.linalg.solve(gram, (z * weight[:, None]).T @ y).astype(np.float64)
     return found
 
 
@@ -40,7 +44,7 @@ def test_recursive_least_squares_are_weighted_least_squares(
     """Fitted anew before every sample, each factor; the one with the least misses predicts."""
     part, cut = samples(count, devices, seed), min(cut, count)
     learner = Forgetting(devices, 3)
-    parts = [SampleBatch(*(a[some] for a in part)) for some in (slice(cut), slice(cut, None))]
+    parts = [some_of(part, some) for some in (slice(cut), slice(cut, None))]
     found = np.concatenate([learner.follow(some) for some in parts if some.y.size])
     for k in range(devices):
         own = np.flatnonzero(part.device == k)
@@ -99,7 +103,7 @@ def test_a_regressor_is_fitted_anew_as_the_past_grows() -> None:
     seen, fitted = past.y, past.y.mean()
     size, fits = 10, 1
     for i in range(60):
-        now = SampleBatch(*(a[i : i + 1] for a in part))
+        now = some_of(part, slice(i, i + 1))
         assert learner.follow(now) == pytest.approx(part.y[i] - fitted)
         seen = np.append(seen, part.y[i])
         if seen.size > 1.2 * size:
