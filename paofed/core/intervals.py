@@ -33,8 +33,8 @@ class Interval(NamedTuple):
     """What a device keeps of its intervals."""
 
     start: float  # half the width of the first
-    samples: int = 0
-    misses: int = 0
+    samples: float = 0  # whole numbers
+    misses: float = 0
 
     @property
     def half_width(self) -> float:

@@ -133,6 +133,16 @@ def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
     assert alone.run(text, "--quiet")[1] == []
 
 
+def test_intervals_stand_beside_predictions(alone: Alone) -> None:
+    code, out, err = alone.run("0.5,0.25,1e6\n0.5,0.25,\n", "--interval")
+    first, second = ([float(number) for number in line.split(",")] for line in out)
+    assert code == 0
+    low, high = alone.edge.interval(np.array([0.5, 0.25]))
+    assert first == pytest.approx([alone.edge.predict(np.array([0.5, 0.25])), low, high], rel=1e-8)
+    assert second[2] - second[1] > first[2] - first[1]  # it was missed
+    assert "intervals covered 0% until now" in err
+
+
 @pytest.mark.parametrize(
     ("header", "old", "new"),
     [

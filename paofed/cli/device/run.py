@@ -36,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--leave", action="store_true", help="disconnect between contacts")
     add("--wait", type=float, default=5.0, metavar="SECONDS", help="for a reply (%(default)g)")
     add("--join-within", type=float, metavar="SECONDS", help="give up joining after (never)")
+    add("--interval", action="store_true", help="print the ends of a 90 %% interval, too")
     add("--quiet", action="store_true", help="print no predictions")
 
 
@@ -88,12 +89,14 @@ class _Run:
     def sum_up(self) -> None:
         """Say what came of it."""
         device = self.device
+        covered = device.coverage if device.knows_fleet() else math.nan
         _say(
             f"{counted(self.samples, 'sample')}, {device.implausible} implausible, "
             f"{counted(self.bad, 'line')} passed over; "
             f"{device.answered} of "
             f"{device.contacts} messages answered; {device.bytes_sent} bytes sent, "
             f"{device.bytes_received} received"
+            f"{'' if math.isnan(covered) else f'; intervals covered {covered:.0%} until now'}"
         )
 
     def _hopeful(self) -> bool:
@@ -140,10 +143,11 @@ class _Run:
         if values is None:
             return False
         *x, y = values
-        predicted, learned = self.device.predict(x), not math.isnan(y)
+        told, learned = [self.device.predict(x)], not math.isnan(y)
+        told += self.device.interval(x) if self.args.interval else ()
         if learned:
             self.device.learn(x, y)
-        self._print(f"{predicted:.9g}")
+        self._print(",".join(f"{number:.9g}" for number in told))
         return learned
 
     def _names(self) -> list[str]:

@@ -133,6 +133,15 @@ class Device:
         """The target at one input, as measured."""
         return self._joined().predict(np.asarray(x, dtype=np.float64))
 
+    def interval(self, x: Input) -> tuple[float, float]:
+        """From where to where the target is at one input, nine times in ten in the long run."""
+        return self._joined().interval(np.asarray(x, dtype=np.float64))
+
+    @property
+    def coverage(self) -> float:
+        """The share of samples that were within their interval; NaN before the first."""
+        return self._joined().intervals.coverage
+
     def contact(self, wait: float = 5.0) -> bool:
         """Send what was learned, if there is a connection; whether the server has answered.
 

@@ -1,5 +1,6 @@
 """What a device keeps through a power cut: one small file, whole or not there."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ STATE = Contents(
     optional=(
         {"manifest": Form("U")},
         {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
+        {"intervals": Form("f", "3")},  # since there are some
     ),
     beside="model_",  # the state of the learner
     sizes={"D": "features", "U": "updates", "V": "updates", "m": "shared numbers"},
@@ -70,11 +72,17 @@ def _read(path: str | Path) -> dict[str, NDArray[Any]]:
 
 
 def _require_sense(state: dict[str, NDArray[Any]]) -> None:
-    """Refuse ticks that no server ever had: a device that believed them would be silent."""
+    """Refuse ticks that no server ever had: a device that believed them would be silent.
+
+    Refuse counts as well that no device can have had.
+    """
     updates = [*state["ticks"].tolist(), *state["left"].tolist()]
     heard = int(state["merged"]), int(state["stamped"])  # -1: never
     if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
         raise ValueError("ticks out of range")
+    start, samples, misses = state.get("intervals", np.array([1.0, 0.0, 0.0])).tolist()
+    if not (0 < start < math.inf and 0 <= misses <= samples < math.inf):
+        raise ValueError("counts of intervals that cannot be")
 
 
 def _foreign(path: str | Path) -> FileError:

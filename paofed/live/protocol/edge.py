@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
+from paofed.core.intervals import Interval
 from paofed.core.parts import Part
 from paofed.errors import InputError
 from paofed.live.protocol.level import Recent
@@ -87,6 +88,7 @@ class Edge:
         self._features = manifest.features
         self.learned: Any = self._parts.learner.init(manifest.features)  # the learner's state
         self.recent = Recent()
+        self.intervals = Interval(1.0)  # in scales of the target, the first as wide as these
         self.implausible = 0  # samples that were not learned from, in this life
         self.clock: Clock | None = None
         self.merged = -1  # tick of the newest reply whose values were taken
@@ -120,15 +122,23 @@ class Edge:
             edge.begin(self.w)
             edge.joined = self.joined and manifest.lineage == self.manifest.lineage
             if edge.joined:  # with what it knows of its errors
-                edge.recent = self.recent
+                edge.recent, edge.intervals = self.recent, self.intervals
                 kept = type(self.learned) is type(edge.learned)
                 edge.learned = self.learned if kept else edge.learned
         return edge
 
     def predict(self, x: FloatArray) -> float:
         """The target at one input, as the device measures both."""
+        return self._measured(float(self.w @ self._map(x)))
+
+    def interval(self, x: FloatArray) -> tuple[float, float]:
+        """From where to where the target is at one input, nine times in ten in the long run."""
+        predicted, half = float(self.w @ self._map(x)), self.intervals.half_width
+        return self._measured(predicted - half), self._measured(predicted + half)
+
+    def _measured(self, scaled: float) -> float:
         target = self.manifest.target
-        return float(self.w @ self._map(x)) * target.scale + target.offset
+        return scaled * target.scale + target.offset
 
     def learn(self, x: FloatArray, y: float) -> bool:
         """Take one step on one sample (eq. 5 or 8); an implausible one is counted, and that is all.
@@ -148,7 +158,9 @@ class Edge:
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
         learner, mu = self._parts.learner, self.manifest.step_size
-        self.recent.learned(y - float(self.w @ z))
+        error = y - float(self.w @ z)
+        self.recent.learned(error)
+        self.intervals = self.intervals.after(error)
         with np.errstate(over="ignore", invalid="ignore"):
             self._take(learner.learn(self.learned, z, y, mu, _NO_TICK))
 
@@ -293,6 +305,7 @@ class Edge:
             "values": np.stack(values),
             "levels": np.array([u.level for u in updates], dtype=np.uint8),
             "recent": np.array([*vars(self.recent).values()]),
+            "intervals": np.array(self.intervals, dtype=np.float64),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> bool:
@@ -309,6 +322,7 @@ class Edge:
         kept = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}
         self._take(type(self.learned)(*kept.values()))
         self.recent = Recent(*state.get("recent", ()))
+        self.intervals = Interval(*map(float, state.get("intervals", self.intervals)))
         levels = state.get("levels", np.zeros(len(state["ticks"]), dtype=np.uint8))
         columns = (state[name] for name in ("ticks", "values", "left"))
         for tick, values, left, level in zip(*columns, levels, strict=False):

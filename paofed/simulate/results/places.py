@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
 STAGES = 64  # more than there can be
+_MOST = 1 << 25  # errors whose intervals are worked out at once
 
 
 class Sums(NamedTuple):
@@ -134,15 +135,19 @@ class Places:
     @np.errstate(over="ignore", invalid="ignore")
     def judged(self, errors: NDArray[np.floating], points: IntArray) -> Tally:
         """Sum up errors (..., M), in the order of the samples, of one run."""
-        shape = errors.shape[:-1]
-        widths = half_widths(errors, self.device, self.half_width)
-        over_time = np.empty((*shape, points.size))
-        cells = np.empty((*shape, len(Sums._fields), self.cells.device.size))
-        for learner in np.ndindex(shape):
-            e = errors[learner].astype(np.float64)
-            over_time[learner] = self._over_time(e**2, points)
-            cells[learner] = self._by_cell(e[self.counts], widths[learner][self.counts])
-        return Tally(over_time, cells)
+        by_learner, shape = errors.reshape(-1, self.tick.size), errors.shape[:-1]
+        over_time = np.empty((len(by_learner), points.size))
+        cells = np.empty((len(by_learner), len(Sums._fields), self.cells.device.size))
+        together = max(1, _MOST // self.tick.size)
+        for begin in range(0, len(by_learner), together):
+            some = by_learner[begin : begin + together].astype(np.float64)
+            widths = half_widths(some, self.device, self.half_width)
+            for learner, (e, half) in enumerate(zip(some, widths, strict=True), begin):
+                over_time[learner] = self._over_time(e**2, points)
+                cells[learner] = self._by_cell(e[self.counts], half[self.counts])
+        return Tally(
+            over_time.reshape(*shape, points.size), cells.reshape(*shape, *cells.shape[1:])
+        )
 
     def counted(self, points: IntArray) -> IntArray:
         """Count the samples since the last point, (P,)."""
@@ -163,7 +168,7 @@ class Places:
             squared=errors**2,
             own_squared=own**2,
             own_absolute=np.abs(own),
-            covered=np.abs(errors) <= half,
+            covered=(np.abs(errors) <= half).astype(np.float64),
             own_width=self.measured(predicted + half) - self.measured(predicted - half),
         )
         return summed(np.stack(sums), self._cell, len(self.cells.device))

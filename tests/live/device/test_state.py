@@ -126,3 +126,11 @@ def test_a_file_without_a_manifest(tmp_path: Path) -> None:
     save_arrays(path, device().state())
     with pytest.raises(FileError, match="is no device's state: delete it to join the fleet anew"):
         saved_manifest(path)
+
+
+@pytest.mark.parametrize("counts", [[0.0, 1, 0], [1.0, 1, 2], [1.0, -1, -1], [np.nan, 1, 0]])
+def test_intervals_that_no_device_can_have_had(counts: list[float], tmp_path: Path) -> None:
+    path = tmp_path / "device.npz"
+    save_arrays(path, {**device().state(), "intervals": np.array(counts)})
+    with pytest.raises(FileError, match="is no device's state"):
+        load_state(path, Edge(manifest(), 1))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paofed.core.intervals import Interval
 from paofed.core.rules import lms_step
 from paofed.errors import InputError
 from paofed.live.protocol.coordinator import Send
@@ -154,6 +155,21 @@ def test_an_update_says_how_well_the_device_predicts() -> None:
     assert level(edge.contact(3.0)) == IMPLAUSIBLE
 
 
+def test_intervals_are_around_predictions_and_hold_in_the_long_run() -> None:
+    """Samples of which nothing can be predicted, in the unit of the target: coverage is exact."""
+    rng, edge = np.random.default_rng(0), joined()
+    target, inside = edge.manifest.target, 0
+    for x, y in zip(rng.normal(size=(500, 2)), rng.normal(5.0, 30.0, size=500), strict=True):
+        low, high = edge.interval(x)
+        assert (low + high) / 2 == pytest.approx(edge.predict(x))
+        assert high - low == pytest.approx(2 * target.scale * edge.intervals.half_width)
+        inside += low <= y <= high
+        edge.learn(x, y)
+    assert edge.intervals.coverage == inside / 500
+    # Off by log(half width / 1) / (0.2 times 500), however the samples were drawn.
+    assert edge.intervals.coverage == pytest.approx(0.9, abs=0.06)
+
+
 def level(payload: bytes | None) -> int:
     message = decode(payload or b"", shared=2, features=8)
     assert isinstance(message, Update)
@@ -167,6 +183,7 @@ def test_what_it_says_survives_a_power_cut() -> None:
     edge.learn(np.array([0.0, 0.0]), 1e6)
     assert again.restore(edge.state())
     assert vars(again.recent) == vars(edge.recent)
+    assert again.intervals == edge.intervals == Interval(1.0, 1, 1)
     assert [u.level for u in again.unconfirmed] == [u.level for u in edge.unconfirmed] != [UNKNOWN]
 
 
@@ -174,10 +191,12 @@ def test_a_state_of_wire_version_1_begins_to_count() -> None:
     edge, again = joined(), joined()
     edge.learn(np.array([0.0, 0.0]), 30.0)
     edge.contact(1.0)
-    old = {name: array for name, array in edge.state().items() if name not in ("levels", "recent")}
+    since = ("levels", "recent", "intervals")
+    old = {name: array for name, array in edge.state().items() if name not in since}
     assert again.restore(old)
     assert again.w.tobytes() == edge.w.tobytes()
     assert again.recent.level == UNKNOWN
+    assert again.intervals == Interval(1.0)
     assert [u.level for u in again.unconfirmed] == [UNKNOWN]
 
 

@@ -123,6 +123,15 @@ def test_intervals_are_those_of_a_device(ticks: int, seed: int) -> None:
     assert told.width == pytest.approx(np.mean(widths))
 
 
+def test_errors_of_many_learners_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, errors = grid(40, 1)
+    whole = found.judged(errors, np.array([20, 39]))
+    monkeypatch.setattr("paofed.simulate.results.places._MOST", 1)
+    for part, same in zip(found.judged(errors, np.array([20, 39])), whole, strict=True):
+        np.testing.assert_array_equal(part, same)
+    assert found.judged(errors[:0], np.array([39])).cells.shape[0] == 0
+
+
 def test_intervals_begin_with_what_covers_the_calibration_period(tmp_path: Path) -> None:
     readings = read(table(write(tmp_path / "t.csv", hourly(3, 90))))
     found = Places.of(readings).half_width
