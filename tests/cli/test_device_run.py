@@ -17,6 +17,7 @@ from paofed.live.network.credential import Credential
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.scaling import Scaling
 from tests.live.fleets import manifest
+from tests.live.protocol.test_seen import seeing
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -213,3 +214,30 @@ def test_what_keeps_the_fleet_away_is_told_once(
         run._contact(1.0)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"paofed device run: the fleet is {line}" for line in said]
+
+
+def test_a_device_that_looks_back_answers_what_it_can(alone: Alone) -> None:
+    """Of words, with the time of each line; what was learned and what not is summed up."""
+    edge = Edge(seeing(), 3)
+    edge.joined = True
+    save_state(alone.state, edge)
+    winds, targets = ("N", "SW", "up", "N", "N", "N", "E", "E"), ("5", "6", "7", "8", "", *"456")
+    lines = [*zip(range(8), "12312312", winds, targets, strict=True)]
+    text = "".join(f"{3600 * tick},{a},{wind},{y}\n" for tick, a, wind, y in lines)
+    code, out, err = alone.run(f"time,a,wind,y\n{text}")
+    assert code == 0
+    # It looks back at a of one tick and at y of two ticks before.
+    known = [bool(line) for line in out]
+    assert known == [False, False, False, False, False, True, False, True]
+    assert "'up', which is no direction" in err
+    assert "6 samples, 0 implausible, 4 without the past that they need, 1 line passed over" in err
+    expected = Edge(seeing(), 3)
+    for tick, a, wind, y in lines:
+        if wind != "up":
+            at = 3600.0 * tick
+            shown = expected.predict([float(a), wind], at)
+            assert out[tick] == ("" if np.isnan(shown) else f"{shown:.9g}")
+            if y:
+                expected.learn([float(a), wind], float(y), at)
+            else:
+                expected.remember([float(a), wind], None, at)

@@ -11,6 +11,7 @@ import pytest
 from paofed.cli import main
 from paofed.live.journal.exports import FleetModel
 from tests.live.fleets import manifest
+from tests.live.protocol.test_seen import seeing
 
 MODEL = FleetModel(manifest(), 7, np.sin(np.arange(8.0)))
 
@@ -173,3 +174,19 @@ def test_a_file_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[s
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
         assert says in err
+
+
+def test_a_model_that_looks_back_is_given_the_lines_of_one_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, path = FleetModel(seeing(), 7, np.sin(np.arange(10.0))), tmp_path / "model.npz"
+    model.save(path)
+    lines = [f"{3600 * tick},N,{5 + tick},{tick}" for tick in range(4)]
+    (tmp_path / "rows.csv").write_text("\n".join(["time,wind,y,a", *lines]))
+    assert main(["predict", str(path), "--input", str(tmp_path / "rows.csv")]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == ["", ""]
+    device = model.device()
+    for tick in range(2):
+        device.remember([float(tick), "N"], 5.0 + tick, 3600.0 * tick)
+    assert out[2] == f"{device.predict([2.0, 'N'], 7200.0):.9g}"

@@ -2,14 +2,20 @@
 
 An event is a time by the device's own clock, a word and numbers: `learn` (inputs, target),
 `predict` (inputs), `contact`, `reply` (the server's tick, the tick it answers), `model` (tick),
-`reread` (epoch), `adopt` (which of the changes), `restart`.
+`reread` (epoch), `adopt` (which of the changes), `restart`. Where the time of a sample matters it
+comes first: `measure` (time, inputs, target), `foresee` (time, inputs), `remember` (time, inputs,
+target; None is what is missing).
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
+from paofed.core.columns.calendar import Calendar
+from paofed.core.columns.numbers import Cyclic, Number
+from paofed.core.columns.words import Compass, OneHot
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.seen import Seen
 from tests.live.fleets import manifest
 
 Event = tuple[Any, ...]
@@ -187,4 +193,58 @@ _BOUNDED = Life(
     changes=({"bound": 2.0}, {"lineage": 1}),
 )
 
-LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED)
+_T = 1_711_846_790.0  # 10 seconds before clocks go forward in Europe, on a Sunday
+_SEEING = Life(
+    "looks back, goes by the calendar, and has words among its inputs",
+    manifest(
+        features=20,
+        start=_T - 1000.5,
+        inputs=(
+            Scaling(name="a", low=-5.0, high=50.0),
+            Scaling(name="wind"),
+            Scaling(name="kind"),
+        ),
+        target=Scaling(name="y", low=0.0, high=500.0),
+        seen=Seen(
+            (
+                Number("a", 2.0, 4.0),
+                Number("a", 0.5, 0.25, logarithm=True, lag=2),
+                Number("a", scale=3.0, diff=1),
+                Number("y", 3.0, 1.5, logarithm=True, lag=1),
+                Cyclic("a", 7.0),
+                Compass("wind"),
+                OneHot("kind", ("wet", "dry")),
+                Calendar("time", "hour", "Europe/Oslo"),
+                Calendar("time", "weekday", "Europe/Oslo"),
+                Calendar("time", "yearday"),
+                Cyclic("time", 86400.0, time=True),
+            ),
+            Number("y", 3.0, 1.5, logarithm=True),
+        ),
+    ),
+    (
+        (0.0, "measure", _T, 1.0, "NNE", "wet", 20.0),  # nothing to look back at
+        (1.0, "measure", _T + 1, 2.0, "w", "dry", 30.0),
+        (2.0, "foresee", _T + 2, 3.0, "N", "dry"),
+        (2.0, "measure", _T + 2, 3.0, "N", "dry", 25.0),
+        (3.0, "measure", _T + 3, 3.5, "N", "odd", 35.0),  # a kind that nobody knows
+        (4.0, "measure", _T + 4, -7.0, "S", "wet", 15.0),  # not plausible, and not remembered
+        (5.0, "measure", _T + 5, 1.5, "S", "wet", 15.0),
+        (6.0, "remember", _T + 6, 1.0, None, None, None),
+        (7.0, "foresee", _T + 7, 1.5, "S", "wet"),  # the target of before is missing
+        (7.1, "measure", _T + 7.1, 1.5, "S", "wet", 15.0),
+        (8.0, "measure", _T + 8, 1.5, "S", "wet", 15.0),
+        (8.5, "contact"),
+        (8.6, "model", 1008),
+        (9.0, "restart"),
+        (0.0, "foresee", _T + 9, 1.5, "SE", "wet"),
+        (0.1, "measure", _T + 9, 4.5, "SE", "wet", 12.0),
+        (0.5, "measure", _T + 9.4, 4.0, "SE", "wet", 13.0),  # again in this tick
+        (1.0, "measure", _T + 10, 4.5, "SE", "dry", 14.0),  # clocks went forward
+        (2.0, "adopt", 0),
+        (3.0, "foresee", _T + 11, 4.5, "SE", "dry"),  # what was remembered is forgotten
+    ),
+    changes=({"step_size": 0.2},),
+)
+
+LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED, _SEEING)

@@ -5,7 +5,9 @@ It shows that the page says enough. What it computes is compared with docs/vecto
 
 import math
 import struct
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +81,53 @@ def window(manifest: Json, device: int, tick: int, *, up: bool) -> list[int]:
     return [(start + i) % features for i in range(shared)]
 
 
+# What the model sees
+
+COMPASS = ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE",
+           "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"]  # fmt: skip
+
+
+def turned(turns: float) -> list[float]:
+    return [math.sin(2 * math.pi * turns), math.cos(2 * math.pi * turns)]
+
+
+def numbers(column: Json, values: list[Any]) -> list[float]:
+    """What the model sees of a column: values are of now, of before, or of both."""
+    kind = column["transform"]
+    if kind == "number":
+        if column.get("logarithm"):
+            values = [math.log(1 + value) for value in values]
+        plain = values[0] - values[1] if "diff" in column else values[0]
+        return [(plain - column.get("offset", 0.0)) / column.get("scale", 1.0)]
+    if kind == "cyclic":
+        return turned(values[0] / column["period"])
+    if kind == "compass":
+        return turned(COMPASS.index(values[0].upper()) / 16)
+    if kind == "one-hot":
+        return [float(values[0] == category) for category in column["categories"]]
+    wall = datetime.fromtimestamp(values[0], UTC).astimezone(ZoneInfo(column.get("zone", "UTC")))
+    if column["cycle"] == "hour":
+        seconds = wall.second + wall.microsecond / 1e6
+        return turned((wall.hour + (wall.minute + seconds / 60) / 60) / 24)
+    if column["cycle"] == "weekday":
+        return turned(wall.weekday() / 7)
+    days = [datetime(year, 1, 1, tzinfo=UTC).toordinal() for year in (wall.year, wall.year + 1)]
+    return turned((wall.toordinal() - days[0]) / (days[1] - days[0]))
+
+
+def width(column: Json) -> int:
+    kind = column["transform"]
+    return len(column["categories"]) if kind == "one-hot" else 1 if kind == "number" else 2
+
+
+def is_of_time(column: Json) -> bool:
+    return column["transform"] == "calendar" or bool(column.get("time"))
+
+
+def lags(column: Json) -> list[int]:
+    return [0, column["diff"]] if "diff" in column else [column.get("lag", 0)]
+
+
 # The level
 
 
@@ -125,13 +174,18 @@ class TinyDevice:
 
     def follow(self, manifest: Json) -> None:
         self.m = manifest
+        scaled = [{"transform": "number", **number} for number in manifest["inputs"]]
+        self.columns = manifest["seen"]["inputs"] if "seen" in manifest else scaled
+        self.target = manifest["seen"]["target"] if "seen" in manifest else manifest["target"]
+        self.past: dict[tuple[int, str], float] = {}
+        seen = sum(width(column) for column in self.columns)
         self.map = Map(
             manifest["seed"],
-            len(manifest["inputs"]),
+            seen,
             manifest["features"],
             manifest["kernel_width"],
         )
-        rows = [self.map.z(np.full(len(manifest["inputs"]), x)) for x in (-1.0, 0.0, 1.0)]
+        rows = [self.map.z(np.full(seen, x)) for x in (-1.0, 0.0, 1.0)]
         assert np.abs(np.array(manifest["probes"]) - rows).max() <= 1e-5
         self.waiting: list[Waiting] = []
         self.clock: tuple[int, float] | None = None
@@ -151,29 +205,68 @@ class TinyDevice:
             self.level, self.errors = Level(), []
 
     def restart(self) -> None:
-        merged, waiting = self.merged, self.waiting
+        merged, waiting, past = self.merged, self.waiting, self.past
         self.follow(self.m)
-        self.merged, self.waiting = merged, waiting
+        self.merged, self.waiting, self.past = merged, waiting, past
         for update in waiting:
             update.carried = set()
 
     # Samples
 
-    def _z(self, x: list[float]) -> Floats:
-        scaled = [(v - i["offset"]) / i["scale"] for v, i in zip(x, self.m["inputs"], strict=True)]
-        return self.map.z(np.array(scaled))
+    def _z(self, x: list[Any], time: float | None) -> Floats | None:
+        now: Json = {i["name"]: value for i, value in zip(self.m["inputs"], x, strict=True)}
+        seen: list[float] = []
+        for column in self.columns:
+            values: list[Any] = []
+            for lag in lags(column):
+                if is_of_time(column):
+                    values.append(time)
+                elif lag == 0:
+                    values.append(now[column["name"]])
+                elif (self.tick_of(time) - lag, column["name"]) in self.past:
+                    values.append(self.past[self.tick_of(time) - lag, column["name"]])
+                else:
+                    return None
+            seen += numbers(column, values)
+        return self.map.z(np.array(seen))
 
-    def predict(self, x: list[float]) -> float:
-        target = self.m["target"]
-        return float(target["offset"] + target["scale"] * (self.w @ self._z(x)))
+    def tick_of(self, time: float | None) -> int:
+        assert time is not None
+        begin = self.m["start"] if self.m["from_time"] is None else self.m["from_time"]
+        return int(self.m["from_tick"] + (time - begin) // self.m["tick_seconds"])
 
-    def learn(self, x: list[float], y: float) -> None:
-        numbers = zip([*self.m["inputs"], self.m["target"]], [*x, y], strict=True)
-        if not all(plausible(number, value) for number, value in numbers):
+    def predict(self, x: list[Any], time: float | None = None) -> float | None:
+        z = self._z(x, time)
+        if z is None:
+            return None
+        offset, scale = self.target.get("offset", 0.0), self.target.get("scale", 1.0)
+        plain = float(offset + scale * (self.w @ z))
+        return math.expm1(plain) if self.target.get("logarithm") else plain
+
+    def learn(self, x: list[Any], y: float, time: float | None = None) -> None:
+        self._learn(x, y, time)
+        self.remember(x, y, time)
+
+    def remember(self, x: list[Any], y: float | None, time: float | None) -> None:
+        deepest = max(lag for column in self.columns for lag in lags(column))
+        if deepest == 0:
+            return
+        tick = self.tick_of(time)
+        for number, value in zip([*self.m["inputs"], self.m["target"]], [*x, y], strict=True):
+            if isinstance(value, float) and plausible(number, value):
+                self.past[tick, number["name"]] = value
+        self.past = {key: v for key, v in self.past.items() if abs(key[0] - tick) <= deepest}
+
+    def _learn(self, x: list[Any], y: float, time: float | None) -> None:
+        measured = zip([*self.m["inputs"], self.m["target"]], [*x, y], strict=True)
+        if not all(isinstance(v, str) or plausible(number, v) for number, v in measured):
             self.level.passed_over()
             return
-        z, target = self._z(x), self.m["target"]
-        e = (y - target["offset"]) / target["scale"] - float(self.w @ z)
+        z = self._z(x, time)
+        if z is None:
+            return
+        (seen,) = numbers({"transform": "number", **self.target}, [y])
+        e = seen - float(self.w @ z)
         self.level.learned(e)
         self.w = self.w + self.m["step_size"] * self._counted(e) * z
         if not np.abs(self.w.astype("<f4")).max() <= 1e6:
@@ -279,4 +372,4 @@ def meaning(manifest: Json) -> list[Any]:
     """What a model's parameters depend on."""
     numbers = [*manifest["inputs"], manifest["target"]]
     named = [(number["name"], number["offset"], number["scale"]) for number in numbers]
-    return [*(manifest[name] for name in ("features", "kernel_width", "seed")), named]
+    return [*(manifest.get(name) for name in ("features", "kernel_width", "seed", "seen")), named]

@@ -1,13 +1,19 @@
 """The test vectors of docs/live.md, made by paofed; `python -m tests.live.vectors` writes them."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from paofed.core.columns.calendar import Calendar, Cycle
+from paofed.core.columns.numbers import Cyclic, Number
+from paofed.core.columns.transform import Transform
+from paofed.core.columns.words import Compass, OneHot
+from paofed.core.columns.written import written as written_column
 from paofed.core.features import draw_map
 from paofed.core.random import Key, key_of, normal, philox
 from paofed.live.protocol.edge import Edge
@@ -135,6 +141,34 @@ def made_levels() -> list[Json]:
     return found
 
 
+def made_columns() -> list[Json]:
+    """Of records: values for each of their lags, and the numbers of the model."""
+    summer, winter = 1_719_835_262.0, 1_735_689_599.0
+    values: list[tuple[Transform, list[list[Any]]]] = [
+        (Number("a"), [[2.5]]),
+        (Number("a", 50.0, 20.0), [[2.5]]),
+        (Number("a", 1.5, 0.25, logarithm=True), [[0.0], [2.5], [-0.5]]),
+        (Number("a", 1.5, 0.25, lag=3), [[2.5]]),
+        (Number("a", 0.125, 0.25, diff=1), [[2.5, 2.0]]),
+        (Number("a", 0.125, 0.25, logarithm=True, diff=24), [[2.5, 0.0]]),
+        (Cyclic("hour", 24.0), [[0.0], [13.5]]),
+        (Cyclic("time", 3600.0, time=True), [[summer]]),
+        (Compass("wind"), [["N"], ["sw"], ["NNW"]]),
+        (OneHot("kind", ("wet", "dry")), [["dry"], ["Dry"], ["odd"]]),
+        *(
+            (Calendar("time", cycle, zone), [[summer], [winter]])
+            for cycle in get_args(Cycle)
+            for zone in ("UTC", "Europe/Oslo", "America/St_Johns")
+        ),
+    ]
+    return [
+        {"column": written_column(record), "values": value, "numbers": made[0].tolist()}
+        for record, found in values
+        for value in found
+        for made in [record.numbers(*(np.array([one]) for one in value))]
+    ]
+
+
 def made_lives() -> list[Json]:
     """Whole devices."""
     return [
@@ -159,6 +193,8 @@ def _lived(life: Life) -> Iterator[Json]:
             event |= {"learn": {"x": x, "y": y}}
         elif what == "predict":
             event |= {"predict": numbers, "gives": edge.predict(np.array(numbers))}
+        elif what in ("measure", "foresee", "remember"):
+            event |= _timed(edge, what, *numbers)
         elif what == "contact":
             sent = edge.contact(at)
             event |= {"sends": None if sent is None else sent.hex()}
@@ -176,6 +212,19 @@ def _lived(life: Life) -> Iterator[Json]:
         yield {**event, "model": edge.w.tolist()}
 
 
+def _timed(edge: Edge, what: str, time: float, *values: Any) -> Json:
+    """What happens at a time that matters."""
+    if what == "foresee":
+        gives = edge.predict(values, time)
+        return {"predict": values, "time": time, "gives": None if math.isnan(gives) else gives}
+    *x, y = values
+    if what == "measure":
+        edge.learn(x, y, time)
+        return {"learn": {"x": x, "y": y}, "time": time}
+    edge.remember(x, y, time)
+    return {"remember": {"x": x, "y": y}, "time": time}
+
+
 def _said(agreed: Manifest, what: str, tick: int, answered: int = 0) -> Message:
     """What a server might say."""
     values = np.sin(1.0 + tick + np.arange(agreed.features)).astype("<f4")
@@ -191,6 +240,7 @@ FILES: dict[str, Callable[[], Any]] = {
     "windows.json": made_windows,
     "messages.json": made_messages,
     "levels.json": made_levels,
+    "columns.json": made_columns,
     "lives.json": made_lives,
 }
 

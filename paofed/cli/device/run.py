@@ -1,7 +1,8 @@
 """Learn from samples on standard input and contact the fleet; needs NumPy and paho-mqtt alone.
 
 A line is a sample: CSV (with a header, or the inputs in their order and then the target), or JSON
-by name. Prints what it would have predicted before it learns from the line; a line without a target
+by name; where the fleet's inputs look back or go by the calendar, `time` says when it was measured
+(now). Prints what it would have predicted before it learns from the line; a line without a target
 is only predicted. A line that cannot be used is told on stderr, passed over, and answered with an
 empty line: the output has a line for each sample, in their order.
 """
@@ -15,7 +16,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.shared.samples import HeaderError, Reader
+from paofed.cli.shared.rows import Row, Rows
+from paofed.cli.shared.samples import HeaderError
 from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.live.device.device import Device
@@ -90,8 +92,10 @@ class _Run:
         """Say what came of it."""
         device = self.device
         covered = device.coverage if device.knows_fleet() else math.nan
+        past = device.unknown_past
         _say(
             f"{counted(self.samples, 'sample')}, {device.implausible} implausible, "
+            f"{f'{past} without the past that they need, ' if past else ''}"
             f"{counted(self.bad, 'line')} passed over; "
             f"{device.answered} of "
             f"{device.contacts} messages answered; {device.bytes_sent} bytes sent, "
@@ -120,14 +124,11 @@ class _Run:
 
     def _learned(self) -> Iterator[None]:
         """Read line by line, by the names that the fleet has agreed on; stops after each sample."""
-        names = self._names()
-        reader = Reader(names, optional=1)
+        rows = Rows(self.device.manifest)
         for line in sys.stdin:
             try:
-                if names != self._names():  # the fleet was changed meanwhile
-                    names = self._names()
-                    reader.rename(names)
-                learned = self._take(reader.parse(line))
+                rows.follow(self.device.manifest)  # the fleet may have been changed meanwhile
+                learned = self._take(rows.parse(line))
             except HeaderError:
                 raise  # up to a right header, all CSV that follows would be passed over as well
             except InputError as error:
@@ -138,21 +139,19 @@ class _Run:
                 if learned:
                     yield
 
-    def _take(self, values: list[float] | None) -> bool:
+    def _take(self, row: Row | None) -> bool:
         """Predict, and learn if there is a target; whether there was one."""
-        if values is None:
+        if row is None:
             return False
-        *x, y = values
-        told, learned = [self.device.predict(x)], not math.isnan(y)
-        told += self.device.interval(x) if self.args.interval else ()
+        x, y, at = row.x, row.y, time.time() if row.at is None else row.at
+        told, learned = [self.device.predict(x, at)], not math.isnan(y)
+        told += self.device.interval(x, at) if self.args.interval else ()
         if learned:
-            self.device.learn(x, y)
-        self._print(",".join(f"{number:.9g}" for number in told))
+            self.device.learn(x, y, at)
+        else:
+            self.device.remember(x, None, at)
+        self._print("" if math.isnan(told[0]) else ",".join(f"{number:.9g}" for number in told))
         return learned
-
-    def _names(self) -> list[str]:
-        manifest = self.device.manifest
-        return [number.name for number in (*manifest.inputs, manifest.target)]
 
     def _print(self, text: str) -> None:
         if not self.args.quiet:

@@ -109,9 +109,10 @@ def _taken(args: Namespace) -> tuple[Manifest, FloatArray]:
     values = {**{name: _USUAL[name] for name in lacking}, **given(args)}
     changes = Changes(values=values, inputs=tuple(args.input), target=args.target)
     manifest = changed_manifest(model.manifest, changes)
-    inputs = tuple(number.limited() for number in manifest.inputs)
-    target = manifest.target.limited()
-    return replace(manifest, inputs=inputs, target=target, **_new_identity()), model.w
+    if manifest.seen is None:  # as old fleets are; others have ranges where there can be any
+        inputs = tuple(number.limited() for number in manifest.inputs)
+        manifest = replace(manifest, inputs=inputs, target=manifest.target.limited())
+    return replace(manifest, **_new_identity()), model.w
 
 
 def _model(other: Path) -> FleetModel:

@@ -56,9 +56,9 @@ def run(args: Namespace) -> int:
         f"{settings.keep_days} days take about {size(disk.expected)}, at most {size(disk.most)}"
     )
     if error is not None:
-        decibels = 20 * np.log10(max(error / manifest.target.scale, 1e-300))
-        print(f"error        {error:.4g} {manifest.target.name} (root mean square), ", end="")
-        print(f"{decibels:.2f} dB of its scale squared")
+        print(f"error        {error:.4g} {manifest.target.name} (root mean square)", end="")
+        decibels = 20 * np.log10(max(error / manifest.unit.scale, 1e-300))
+        print("" if manifest.unit.logarithm else f", {decibels:.2f} dB of its scale squared")
     devices = _devices(status, every=args.all)
     if devices:
         print(f"\n{devices}")

@@ -1,12 +1,13 @@
-"""Numbers by name, line by line: CSV, with or without a header, or JSON lines."""
+"""Values by name, line by line: CSV, with or without a header, or JSON lines."""
 
 import csv
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TextIO
 
 from paofed.errors import FileError, InputError
@@ -29,7 +30,8 @@ class HeaderError(InputError):
 class Reader:
     """Turns lines into numbers, in the order of the names.
 
-    The last `optional` names may be missing or empty, and are then not a number (nan).
+    The last `optional` names may be missing or empty, and are then not a number (nan). Values of
+    some names are no numbers; `others` reads these, and says with a ValueError what it cannot read.
 
     A line of CSV is read by the last header before it, wherever that stands, or else by the order
     of the names. Behind either, a line of too few words is no header. A line of words before the
@@ -37,8 +39,14 @@ class Reader:
     as long as they are, are refused.
     """
 
-    def __init__(self, names: Sequence[str], optional: int = 0) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        optional: int = 0,
+        others: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}),
+    ) -> None:
         self._optional = optional
+        self._others = others
         self._columns: list[int] | None = None  # where each name stands in a line of CSV
         self._useless = ""  # what is wrong with the header
         self._header: list[str] = []  # the last right one
@@ -46,7 +54,12 @@ class Reader:
         self._number = 0
         self._name(names)
 
-    def rename(self, names: Sequence[str]) -> None:
+    def rename(
+        self,
+        names: Sequence[str],
+        optional: int | None = None,
+        others: Mapping[str, Callable[[Any], Any]] | None = None,
+    ) -> None:
         """Read by these names from now on; the header counts as before.
 
         Where lines were read by the order of the names, they need all numbers from now on: a
@@ -54,6 +67,8 @@ class Reader:
         """
         by_order = self._columns is not None and not self._header
         self._columns = None
+        self._optional = self._optional if optional is None else optional
+        self._others = self._others if others is None else others
         self._name(names)
         if by_order:
             self._needed = len(names)
@@ -65,14 +80,14 @@ class Reader:
         self._needed = len(names) - self._optional
         self._width = len(names)  # the most cells in a line of CSV
 
-    def read(self, lines: Iterable[str]) -> Iterator[list[float]]:
+    def read(self, lines: Iterable[str]) -> Iterator[list[Any]]:
         """All lines; the first that cannot be used is an error."""
         for line in lines:
             values = self.parse(line)
             if values is not None:
                 yield values
 
-    def parse(self, line: str) -> list[float] | None:
+    def parse(self, line: str) -> list[Any] | None:
         """The next line, or None where it holds no numbers: it is empty, or a header.
 
         A line that cannot be used is an InputError; where the lines that follow cannot be used
@@ -143,30 +158,36 @@ class Reader:
             raise self._wrong(line) from None
         return [values.get(name) for name in self._names]
 
-    def _checked(self, line: str, cells: list[Any]) -> list[float]:
-        values = []
+    def _checked(self, line: str, cells: list[Any]) -> list[Any]:
+        values: list[Any] = []
         for i, cell in enumerate(cells):
             missing = cell is None or (isinstance(cell, str) and not cell.strip())
             if missing and i >= self._needed:
                 values.append(math.nan)
                 continue
+            read: Callable[[Any], Any] = self._others.get(self._names[i], finite)
             try:
-                value = math.nan if isinstance(cell, bool) else float(cell)
+                values.append(read(cell))
             except (TypeError, ValueError, OverflowError):
-                value = math.nan
-            if not math.isfinite(value):
-                raise self._wrong(line)
-            values.append(value)
+                raise self._wrong(line) from None
         return values
 
     def _wrong(self, line: str) -> InputError:
         count = str(self._needed)
         if self._needed < len(self._names):
             count += f" or {len(self._names)}"
+        what = "values" if self._others else "finite numbers"
         return InputError(
-            f"line {self._number} is {line!r}: expected {count} finite numbers "
-            f"({', '.join(self._names)})"
+            f"line {self._number} is {line!r}: expected {count} {what} ({', '.join(self._names)})"
         )
+
+
+def finite(cell: Any) -> float:
+    """Read a finite number; raises ValueError."""
+    value = math.nan if isinstance(cell, bool) else float(cell)
+    if not math.isfinite(value):
+        raise ValueError(f"{cell} is not finite")
+    return value
 
 
 def _is_number(cell: str) -> bool:

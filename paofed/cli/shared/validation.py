@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.shared.samples import Reader, opened
+from paofed.cli.shared.rows import Rows
+from paofed.cli.shared.samples import opened
 from paofed.errors import InputError
 from paofed.live.journal.exports import FleetModel
 from paofed.live.protocol.coordinator import Coordinator
@@ -20,14 +21,19 @@ def add_validation(parser: ArgumentParser) -> None:
 
 def error_of(coordinator: Coordinator, path: Path) -> float:
     """Root mean squared error of the model on a file of samples, as measured."""
-    model = FleetModel.of(coordinator)
-    names = [scaling.name for scaling in (*model.manifest.inputs, model.manifest.target)]
+    device = FleetModel.of(coordinator).device()
+    rows = Rows(device.manifest, needed=True)
+    errors = []
     with opened(path) as lines:
         try:
-            samples = np.array(list(Reader(names).read(lines)))
+            for x, y, at in rows.read(lines):
+                errors.append(y - device.predict(x, at))
+                device.remember(x, y, at)
         except UnicodeDecodeError as error:
             raise InputError(f"{path} is not text: {error}") from None
-    if not len(samples):
-        raise InputError(f"{path} holds no samples: expected lines of {', '.join(names)}")
-    errors = samples[:, -1] - model.predict(samples[:, :-1])
-    return float(np.sqrt(np.mean(errors**2)))
+    if not errors:
+        raise InputError(f"{path} holds no samples: expected lines of {', '.join(rows.names)}")
+    known = np.array(errors)[np.isfinite(errors)]
+    if not known.size:
+        raise InputError(f"{path} holds no sample whose past is known: expected lines tick by tick")
+    return float(np.sqrt(np.mean(known**2)))

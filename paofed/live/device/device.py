@@ -7,12 +7,9 @@ its reply for as long as it is told to, and what was not answered travels again.
 import logging
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from paofed.errors import FileError, InputError, PaofedError
 from paofed.live.device.earlier_life import TOO_LARGE, taken_up
@@ -24,6 +21,7 @@ from paofed.live.network.topics import SERVER
 from paofed.live.network.transport import Transport
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.seen import Measured, Sample
 from paofed.words import counted
 
 _log = logging.getLogger("paofed.device")
@@ -31,7 +29,6 @@ _SHORTEST_WAIT = 1.0  # seconds
 _SILENT_BROKER = "the broker has not answered yet"
 _SILENT_SERVER = "no server answers: it is down, or this device is quarantined"
 _NO_MANIFEST = "the fleet has a new manifest, which is not there: a newer paofed may be needed"
-Input = Sequence[float] | NDArray[np.float64]
 
 
 class NotJoinedError(PaofedError):
@@ -69,6 +66,7 @@ class Device:
         self.confirmed = 0  # updates that the server has on disk, in this life
         self.contacts = self.answered = 0  # messages sent, and those that were answered in time
         self.implausible = 0  # samples outside the plausible ranges, in this life
+        self.unknown_past = 0  # samples that look back at what the device does not know, likewise
         self._edge: Edge | None = None
         self._topics = credential.topics
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
@@ -119,23 +117,36 @@ class Device:
         """Of MQTT messages."""
         return self._link.received
 
-    def learn(self, x: Input, y: float) -> None:
-        """Learn from one sample, as measured; one that is not plausible is counted, not learned."""
-        edge, numbers = self._joined(), np.asarray(x, dtype=np.float64)
+    def learn(self, x: Sample, y: float, at: float | None = None) -> None:
+        """Learn from one sample, as measured; one that is not plausible is counted, not learned.
+
+        `at`: when it was measured, in seconds since 1970 (now); it matters where the fleet's inputs
+        look back or go by the calendar. One that looks back at what the device does not know is
+        counted, too.
+        """
+        edge, when = self._joined(), _when(at)
         restarts = edge.restarts
-        if not edge.learn(numbers, float(y)):
-            self._passed_over(edge.manifest.implausible(numbers, float(y)))
+        if not edge.learn(x, float(y), when):
+            why = edge.manifest.implausible(x, float(y))
+            self.unknown_past += not why
+            if why:
+                self._passed_over(why)
         if edge.restarts > restarts:
             _log.warning(TOO_LARGE, "this sample", edge.manifest.step_size)
         self._save_now_and_then()
 
-    def predict(self, x: Input) -> float:
-        """The target at one input, as measured."""
-        return self._joined().predict(np.asarray(x, dtype=np.float64))
+    def predict(self, x: Sample, at: float | None = None) -> float:
+        """The target at one input, as measured; NaN where it looks back at what is not known."""
+        return self._joined().predict(x, _when(at))
 
-    def interval(self, x: Input) -> tuple[float, float]:
+    def remember(self, x: Measured, y: float | None = None, at: float | None = None) -> None:
+        """Keep what was measured, for inputs that look back; None is what was not measured."""
+        self._joined().remember(x, y, _when(at))
+        self._save_now_and_then()
+
+    def interval(self, x: Sample, at: float | None = None) -> tuple[float, float]:
         """From where to where the target is at one input, nine times in ten in the long run."""
-        return self._joined().interval(np.asarray(x, dtype=np.float64))
+        return self._joined().interval(x, _when(at))
 
     @property
     def coverage(self) -> float:
@@ -313,6 +324,11 @@ class Device:
 
 def _unanswered(edge: Edge) -> Callable[[], bool]:
     return lambda: edge.unanswered > 0 and not edge.outdated
+
+
+def _when(at: float | None) -> float:
+    """When a sample was measured: now, unless somebody says when."""
+    return time.time() if at is None else at
 
 
 def seconds() -> float:

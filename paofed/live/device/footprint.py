@@ -13,7 +13,7 @@ _FLOAT, _WIRE = 8, 4  # bytes of a number in memory, and of one that travels
 class Footprint(NamedTuple):
     """Bytes; all but the memory are MQTT packets, without TCP/IP."""
 
-    memory: int  # Fourier map, model, updates that wait for their reply
+    memory: int  # Fourier map, model, updates that wait for their reply, what lags look back at
     up: int
     down: int
     whole: int  # the model that a device gets when it joins
@@ -29,7 +29,9 @@ class Footprint(NamedTuple):
 def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
     """Add up what a device of this fleet needs."""
     features, shared = manifest.features, manifest.shared
-    numbers = features * (len(manifest.inputs) + 4) + shared * (MOST_REPEATS + 1)
+    numbers = features * (manifest.numbers + 4) + shared * (MOST_REPEATS + 1)
+    if manifest.seen is not None:
+        numbers += len(manifest.seen.reaches) * max(manifest.seen.reaches.values(), default=0)
     topics = Topics(fleet, full=True)  # those of short names are as long
     up, down = topics.up(device), topics.down(device)
     return Footprint(

@@ -30,10 +30,18 @@ STATE = Contents(
         {"manifest": Form("U")},
         {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
         {"intervals": Form("f", "3")},  # since there are some
+        {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},  # for lags
     ),
     beside="model_",  # the state of the learner
-    sizes={"D": "features", "U": "updates", "V": "updates", "m": "shared numbers"},
-    may_be_none="Um",
+    sizes={
+        "D": "features",
+        "U": "updates",
+        "V": "updates",
+        "m": "shared numbers",
+        "P": "past ticks",
+        "n": "numbers that are looked back at",
+    },
+    may_be_none="UmP",
 )
 
 

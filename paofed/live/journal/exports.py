@@ -13,6 +13,7 @@ from paofed.errors import FileError, InputError
 from paofed.forms import Contents, Form
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.rule_state import RuleState, Sent
 from paofed.live.protocol.scaling import ManifestError
@@ -51,10 +52,16 @@ class FleetModel(NamedTuple):
 
     def predict(self, x: FloatArray) -> FloatArray:
         """Targets at inputs of shape (..., d), both as devices measure them."""
-        target = self.manifest.target
+        if self.manifest.seen is not None:
+            raise InputError("this model sees more than scaled numbers: predict with its `device`")
         y = self.manifest.fourier_map(self.manifest.scaled(x)) @ self.w
-        predicted: FloatArray = y * target.scale + target.offset
-        return predicted
+        return self.manifest.unit.measured(y)
+
+    def device(self) -> Edge:
+        """A device that has this model: it predicts sample by sample, and remembers."""
+        edge = Edge(self.manifest, 0)
+        edge.begin(self.w)
+        return edge
 
     def save(self, path: str | Path) -> None:
         """Write it as one `.npz`, whole or not at all."""

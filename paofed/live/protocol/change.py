@@ -91,9 +91,11 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
         if name not in known:
             raise ManifestError(f"there is no {name!r} to give a range (known: {', '.join(known)})")
         known[name] = replace(known[name], low=low, high=high)
+    seen = old.seen and old.seen.with_numbers(inputs[len(old.inputs) :])
     return replace(
         old,
         **values,
+        seen=seen,
         inputs=tuple(known[number.name] for number in inputs),
         target=known[target.name],
     )
@@ -144,7 +146,7 @@ def continued(
 
 
 def _differences(old: Manifest, new: Manifest) -> tuple[Difference, ...]:
-    skipped = {"inputs", "target", "from_tick", "from_time"}
+    skipped = {"inputs", "target", "from_tick", "from_time", "seen"}
     found = [
         Difference(_words(name), _shown(getattr(old, name)), _shown(getattr(new, name)))
         for name in (entry.name for entry in fields(Manifest))

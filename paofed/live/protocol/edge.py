@@ -20,6 +20,7 @@ from paofed.core.parts import Part
 from paofed.errors import InputError
 from paofed.live.protocol.level import Recent
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.memory import Memory
 from paofed.live.protocol.messages import (
     LAST_TICK,
     MOST_REPEATS,
@@ -36,6 +37,7 @@ from paofed.live.protocol.messages import (
     encode,
 )
 from paofed.live.protocol.rule_state import named
+from paofed.live.protocol.seen import Measured, Sample, number_or_nan, required
 
 _NONE: frozenset[int] = frozenset()
 _NO_TICK = 0  # a device may not know the tick; learners that are served do not look at the tick
@@ -90,6 +92,8 @@ class Edge:
         self.recent = Recent()
         self.intervals = Interval(1.0)  # in scales of the target, the first as wide as these
         self.implausible = 0  # samples that were not learned from, in this life
+        self.unknown_past = 0  # likewise, since what they look back at is not known
+        self.memory = Memory({} if manifest.seen is None else manifest.seen.reaches)
         self.clock: Clock | None = None
         self.merged = -1  # tick of the newest reply whose values were taken
         self.joined = False  # whether it ever had the fleet's model
@@ -127,33 +131,61 @@ class Edge:
                 edge.learned = self.learned if kept else edge.learned
         return edge
 
-    def predict(self, x: FloatArray) -> float:
-        """The target at one input, as the device measures both."""
-        return self._measured(float(self.w @ self._map(x)))
+    def predict(self, x: Sample, at: float | None = None) -> float:
+        """The target at one input, as the device measures both.
 
-    def interval(self, x: FloatArray) -> tuple[float, float]:
+        `at` is when it was measured, in seconds since 1970, where the manifest needs that. NaN
+        where an input looks back at what the device does not know.
+        """
+        return self._measured(self._predicted(x, at))
+
+    def interval(self, x: Sample, at: float | None = None) -> tuple[float, float]:
         """From where to where the target is at one input, nine times in ten in the long run."""
-        predicted, half = float(self.w @ self._map(x)), self.intervals.half_width
+        predicted, half = self._predicted(x, at), self.intervals.half_width
         return self._measured(predicted - half), self._measured(predicted + half)
 
-    def _measured(self, scaled: float) -> float:
-        target = self.manifest.target
-        return scaled * target.scale + target.offset
+    def _predicted(self, x: Sample, at: float | None) -> float:
+        """The target as the model sees it."""
+        return float(self.w @ self.manifest.fourier_map(self._numbers(x, at)))
 
-    def learn(self, x: FloatArray, y: float) -> bool:
+    def _measured(self, seen: float) -> float:
+        return float(self.manifest.unit.measured(np.float64(seen)))
+
+    def learn(self, x: Sample, y: float, at: float | None = None) -> bool:
         """Take one step on one sample (eq. 5 or 8); an implausible one is counted, and that is all.
 
-        Returns whether it was plausible.
+        So is one whose inputs look back at what the device does not know, apart from the others.
+        Returns whether it was learned from.
         """
         if not np.isfinite(y):
             raise InputError(f"the target is {y!r}: expected a finite number")
-        z, target = self._map(x), self.manifest.target
-        if not self.manifest.is_plausible(x, y):
+        numbers, unit = self._numbers(x, at), self.manifest.unit
+        plausible = self.manifest.is_plausible(x, y)
+        known = plausible and bool(np.isfinite(numbers).all())
+        if not plausible:
             self.recent.passed_over()
             self.implausible += 1
-            return False
-        self.learn_mapped(z, (y - target.offset) / target.scale)
-        return True
+        elif not known:
+            self.unknown_past += 1
+        else:
+            z = self.manifest.fourier_map(numbers)
+            self.learn_mapped(z, float(unit.numbers(np.array([y]))[0, 0]))
+        self.remember(x, y, at)
+        return known
+
+    def remember(self, x: Measured, y: float | None, at: float | None) -> None:
+        """Keep what was measured for inputs that look back, and learn nothing from it.
+
+        What is missing (None, NaN) or not plausible is not kept.
+        """
+        manifest = self.manifest
+        if manifest.seen is None or not manifest.seen.reaches:
+            return
+        kept = {}
+        for number, value in zip((*manifest.inputs, manifest.target), (*x, y), strict=True):
+            known = number_or_nan(value)
+            kept[number.name] = known if number.is_plausible(known) else math.nan
+        self.memory.note(manifest.tick_of(required(at)), kept)
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
@@ -178,11 +210,19 @@ class Edge:
             self.joined = False
             self.restarts += 1
 
-    def _map(self, x: FloatArray) -> FloatArray:
-        inputs = len(self.manifest.inputs)
-        if x.shape != (inputs,) or not np.isfinite(x).all():
-            raise InputError(f"the input is {x!r}: expected {inputs} finite numbers")
-        return self.manifest.fourier_map(self.manifest.scaled(x))
+    def _numbers(self, x: Sample, at: float | None) -> FloatArray:
+        """What the model sees of an input."""
+        manifest, seen = self.manifest, self.manifest.seen
+        if seen is None:
+            inputs = len(manifest.inputs)
+            numbers = np.asarray(x, dtype=np.float64)
+            if numbers.shape != (inputs,) or not np.isfinite(numbers).all():
+                raise InputError(f"the input is {x!r}: expected {inputs} finite numbers")
+            return manifest.scaled(numbers)
+        time = required(at) if seen.needs_time else 0.0
+        tick = manifest.tick_of(time)
+        now = seen.named([number.name for number in manifest.inputs], x)
+        return seen.numbers(now, time, lambda name, lag: self.memory.at(tick - lag, name))
 
     def tick(self, seconds: float) -> int | None:
         """The server's tick by the device's own clock, or None if it cannot know."""
@@ -306,6 +346,7 @@ class Edge:
             "levels": np.array([u.level for u in updates], dtype=np.uint8),
             "recent": np.array([*vars(self.recent).values()]),
             "intervals": np.array(self.intervals, dtype=np.float64),
+            **self.memory.arrays(),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> bool:
@@ -323,6 +364,7 @@ class Edge:
         self._take(type(self.learned)(*kept.values()))
         self.recent = Recent(*state.get("recent", ()))
         self.intervals = Interval(*map(float, state.get("intervals", self.intervals)))
+        self.memory.restore(state)
         levels = state.get("levels", np.zeros(len(state["ticks"]), dtype=np.uint8))
         columns = (state[name] for name in ("ticks", "values", "left"))
         for tick, values, left, level in zip(*columns, levels, strict=False):

@@ -9,6 +9,7 @@ import numpy as np
 
 from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
+from paofed.core.columns.numbers import Number
 from paofed.core.features import FourierMap, draw_map
 from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
@@ -17,6 +18,7 @@ from paofed.core.selection import Windows
 from paofed.errors import unknown
 from paofed.live.protocol.messages import LAST_TICK, VERSION
 from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
+from paofed.live.protocol.seen import Sample, Seen
 
 SERVED = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", "online-fedsgd")
 WHOLE, _FEW = "online-fedsgd", 4  # the row that shares everything; what others usually share
@@ -52,6 +54,10 @@ class ServedParts(NamedTuple):
 
 # What manifests of wire version 1 do not have; a fleet that has agreed on one goes on without.
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
+# Written only where they are used, and then in a manifest of version 3: a device that knows no
+# such key must not take part, and says so. Messages are those of version 2.
+SINCE_3 = ("seen",)
+_NEWEST = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +82,7 @@ class Manifest:
     clip: float | None = None  # an innovation counts at most so many usual ones; None: as it is
     aside: bool = True  # with `clip`: whether devices far outside are set aside
     bound: float | None = None  # a device's error counts at most so many usual ones
+    seen: Seen | None = None  # how what is measured becomes what the model sees; None: scaled
 
     def __post_init__(self) -> None:
         check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
@@ -108,6 +115,8 @@ class Manifest:
         check("aside", type(self.aside) is bool, self.aside, "true or false")
         names = [scaling.name for scaling in (*self.inputs, self.target)]
         check("list of names", len(set(names)) == len(names), names, "each one once")
+        if self.seen is not None:
+            self.seen.require([scaling.name for scaling in self.inputs], self.target.name)
         size = self.parts.uplink.size(self.features)
         check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
 
@@ -148,15 +157,30 @@ class Manifest:
         """The map, drawn from the seed on either side."""
         return draw_map(
             key_of(self.seed),
-            inputs=len(self.inputs),
+            inputs=self.numbers,
             features=self.features,
             width=self.kernel_width,
         )
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers the model sees."""
+        return len(self.inputs) if self.seen is None else self.seen.count
+
+    @cached_property
+    def unit(self) -> Number:
+        """How the model sees the target."""
+        if self.seen is not None:
+            return self.seen.target
+        return Number(self.target.name, self.target.offset, self.target.scale)
+
     def tick_at(self, seconds: float) -> int:
         """The tick at a time, in seconds since 1970."""
-        passed = (seconds - self._origin) // self.tick_seconds
-        return int(min(max(self.from_tick + passed, 0), LAST_TICK))
+        return min(max(self.tick_of(seconds), 0), LAST_TICK)
+
+    def tick_of(self, seconds: float) -> int:
+        """The same for samples, which may be older than the fleet."""
+        return int(self.from_tick + (seconds - self._origin) // self.tick_seconds)
 
     def begins(self, tick: int) -> float:
         """When a tick begins, in seconds since 1970."""
@@ -178,25 +202,26 @@ class Manifest:
 
     def means_the_same(self, other: "Manifest") -> bool:
         """Whether a model's parameters mean the same under both."""
-        names = ("features", "kernel_width", "seed", "meaning")
+        names = ("features", "kernel_width", "seed", "meaning", "seen")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
-    def is_plausible(self, x: FloatArray, y: float) -> bool:
+    def is_plausible(self, x: Sample, y: float) -> bool:
         """Whether a sample, as measured, lies within the plausible ranges."""
         return not self.implausible(x, y)
 
-    def implausible(self, x: FloatArray, y: float) -> str:
+    def implausible(self, x: Sample, y: float) -> str:
         """What of a sample lies outside, in words, or an empty text."""
-        numbers = zip((*self.inputs, self.target), (*x.tolist(), y), strict=True)
-        found = (
-            f"{number.name} is {value:g}: expected {number.limits}"
-            for number, value in numbers
-            if not number.is_plausible(value)
-        )
-        return next(found, "")
+        for number, value in zip((*self.inputs, self.target), (*x, y), strict=True):
+            if isinstance(value, str):
+                continue
+            if not number.is_plausible(value):
+                return f"{number.name} is {value:g}: expected {number.limits}"
+            if self.seen is not None and self.seen.lacks_logarithm(number.name, value):
+                return f"{number.name} is {value:g}: expected more than -1, for its log1p"
+        return ""
 
     def scaled(self, x: FloatArray) -> FloatArray:
-        """Inputs as the model sees them, of shape (..., d)."""
+        """Inputs that are numbers alone as the model sees them, of shape (..., d)."""
         offset = np.array([s.offset for s in self.inputs])
         scaled: FloatArray = (x - offset) / np.array([s.scale for s in self.inputs])
         return scaled
@@ -204,12 +229,15 @@ class Manifest:
     def to_json(self) -> str:
         """Write it, with z of three fixed inputs: both sides must have drawn the same map."""
         probes = np.round(self.probes(), _PROBE_DIGITS).tolist()
-        values = {"wire": VERSION, **asdict(self), "probes": probes}
-        return json.dumps(values, separators=(",", ":"))
+        values = {**asdict(self), "seen": self.seen and self.seen.to_json()}
+        unused = [key for key in SINCE_3 if values[key] is None]
+        wire = VERSION if len(unused) == len(SINCE_3) else _NEWEST
+        kept = {key: value for key, value in values.items() if key not in unused}
+        return json.dumps({"wire": wire, **kept, "probes": probes}, separators=(",", ":"))
 
     def probes(self) -> FloatArray:
         """Map three fixed inputs, (3, D)."""
-        x = np.linspace(-1.0, 1.0, 3)[:, None] * np.ones(len(self.inputs))
+        x = np.linspace(-1.0, 1.0, 3)[:, None] * np.ones(self.numbers)
         return self.fourier_map(x)
 
     @classmethod
@@ -222,21 +250,23 @@ class Manifest:
         if not isinstance(values, dict):
             raise ManifestError("the manifest is not a JSON object")
         wire, probes = values.pop("wire", 1), values.pop("probes", None)  # version 1 had no word
-        if type(wire) is not int or wire > VERSION:
+        if type(wire) is not int or wire > _NEWEST:
             raise ManifestError(
-                f"the fleet speaks wire version {wire!r}, this paofed {VERSION}: upgrade paofed"
+                f"the fleet speaks wire version {wire!r}, this paofed {_NEWEST}: upgrade paofed"
             )
         known = {field.name for field in fields(cls)}
         for key in values:
             if key not in known:
-                raise ManifestError(unknown("manifest key", key, known))
-        for key in known - set(values) - (SINCE_2 if wire < 2 else set()):
+                raise ManifestError(f"{unknown('manifest key', key, known)}: upgrade paofed")
+        for key in known - set(values) - set(SINCE_3) - (SINCE_2 if wire < 2 else set()):
             raise ManifestError(f"the manifest has no {key!r}")
         try:
             values["inputs"] = tuple(Scaling(**scaling) for scaling in values["inputs"])
             values["target"] = Scaling(**values["target"])
         except TypeError as error:
             raise ManifestError(f"the manifest's scaling cannot be read: {error}") from None
+        if "seen" in values:
+            values["seen"] = Seen.from_json(values["seen"])
         manifest = cls(**values)
         manifest._compare(probes)
         return manifest

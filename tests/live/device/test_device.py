@@ -354,7 +354,7 @@ def test_a_broker_that_says_nothing_does_not_hold_a_device_up(tmp_path: Path, si
     [
         (b"not JSON", "the manifest is not JSON"),
         (b"", "the manifest is not JSON"),
-        (b'{"wire": 3}', "the fleet speaks wire version 3, this paofed 2: upgrade paofed"),
+        (b'{"wire": 4}', "the fleet speaks wire version 4, this paofed 3: upgrade paofed"),
         (manifest(epoch=4).to_json().replace("pao-fed-u1", "pao-fed-u9").encode(), "pao-fed-u9"),
         (manifest(epoch=4).to_json().replace('"seed":1', '"seed":2').encode(), "Fourier map"),
     ],
@@ -389,7 +389,7 @@ def test_a_manifest_that_cannot_be_read_is_not_asked_for_again(tmp_path: Path) -
         server.open()
         try:
             until(server.up.is_set)
-            server.send("g/c2", b'{"wire": 3}', retain=True)
+            server.send("g/c2", b'{"wire": 4}', retain=True)
             with site.device(0) as device:
                 until(lambda: device.contact(0.2) or device.why_not())
                 assert "upgrade paofed" in device.why_not()

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paofed.core.columns.numbers import Number
 from paofed.live.protocol.messages import decode, encode
+from paofed.live.protocol.seen import Seen
 from tests.live import tiny_device as tiny
 from tests.live.fleets import manifest
 from tests.live.vectors import FILES, FOLDER
@@ -88,7 +90,7 @@ def test_the_tiny_device_knows_no_paofed() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    assert modules == {"math", "struct", "typing", "numpy", "numpy.typing"}
+    assert modules == {"datetime", "math", "struct", "typing", "zoneinfo", "numpy", "numpy.typing"}
 
 
 def test_the_map_from_the_page_alone() -> None:
@@ -122,6 +124,13 @@ def test_the_levels_from_the_page_alone() -> None:
         assert levels == one["levels"]
 
 
+def test_the_columns_from_the_page_alone() -> None:
+    for one in read("columns.json"):
+        found = tiny.numbers(one["column"], one["values"])
+        assert found == pytest.approx(one["numbers"], rel=1e-9, abs=1e-9), one
+        assert len(found) == tiny.width(one["column"])
+
+
 def test_the_messages_are_read_as_they_are_written() -> None:
     for one in read("messages.json"):
         message = decode(bytes.fromhex(one["hex"]), shared=2, features=8)
@@ -140,9 +149,11 @@ def lived(device: tiny.TinyDevice, event: Json, patience: int) -> Json:
     """What a device does of what happens to it."""
     at, after = event["at"], dict(event)
     if "learn" in event:
-        device.learn(event["learn"]["x"], event["learn"]["y"])
+        device.learn(event["learn"]["x"], event["learn"]["y"], event.get("time"))
     elif "predict" in event:
-        after["gives"] = device.predict(event["predict"])
+        after["gives"] = device.predict(event["predict"], event.get("time"))
+    elif "remember" in event:
+        device.remember(event["remember"]["x"], event["remember"]["y"], event["time"])
     elif "sends" in event:
         sent = device.contact(at, patience)
         after["sends"] = None if sent is None else sent.hex()
@@ -160,4 +171,5 @@ def test_the_page_names_every_key_of_a_manifest() -> None:
     table = page.partition("\n## The manifest\n")[2].partition("\n## ")[0]
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     named = [word for cell in cells for word in re.findall(r"`(\w+)`", cell)]
-    assert set(named) == set(json.loads(manifest().to_json()))
+    seen = Seen((Number("a"), Number("b")), Number("y"))
+    assert set(named) == set(json.loads(manifest(seen=seen).to_json()))

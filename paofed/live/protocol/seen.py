@@ -1,0 +1,188 @@
+"""What a model sees of a sample, where that is more than its numbers, each scaled.
+
+A manifest's `inputs` and `target` are what a device measures. `seen` says how these become the
+numbers of the model: records of columns (paofed.core.columns), the same as over a table.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+from paofed.core.columns.numbers import Number
+from paofed.core.columns.transform import Transform
+from paofed.core.columns.written import read, written
+from paofed.errors import InputError, unknown
+from paofed.live.protocol.scaling import ManifestError, Scaling, check
+
+TIME = "time"  # what a row calls the time of a sample
+Value = float | str
+Sample = Sequence[Value] | NDArray[np.float64]
+Measured = Sequence[Value | None] | Sample  # with what is missing
+_FAR = 10.0  # spreads from the mean: beyond that a sensor is broken
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The columns of the model's inputs, in their order, and that of the target."""
+
+    inputs: tuple[Transform, ...]
+    target: Number
+
+    def require(self, measured: Sequence[str], target: str) -> None:
+        """Refuse columns that do not go with what is measured."""
+        right = (self.target.name, self.target.lags) == (target, (0,))
+        check("seen target", right, self.target.name, f"{target} itself")
+        check("seen inputs", len(self.inputs) > 0, self.inputs, "at least one column")
+        for column in self.inputs:
+            known = column.measures == "time" or column.name in measured
+            past = column.name == target and 0 not in column.lags
+            check("seen input", known or past, column.name, "an input, or the target before")
+        used = {column.name: column.measures for column in self._measured}
+        for name in measured:
+            check("list of inputs", name in used, name, "what some column is made of")
+        for column in self._measured:
+            same = used[column.name] == column.measures
+            check("seen input", same, column.name, "either numbers or texts")
+
+    @property
+    def _measured(self) -> list[Transform]:
+        return [column for column in self.inputs if column.measures != "time"]
+
+    @property
+    def count(self) -> int:
+        """How many numbers the model sees."""
+        return sum(len(column.labels) for column in self.inputs)
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Which of the inputs are texts."""
+        return frozenset(column.name for column in self.inputs if column.measures == "text")
+
+    @cached_property
+    def reaches(self) -> Mapping[str, int]:
+        """How many ticks back a device must remember, by what it measures."""
+        deepest = [(column.name, max(column.lags)) for column in self._measured]
+        names = sorted({name for name, lag in deepest if lag})
+        return {name: max(lag for other, lag in deepest if other == name) for name in names}
+
+    @cached_property
+    def needs_time(self) -> bool:
+        """Whether samples need the time when they were measured."""
+        return bool(self.reaches) or len(self._measured) < len(self.inputs)
+
+    def lacks_logarithm(self, name: str, value: Value) -> bool:
+        """Whether a value cannot be taken as the columns of its name take it."""
+        taken = (c for c in (*self.inputs, self.target) if isinstance(c, Number) and c.logarithm)
+        return any(c.name == name and number_or_nan(value) <= -1.0 for c in taken)
+
+    def named(self, names: Sequence[str], x: Sample) -> dict[str, Value]:
+        """A sample by name: finite numbers, and texts where columns are made of these."""
+        if len(x) != len(names):
+            raise InputError(f"the input is {x!r}: expected {', '.join(names)}")
+        found = dict(zip(names, x, strict=True))
+        for name, value in found.items():
+            if name in self.texts:
+                if not (isinstance(value, str) and value.strip()):
+                    raise InputError(f"{name} is {value!r}: expected a text")
+                found[name] = value.strip()
+            elif not math.isfinite(number_or_nan(value)):
+                raise InputError(f"{name} is {value!r}: expected a finite number")
+        return found
+
+    def numbers(
+        self, now: Mapping[str, Value], time: float, before: Callable[[str, int], float]
+    ) -> FloatArray:
+        """What the model sees, NaN where something is missing; `before` knows earlier ticks."""
+        found = []
+        for column in self.inputs:
+            if column.measures == "time":
+                values = [np.array([time])]
+            else:
+                name = column.name
+                values = [np.array([before(name, i) if i else now[name]]) for i in column.lags]
+            found.append(column.numbers(*values)[0])
+        return np.concatenate(found)
+
+    def with_numbers(self, added: Sequence[Scaling]) -> "Seen":
+        """The same with more inputs, last, each scaled."""
+        numbers = (Number(number.name, number.offset, number.scale) for number in added)
+        return Seen((*self.inputs, *numbers), self.target)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        inputs = [written(column) for column in self.inputs]
+        return {"inputs": inputs, "target": written(self.target)}
+
+    @classmethod
+    def from_json(cls, value: object) -> "Seen":
+        """Read it; a key that a newer version may have is told as such."""
+        found = value if isinstance(value, dict) else {}
+        for key in found:
+            if key not in ("inputs", "target"):
+                known = unknown("key of seen", str(key), ("inputs", "target"))
+                raise ManifestError(f"{known}: upgrade paofed")
+        inputs = found.get("inputs")
+        check("seen inputs", isinstance(inputs, list), inputs, "a list of columns")
+        try:
+            target = read(found.get("target"))
+            columns = tuple(map(read, inputs or ()))
+        except InputError as error:
+            raise ManifestError(f"the manifest's seen columns: {error}") from None
+        if not isinstance(target, Number):
+            raise ManifestError(f"the manifest's seen target is a {target.kind}: expected a number")
+        return cls(columns, target)
+
+
+def number_or_nan(value: object) -> float:
+    """A number, or NaN for what is none."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return float(value) if is_number else math.nan  # type: ignore[arg-type]
+
+
+def required(at: float | None) -> float:
+    """The time of a sample that needs one."""
+    if at is None or not math.isfinite(at):
+        raise InputError(f"the time of the sample is {at!r}: expected seconds since 1970")
+    return float(at)
+
+
+class Agreed(NamedTuple):
+    """What a manifest says of inputs and target."""
+
+    inputs: tuple[Scaling, ...]
+    target: Scaling
+    seen: Seen | None
+
+
+def agreed_on(columns: Sequence[Transform]) -> Agreed:
+    """What a fleet agrees on that sees columns as a table did, the target last.
+
+    Plausible are values of up to 10 spreads from the mean, as the model sees them. Where every
+    column is a number of its own, scaled, `seen` is not needed.
+    """
+    *inputs, target = columns
+    if not isinstance(target, Number):
+        raise ManifestError(f"{target.name} is a {target.kind}: expected a target of one number")
+    names = dict.fromkeys(c.name for c in inputs if c.measures != "time" and c.name != target.name)
+    scalings = tuple(_scaling(name, columns) for name in names)
+    plain = [Number(s.name, s.offset, s.scale) for s in (*scalings, _scaling(target.name, columns))]
+    seen = None if plain == [*columns] else Seen(tuple(inputs), target)
+    return Agreed(scalings, _scaling(target.name, columns), seen)
+
+
+def _scaling(name: str, columns: Sequence[Transform]) -> Scaling:
+    """One thing that is measured, with its usual range where that is known."""
+    for column in columns:
+        if column.name == name and isinstance(column, Number) and not column.diff:
+            low, high = column.measured(np.array([-_FAR, _FAR])).tolist()
+            limits = {"low": low, "high": high if math.isfinite(high) else None}
+            if column.logarithm:
+                return Scaling(name=name, **limits)
+            return Scaling(name=name, offset=column.offset, scale=column.scale, **limits)
+    return Scaling(name=name)
