@@ -149,7 +149,7 @@ class Edge:
         return float(self.w @ self.manifest.fourier_map(self._numbers(x, at)))
 
     def _measured(self, seen: float) -> float:
-        return float(self.manifest.unit.measured(np.float64(seen)))
+        return float(self.manifest.unit.measured(np.array(seen)))
 
     def learn(self, x: Sample, y: float, at: float | None = None) -> bool:
         """Take one step on one sample (eq. 5 or 8); an implausible one is counted, and that is all.
