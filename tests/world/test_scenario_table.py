@@ -148,7 +148,7 @@ def test_what_contradicts_the_table_is_refused(folder: Path, line: str, has: int
         ('time = "time"', "time = 3", "stream.time is 3: input should be a valid tuple"),
         ('calibration = "10h"', "calibration = 10", "stream.calibration is 10: input should be a "),
         ('device = "device"', 'devise = "device"',
-         "unknown key 'devise': did you mean 'device'? (known: kind, file, device, time, target, "),
+         "unknown key 'devise': did you mean 'device'? (known: kind, file, device, wide, time, "),
         ('calibration = "10h"', 'score_form = "20h"',
          "unknown key 'score_form': did you mean 'score_from'?"),
     ],
@@ -163,10 +163,19 @@ def test_a_bad_value_is_told_with_its_key_and_line(
         assert said.startswith(says)
 
 
-@pytest.mark.parametrize("line", ['file = "readings.csv"', 'device = "device"', 'target = "y"'])
+@pytest.mark.parametrize("line", ['file = "readings.csv"', 'time = "time"', 'target = "y"'])
 def test_a_missing_key(folder: Path, line: str) -> None:
     key = line.split()[0]
     assert complaint(changed(f"{line}\n", ""), folder) == ("[stream]", f"stream.{key} is missing")
+
+
+def test_a_table_says_where_its_devices_are(folder: Path) -> None:
+    at, says = complaint(changed('device = "device"\n', ""), folder)
+    assert at == "[stream]"
+    assert says == (
+        "expected `device`, the column that names the device, or `wide`, what all columns but the "
+        "time measure: one of the two"
+    )
 
 
 def unlike(line: int, *cells: str) -> list[str]:

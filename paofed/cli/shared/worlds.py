@@ -15,17 +15,21 @@ from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import MISSING, Table
 
-_REQUIRED = ("device", "time", "target", "inputs")
+_REQUIRED = ("time", "target", "inputs")
 _LISTS = ("time", "inputs", "missing")
 _OPTIONAL = (
+    "device",
+    "wide",
     "calibration",
     "score_from",
     "until",
     "tick",
     "time_format",
+    "zone",
     "duplicates",
     "missing",
     "separator",
+    "decimal",
 )
 _VALUES = ("features", "kernel_width", "step_size")
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
@@ -52,6 +56,11 @@ def add_arguments(
     add = group.add_argument
     add("--table", type=Path, metavar="FILE", help="readings: .csv, .csv.gz or .parquet")
     add("--device", metavar="COL", help="the column that names the device")
+    add(
+        "--wide",
+        metavar="NAME",
+        help="instead: all columns but the time are devices that measure it",
+    )
     add("--time", metavar="COLS", help="one column, or several: year,month,day,hour")
     add("--target", metavar="COL", help="what to predict, as in O3:log1p")
     add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,O3:lag=1,time:hour")
@@ -61,16 +70,21 @@ def add_arguments(
     add("--tick", metavar="LENGTH", help="15min, 1h, ... (default: the usual step, or less)")
     add("--time-format", metavar="FORM",
         help="as in strptime, or unix, unix-ms, number (default: ISO 8601)")  # fmt: skip
+    add("--zone", metavar="ZONE", help="of times that say none, as in Europe/Oslo (UTC)")
     kept = get_args(Table.model_fields["duplicates"].annotation)
     add("--duplicates", choices=kept, help="two readings of a device in a tick (refuse)")
     add("--missing", metavar="WORDS", help=f"what means nothing: {','.join(MISSING[1:])}")
     add("--separator", metavar="CHAR", help="of a CSV (,)")
+    add("--decimal", choices=(".", ","), help="what numbers of a CSV have as decimal point (.)")
 
 
 def check(args: Namespace) -> None:
     """Refuse options that do not go together, before any file is read."""
     if args.table is not None:
-        if missing := [name for name in _REQUIRED if getattr(args, name) is None]:
+        missing = [name for name in _REQUIRED if getattr(args, name) is None]
+        if args.device is None and args.wide is None:
+            missing = ["device", *missing]
+        if missing:
             raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
     elif stray := _given(args, (*_REQUIRED, *_OPTIONAL)):
         raise InputError(

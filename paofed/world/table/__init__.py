@@ -2,7 +2,9 @@
 
 spec      which column is what: what a scenario file says
 source    the columns of a CSV or Parquet file, as they were written
+wide      tables of one column per device
 panics    keeps the backtraces of its reader from the terminal
+local     times by the clocks of a zone
 times     the time of every reading
 timeline  how times become ticks
 columns   transforms of columns, as they are written; what is fitted on the past alone

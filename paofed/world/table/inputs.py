@@ -5,12 +5,13 @@ there, nothing is filled in.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.columns.transform import Transform
 from paofed.errors import InputError
 from paofed.world.table.columns import Column, column, fit, of_time, unfitted
@@ -48,6 +49,16 @@ class Expanded(NamedTuple):
     record: Transform
     numbers: FloatArray  # (M, labels); NaN where the reading is missing
 
+    @property
+    def missing(self) -> BoolArray:
+        """Which of the M readings lack it."""
+        return np.asarray(np.isnan(self.numbers).any(axis=1))
+
+    @property
+    def words(self) -> str:
+        """The column, for people."""
+        return self.record.labels[0] if len(self.record.labels) == 1 else self.record.name
+
 
 def expanded(
     source: Source, table: Table, col: Column, rows: Rows, kept: IntArray, *, calendar: bool
@@ -59,7 +70,7 @@ def expanded(
                 f"{col.name}:{col.transform} needs a calendar, but the time is a plain number: "
                 f"give its `time_format`, or take another input"
             )
-        record = of_time(col, "UTC")
+        record = of_time(col, table.zone or "UTC")
         return Expanded(record, record.numbers(rows.time))
     values = _values(source, table, col, rows, kept)
     record = fit(col, rows.tick < 0, *values)
@@ -76,3 +87,23 @@ def _values(
     words = f" (missing? words? see `missing`, {col.name}:one-hot, {col.name}:compass)"
     numbers = source.numbers(col.name, words if is_input else "")[kept]
     return [rows.before(numbers, lag) if lag else numbers for lag in unfitted(col).lags]
+
+
+def costly(parts: Sequence[Expanded]) -> Iterator[str]:
+    """Name each column that alone makes most readings incomplete."""
+    missing = np.stack([part.missing for part in parts])
+    lacking = missing.sum(axis=0)
+    complete = int((lacking == 0).sum())
+    for part, gaps in zip(parts, missing, strict=True):
+        alone = int((gaps & (lacking == 1)).sum())
+        if alone > complete:
+            yield (
+                f"{part.words} is missing in {alone:,} readings that have all else, and only "
+                f"{complete:,} are complete: leave it out (`inputs`), unless it is the target"
+            )
+
+
+def most_missing(parts: Sequence[Expanded]) -> str:
+    """Say which column is missing most often."""
+    part = max(parts, key=lambda part: int(part.missing.sum()))
+    return f"{part.words} is missing in {int(part.missing.sum()):,} of {part.missing.size:,}"

@@ -14,7 +14,7 @@ import numpy as np
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.errors import FileError
 from paofed.world.table.columns import column
-from paofed.world.table.inputs import Rows, expanded
+from paofed.world.table.inputs import Rows, costly, expanded, most_missing
 from paofed.world.table.readings import Readings
 from paofed.world.table.source import Source
 from paofed.world.table.spec import Table
@@ -28,6 +28,7 @@ from paofed.world.table.timeline import (
     timeline,
 )
 from paofed.world.table.times import Times, times_of
+from paofed.world.table.wide import DEVICE, Wide
 
 _MOST_TICKS = 2**31 - 1  # as many as a scenario may have
 
@@ -35,16 +36,21 @@ _MOST_TICKS = 2**31 - 1  # as many as a scenario may have
 def readings_of(table: Table) -> Readings:
     """Read a table from its file."""
     columns = [column(text) for text in (*table.inputs, table.target)]
+    name = table.device or DEVICE
     source = Source(
         Path(table.file),
-        [table.device, *table.time, *(col.name for col in columns if not col.is_calendar)],
+        [name, *table.time, *(col.name for col in columns if not col.is_calendar)],
         separator=table.separator,
         missing=table.missing,
+        decimal=table.decimal,
+        wide=None if table.wide is None else Wide(table.time, table.wide),
     )
-    times = _until(source, times_of(source, table.time, table.time_format), table.until)
-    devices, device = _devices(source, table.device)
+    zone = table.zone or "UTC"
+    found = times_of(source, table.time, table.time_format, table.zone, name)
+    times = _until(source, found, table.until, zone)
+    devices, device = _devices(source, name)
     steps = steps_of(times.values, device)
-    line = _after_calibration(source, timeline(times, steps, table.tick), table.calibration)
+    line = _after_calibration(source, timeline(times, steps, table.tick, zone), table.calibration)
     rows = Rows(device, line.ticks_of(times.values), times.values)
     kept = _one_per_cell(source, rows, devices, line, steps, table.duplicates)
     rows = rows.some(kept)
@@ -55,7 +61,10 @@ def readings_of(table: Table) -> Readings:
     past, now = complete & (rows.tick < 0), complete & (rows.tick >= 0)
     for when, some in (("in", past), ("after", now)):
         if not some.any():
-            raise FileError(f"{source.path}: no reading {when} the calibration period is complete")
+            raise FileError(
+                f"{source.path}: no reading {when} the calibration period is complete: "
+                f"{most_missing(parts)}"
+            )
     return Readings(
         devices=devices,
         columns=tuple(part.record for part in parts),
@@ -69,15 +78,15 @@ def readings_of(table: Table) -> Readings:
         x_past=values[past, :-1],
         y_past=values[past, -1],
         scored=_scored(source, line, table.score_from, rows.tick[now]),
-        doubts=(*source.doubts, *_doubts(line, rows, len(device))),
+        doubts=(*source.doubts, *costly(parts), *_doubts(line, rows, len(device))),
     )
 
 
-def _until(source: Source, times: Times, until: str | None) -> Times:
+def _until(source: Source, times: Times, until: str | None, zone: str) -> Times:
     """The times of the rows that are left, where those after a moment are not to be there."""
     if until is None:
         return times
-    line = covered(times)
+    line = covered(times, zone)
     end = line.moment(until, "until")
     left = times.values <= end
     if not left.any():

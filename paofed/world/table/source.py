@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import re
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,10 +18,12 @@ from paofed.errors import FileError, InputError, unknown
 from paofed.memory import require_memory
 from paofed.world.table.columns import TRANSFORMS, TextArray
 from paofed.world.table.panics import without_backtraces
+from paofed.world.table.wide import DEVICE, Wide
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"  # how such files begin, whatever their name is
 _PACKED = 8  # how many times larger a compressed file is in memory, roughly
+_SEPARATORS = {".": ",", ",": ";"}  # of the columns, by what numbers have as decimal point
 _SENTINELS = (-99, -999, -9999, -99999, 9999, 99999)
 TOO_LARGE = (
     "keep fewer columns, save it as Parquet, or cut it into periods (the order of its rows does "
@@ -32,7 +35,14 @@ class Source:
     """Some columns of a file."""
 
     def __init__(
-        self, path: Path, names: Sequence[str], *, separator: str | None, missing: Sequence[str]
+        self,
+        path: Path,
+        names: Sequence[str],
+        *,
+        separator: str | None,
+        missing: Sequence[str],
+        decimal: str = ".",
+        wide: Wide | None = None,
     ) -> None:
         self.path = path
         self.doubts: list[str] = []
@@ -42,7 +52,7 @@ class Source:
                 f"`separator` is {separator!r}, but {path.name} is no CSV: leave it out"
             )
         self._missing = list(missing)
-        self._numbers: dict[str, FloatArray] = {}  # columns that were asked for
+        self._decimal = decimal
         self._skipped = 0  # empty lines before the header
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is no file: expected one with readings")
@@ -50,8 +60,8 @@ class Source:
             growth = 1 if self._is_csv and not _is_gzip(path) else _PACKED
             require_memory(2 * growth * path.stat().st_size, f"reading {path}", TOO_LARGE)
             with without_backtraces(pl.exceptions.PanicException):
-                frame = self._read(names, separator)
-            self._frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
+                frame = self._read(names, separator, wide)
+            frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -59,20 +69,25 @@ class Source:
             if isinstance(error, pl.exceptions.PanicException):
                 reason = "its reader gave up in the middle, so it is damaged; write it again"
             raise FileError(f"{path} cannot be read as a table: {reason}") from None
-        if self._frame.is_empty():
+        if frame.is_empty():
             raise FileError(f"{path} holds no readings")
-        self._rows: IntArray = np.arange(self._frame.height)  # where each stands in the file
+        self._rows: IntArray = np.arange(frame.height)  # where each stands in the file
+        self._frame = frame
+        if wide is not None:
+            self._frame = wide.long(frame)
+            self._rows = np.tile(self._rows, len(wide.devices(frame.columns)))
+        self._wide = wide
 
     def keep(self, these: BoolArray) -> None:
         """Go on as if all other rows were not in the file."""
         self._frame, self._rows = self._frame.filter(these), self._rows[these]
 
-    def _read(self, names: Sequence[str], separator: str | None) -> pl.DataFrame:
+    def _read(self, names: Sequence[str], separator: str | None, wide: Wide | None) -> pl.DataFrame:
         if self._is_csv:
             begin = _begin(self.path)
             _refuse_other_than_text(self.path, begin)
             self._skipped = begin[: len(begin) - len(begin.lstrip())].count(b"\n")
-            usual = "\t" if ".tsv" in self.path.name.lower() else ","
+            usual = "\t" if ".tsv" in self.path.name.lower() else _SEPARATORS[self._decimal]
             lazy = self._scan_csv(separator or usual, has_header=True)
             # The header as it was written: polars gives the second of two equal names another one.
             first = self._scan_csv(separator or usual, has_header=False).head(1).collect()
@@ -86,6 +101,11 @@ class Source:
                 f"or .parquet"
             )
         header = [name.strip() for name in written]
+        if wide is not None:
+            self._refuse_unknown(names, wide.known)
+            names = [*wide.time, *wide.devices(header)]
+            if len(names) == len(wide.time):
+                raise FileError(f"{self.path} has no column but the time: expected one per device")
         self._refuse_unknown(names, header)
         known = lazy.collect_schema().names()
         chosen = [pl.col(known[header.index(name)]).alias(name) for name in dict.fromkeys(names)]
@@ -118,6 +138,8 @@ class Source:
         """Say what is wrong with a row."""
         found = int(self._rows[row])
         place = f"line {self._skipped + found + 2}" if self._is_csv else f"row {found + 1}"
+        if self._wide is not None:
+            place += f", column {self._frame[DEVICE][row]}"
         raise FileError(f"{self.path}, {place}: {problem}")
 
     def refuse_where(self, bad: BoolArray, problem: str) -> None:
@@ -139,18 +161,15 @@ class Source:
 
     def numbers(self, name: str, advice: str = "") -> FloatArray:
         """A column as finite numbers, NaN where it is missing; advice is for who has words."""
-        if name not in self._numbers:
-            self._numbers[name] = self._as_numbers(name, advice)
-        return self._numbers[name]
-
-    def _as_numbers(self, name: str, advice: str) -> FloatArray:
         column = self._frame[name]
         if column.dtype == pl.String:
-            column = self._known(name)
-            is_text = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
+            known = self._known(name)
+            column = self._parsed(known)
+            is_text = known.is_not_null() & column.is_null()
             if is_text.any():
                 row = is_text.arg_max() or 0
-                self.refuse(row, f"{name} is {column[row]!r}: expected a number{advice}")
+                hint = self._other_comma(known[row]) or advice
+                self.refuse(row, f"{name} is {known[row]!r}: expected a number{hint}")
         elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise FileError(f"{self.path}: {name} holds {column.dtype}: expected numbers")
         values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
@@ -158,30 +177,52 @@ class Source:
             np.isinf(values),
             f"{name} is infinite: expected a number, or nothing where it is missing",
         )
-        marks = pl.Series(self._missing, dtype=pl.String).cast(pl.Float64, strict=False)
+        marks = self._parsed(pl.Series(self._missing, dtype=pl.String))
         values[np.isin(values, marks.drop_nulls().to_numpy())] = np.nan
         self._doubt(name, values)
         return values
+
+    def _parsed(self, texts: pl.Series) -> pl.Series:
+        """Texts as numbers, null where they are none."""
+        if self._decimal == ",":
+            texts = texts.set(texts.str.contains(".", literal=True), None)
+            texts = texts.str.replace(",", ".", literal=True)
+        return texts.cast(pl.Float64, strict=False)
+
+    def _other_comma(self, text: str) -> str:
+        """What to do about a number that is written another way, or nothing."""
+        if self._decimal == "," and re.fullmatch(r"[-+]?\d*\.\d+", text):
+            return " with a decimal comma, as `decimal` says"
+        if self._decimal == "." and re.fullmatch(r"[-+]?\d*,\d+", text):
+            return " with a decimal point (a decimal comma? give , as `decimal`)"
+        if self._wide is not None:
+            return ", since every column but the time is a device in a wide table"
+        return ""
 
     def _doubt(self, name: str, values: FloatArray) -> None:
         """Wonder about the numbers that programs write where there is none."""
         for mark in _SENTINELS:
             count = int((values == mark).sum())
+            doubt = f"{name} is {mark} {count:,} times: if that means nothing, say so (`missing`)"
             if count > 1 and mark in (np.nanmin(values), np.nanmax(values)):
-                self.doubts.append(
-                    f"{name} is {mark} {count:,} times: if that means nothing, say so (`missing`)"
-                )
+                self.doubts += [doubt] if doubt not in self.doubts else []
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers alone."""
         column = self._frame[name]
         if column.dtype == pl.String:
-            column = column.str.strip_chars().cast(pl.Float64, strict=False)
-            return not column.is_null().any()
+            return not self._parsed(column.str.strip_chars()).is_null().any()
         return column.dtype.is_numeric()
 
+    def has_zone(self, name: str) -> bool:
+        """Whether a column that the file itself has as times says in which zone they are."""
+        return getattr(self._frame[name].dtype, "time_zone", None) is not None
+
     def instants(self, name: str) -> FloatArray | None:
-        """A column that the file itself has as times, in seconds since 1970; else None."""
+        """A column that the file itself has as times, in seconds since 1970; else None.
+
+        Without a zone, as if clocks showed UTC.
+        """
         column = self._frame[name]
         if not column.dtype.is_temporal() or isinstance(column.dtype, pl.Time | pl.Duration):
             return None

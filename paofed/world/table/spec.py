@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from paofed.core.columns.calendar import zone_of
 from paofed.errors import InputError
 from paofed.world.table.columns import TIME, Column, column
 from paofed.world.value import Value
@@ -33,6 +34,14 @@ def _one_byte(text: str) -> str:
     if len(text.encode()) != 1:
         raise ValueError("expected one character of ASCII")
     return text
+
+
+def _known_zone(name: str) -> str:
+    try:
+        zone_of(name)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return name
 
 
 def _different(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,7 +74,8 @@ class Table(Value):
 
     kind: Literal["table"] = "table"
     file: str
-    device: Name
+    device: Name | None = None  # the column that names the device; None: see `wide`
+    wide: Name | None = None  # what all columns but the time measure, each of them a device
     time: Names  # one column, or several: year, month, ... or a date and a time of day
     target: Annotated[Name, AfterValidator(_known_target)]
     inputs: Inputs
@@ -74,14 +84,33 @@ class Table(Value):
     until: Name | None = None  # likewise: rows after it are as if they were not in the file
     tick: Name | None = None  # a length; None: the usual time between two readings, or less
     time_format: Name | None = None  # as in strptime, or unix, ...; None: ISO 8601, or numbers
+    zone: Annotated[Name, AfterValidator(_known_zone)] | None = None  # of times that say none
     duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
     separator: Annotated[str, AfterValidator(_one_byte)] | None = None  # of a CSV
+    decimal: Literal[".", ","] = "."  # point of the numbers of a CSV
 
     def is_time(self, col: Column, *, calendar: bool) -> bool:
         """Whether the values of a column are the times of the readings."""
         cyclic = col.transform == "cyclic" and calendar and self.time == (col.name,)
         return col.is_calendar or cyclic
+
+    @model_validator(mode="after")
+    def _names_devices(self) -> Self:
+        if (self.device is None) == (self.wide is None):
+            raise ValueError(
+                "expected `device`, the column that names the device, or `wide`, what all columns "
+                "but the time measure: one of the two"
+            )
+        if self.wide is None:
+            return self
+        if self.wide in self.time:
+            raise ValueError(f"{self.wide} is the time: expected a word for what devices measure")
+        if column(self.target).name != self.wide:
+            raise ValueError(
+                f"the target is {self.target}: expected {self.wide}, which is all that is measured"
+            )
+        return self
 
     @model_validator(mode="after")
     def _predicts_something_else(self) -> Self:

@@ -1,12 +1,13 @@
 """How times become ticks: the length of a tick, which readings it keeps apart, moments in words."""
 
 import math
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.columns.calendar import zone_of
 from paofed.errors import FileError, InputError
 from paofed.world.table.columns import (
     duration_text,
@@ -29,6 +30,7 @@ class Timeline(NamedTuple):
     tick: float  # its length
     first: float  # what the readings cover
     last: float
+    zone: str = "UTC"  # in which people are told times, and tell them
 
     def ticks_of(self, times: FloatArray) -> IntArray:
         """The tick of each time: the nearest, so that clocks may be a little off."""
@@ -47,7 +49,7 @@ class Timeline(NamedTuple):
                 return self.first + finite(text[:-1]) / 100 * (self.last - self.first)
             if length is not None:
                 return self.first + length
-            return instant(text) if self.calendar else finite(text)
+            return instant(text, self.zone) if self.calendar else finite(text)
         except ValueError:
             time = (
                 "a time such as 2014-03-01, a length such as 30d (min, h, d, w)"
@@ -62,7 +64,7 @@ class Timeline(NamedTuple):
         """A moment as people write it."""
         if not self.calendar or not FIRST <= moment <= LAST:
             return f"{moment:.15g}"
-        exact = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
+        exact = datetime.fromtimestamp(moment, zone_of(self.zone)).replace(tzinfo=None)
         return exact.isoformat(" ", "auto" if moment % 60 else "minutes")
 
     def with_ticks(self, text: str) -> "Timeline":
@@ -109,15 +111,15 @@ def steps_of(times: FloatArray, devices: IntArray) -> Steps:
     return Steps(ordered, same & later, bool((same & ~later).any()))
 
 
-def covered(times: Times) -> Timeline:
+def covered(times: Times, zone: str) -> Timeline:
     """The time that readings cover, before anything is known of ticks: any length will do."""
     first, last = float(times.values.min()), float(times.values.max())
-    return Timeline(times.calendar, first, 1.0, first, last)
+    return Timeline(times.calendar, first, 1.0, first, last, zone)
 
 
-def timeline(times: Times, steps: Steps, tick: str | None) -> Timeline:
+def timeline(times: Times, steps: Steps, tick: str | None, zone: str = "UTC") -> Timeline:
     """Lay ticks over the times, from the first one on."""
-    line = covered(times)
+    line = covered(times, zone)
     return separating(line, steps) if tick is None else line.with_ticks(tick)
 
 

@@ -8,8 +8,10 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.columns.calendar import zone_of
 from paofed.errors import InputError
 from paofed.world.table.columns import TextArray
+from paofed.world.table.local import in_utc
 from paofed.world.table.source import Source
 
 FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 9999
@@ -29,38 +31,62 @@ class Times(NamedTuple):
     calendar: bool
 
 
-def times_of(source: Source, names: Sequence[str], form: str | None) -> Times:
-    """Read the time of every row from one column or several."""
-    times = _times(source, names, form)
-    if times.calendar:
-        beyond = (times.values < FIRST) | (times.values > LAST)
-        source.refuse_where(
-            beyond, "its time is beyond the year 9999: are these milliseconds (unix-ms)?"
-        )
-    return times
+class _Found(NamedTuple):
+    """Times as they were read: where they say no zone, as if clocks showed UTC."""
+
+    values: FloatArray
+    calendar: bool
+    local: BoolArray | bool = False  # whether they say no zone
 
 
-def _times(source: Source, names: Sequence[str], form: str | None) -> Times:
+def times_of(
+    source: Source,
+    names: Sequence[str],
+    form: str | None,
+    zone: str | None = None,
+    device: str | None = None,
+) -> Times:
+    """Read the time of every row from one column or several.
+
+    Times that say no zone are by the clocks of `zone`, or UTC; `device` names the device's column.
+    """
+    found = _times(source, names, form)
+    if not found.calendar:
+        if zone is not None:
+            raise InputError(f"`zone` is {zone!r}, but times are plain numbers: leave it out")
+        return Times(found.values, calendar=False)
+    beyond = (found.values < FIRST) | (found.values > LAST)
+    source.refuse_where(
+        beyond, "its time is beyond the year 9999: are these milliseconds (unix-ms)?"
+    )
+    local = np.broadcast_to(found.local, found.values.shape)
+    if zone is None or not local.any():
+        return Times(found.values, calendar=True)
+    devices = source.texts(device) if device is not None else np.zeros(local.size, np.str_)
+    return Times(in_utc(source, found.values, local, zone, devices), calendar=True)
+
+
+def _times(source: Source, names: Sequence[str], form: str | None) -> _Found:
     if len(names) > 1 and {name.lower() for name in names} <= set(_CALENDAR):
         _refuse_form(form, "columns of a calendar")
-        return Times(_from_calendar(source, names), calendar=True)
+        return _Found(_from_calendar(source, names), calendar=True, local=True)
     if len(names) == 1:
         (name,) = names
         instants = source.instants(name)
         if instants is not None:
             _refuse_form(form, "a column of times")
             source.refuse_where(np.isnan(instants), "there is no time")
-            return Times(instants, calendar=True)
+            return _Found(instants, calendar=True, local=not source.has_zone(name))
         if form in (*_UNIX, _NUMBER) or (form is None and source.is_number(name)):
             numbers = source.numbers(name)
             source.refuse_where(np.isnan(numbers), "there is no time")
             if form is None and (instants := _from_compact(source, name, numbers)) is not None:
-                return Times(instants, calendar=True)
-            return Times(numbers * _UNIX.get(form or "", 1.0), calendar=form in _UNIX)
+                return _Found(instants, calendar=True, local=True)
+            return _Found(numbers * _UNIX.get(form or "", 1.0), calendar=form in _UNIX)
     texts = source.texts(names[0])
     for name in names[1:]:
         texts = np.char.add(np.char.add(texts, " "), source.texts(name))
-    return Times(_from_texts(source, texts, form), calendar=True)
+    return _from_texts(source, texts, form)
 
 
 def _refuse_form(form: str | None, times: str) -> None:
@@ -148,21 +174,27 @@ def _instants(parts: Mapping[str, FloatArray]) -> tuple[FloatArray, BoolArray]:
     return instants, real & (days.astype("datetime64[M]") == months)
 
 
-def _from_texts(source: Source, texts: TextArray, form: str | None) -> FloatArray:
+def _from_texts(source: Source, texts: TextArray, form: str | None) -> _Found:
     found, rows, inverse = np.unique(texts, return_index=True, return_inverse=True)
-    instants = np.empty(found.size)
+    instants, local = np.empty(found.size), np.empty(found.size, dtype=np.bool_)
     # In the order of the file, so that the first line that is wrong is the one to be named.
     for i in np.argsort(rows).tolist():
         text = str(found[i])
         try:
-            instants[i] = instant(text, form)
+            spelt = _spelt(text, form)
         except ValueError:
             expected = f"{form!r}" if form else "2014-03-01 13:00; for others give `time_format`"
             source.refuse(int(rows[i]), f"{text!r} is no time: expected one like {expected}")
-    return instants[inverse]
+        local[i] = spelt.tzinfo is None
+        instants[i] = (spelt.replace(tzinfo=UTC) if local[i] else spelt).timestamp()
+    return _Found(instants[inverse], calendar=True, local=local[inverse])
 
 
-def instant(text: str, form: str | None = None) -> float:
-    """Seconds since 1970; a time without a zone is taken as UTC."""
-    spelt = datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
-    return (spelt if spelt.tzinfo else spelt.replace(tzinfo=UTC)).timestamp()
+def _spelt(text: str, form: str | None) -> datetime:
+    return datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
+
+
+def instant(text: str, zone: str = "UTC") -> float:
+    """Seconds since 1970; a time that says no zone is by the clocks of this one."""
+    spelt = _spelt(text, None)
+    return (spelt if spelt.tzinfo else spelt.replace(tzinfo=zone_of(zone))).timestamp()

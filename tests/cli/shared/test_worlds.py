@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import tomllib
 from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
@@ -334,6 +335,24 @@ def test_half_a_table(verb: list[str], arguments: list[str], text: str, capsys: 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"paofed {verb[0]}: error: ")
     assert text in err
+
+
+def test_a_wide_table_of_another_country(tmp_path: Path, capsys: Capture) -> None:
+    """One column per device, decimal commas, local times: what is shown is what was asked for."""
+    days = [f"{1 + n // 24:02d}.05.2024 {n % 24:02d}:00" for n in range(60)]
+    lines = [f"{day};{n % 7},5;{n % 5},25" for n, day in enumerate(days)]
+    path = write(tmp_path / "loads.csv", lines, "wann;nord;sued")
+    asked = ["--table", str(path), "--wide", "load", "--time", "wann", "--target", "load",
+             "--inputs", "load:lag=1,time:hour", "--time-format", "%d.%m.%Y %H:%M",
+             "--zone", "Europe/Berlin", "--decimal", ",", "--calibration", "1d"]  # fmt: skip
+    assert main(["scenario", "show", *asked]) == 0
+    shown = tomllib.loads(capsys.readouterr().out)
+    stream = {"wide": "load", "zone": "Europe/Berlin", "decimal": ","}
+    assert {key: shown["stream"][key] for key in stream} == stream
+    assert main(["scenario", "show", *asked, "--device", "nord"]) == 2
+    assert "expected --device, the column that names the device, or --wide" in (
+        capsys.readouterr().err
+    )
 
 
 def test_neither_a_scenario_nor_a_table(capsys: Capture) -> None:

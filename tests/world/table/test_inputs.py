@@ -83,6 +83,7 @@ def test_the_calendar_is_an_input_of_any_table_with_one(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", hourly(1, 60))
     found = read(table(path, inputs=["a", "time:hour", "time:weekday", "time:yearday"]))
     assert found.labels[1:3] == ("sin hour", "cos hour")
+    assert found.recipes[2] == "sin and cos of 2 pi weekday / 7, with Monday = 0; UTC"
     assert found.x[2, 1:3] == pytest.approx([0, -1], abs=1e-9)  # noon
     assert found.x[2, 3] == pytest.approx(np.sin(2 * np.pi * 2 / 7))  # 1 May 2024 was a Wednesday
     assert found.x[2, 5] == pytest.approx(np.sin(2 * np.pi * 121 / 366))
