@@ -11,7 +11,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.cli.shared.rows import Rows
+from paofed.cli.shared.rows import SampleReader
 from paofed.cli.shared.samples import opened
 from paofed.errors import InputError
 from paofed.live.journal.exports import FleetModel
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Predict line by line, so that it can stand in a pipe."""
     device = FleetModel.load(args.model).device()
-    rows = Rows(device.manifest, looked_back_at=True)
+    rows = SampleReader(device.manifest, looked_back_at=True)
     with opened(args.input) as lines:
         try:
             for x, y, at in rows.read(lines):

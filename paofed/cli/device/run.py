@@ -16,7 +16,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.shared.rows import Row, Rows
+from paofed.cli.shared.rows import Row, SampleReader
 from paofed.cli.shared.samples import HeaderError
 from paofed.errors import InputError
 from paofed.files import require_writable
@@ -124,7 +124,7 @@ class _Run:
 
     def _learned(self) -> Iterator[None]:
         """Read line by line, by the names that the fleet has agreed on; stops after each sample."""
-        rows = Rows(self.device.manifest)
+        rows = SampleReader(self.device.manifest)
         for line in sys.stdin:
             try:
                 rows.follow(self.device.manifest)  # the fleet may have been changed meanwhile

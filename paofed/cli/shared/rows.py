@@ -18,7 +18,7 @@ class Row(NamedTuple):
     at: float | None  # seconds since 1970; None: now
 
 
-class Rows:
+class SampleReader:
     """Reads lines by the names of a manifest: inputs, target and, where it matters, the time.
 
     The time is seconds since 1970 or as in 2014-03-01T13:00+01:00, in UTC where no zone is said.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.shared.rows import Rows
+from paofed.cli.shared.rows import SampleReader
 from paofed.cli.shared.samples import opened
 from paofed.errors import InputError
 from paofed.live.journal.exports import FleetModel
@@ -22,7 +22,7 @@ def add_validation(parser: ArgumentParser) -> None:
 def error_of(coordinator: Coordinator, path: Path) -> float:
     """Root mean squared error of the model on a file of samples, as measured."""
     device = FleetModel.of(coordinator).device()
-    rows = Rows(device.manifest, needed=True)
+    rows = SampleReader(device.manifest, needed=True)
     errors = []
     with opened(path) as lines:
         try:

@@ -20,7 +20,6 @@ from paofed.core.parts import Part
 from paofed.errors import InputError
 from paofed.live.protocol.level import Recent
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.memory import Memory
 from paofed.live.protocol.messages import (
     LAST_TICK,
     MOST_REPEATS,
@@ -36,6 +35,7 @@ from paofed.live.protocol.messages import (
     decode,
     encode,
 )
+from paofed.live.protocol.remembered import Remembered
 from paofed.live.protocol.rule_state import named
 from paofed.live.protocol.seen import Measured, Sample, number_or_nan, required
 
@@ -93,7 +93,7 @@ class Edge:
         self.intervals = Interval(1.0)  # in scales of the target, the first as wide as these
         self.implausible = 0  # samples that were not learned from, in this life
         self.unknown_past = 0  # likewise, since what they look back at is not known
-        self.memory = Memory({} if manifest.seen is None else manifest.seen.reaches)
+        self.remembered = Remembered({} if manifest.seen is None else manifest.seen.reaches)
         self.clock: Clock | None = None
         self.merged = -1  # tick of the newest reply whose values were taken
         self.joined = False  # whether it ever had the fleet's model
@@ -185,7 +185,7 @@ class Edge:
         for number, value in zip((*manifest.inputs, manifest.target), (*x, y), strict=True):
             known = number_or_nan(value)
             kept[number.name] = known if number.is_plausible(known) else math.nan
-        self.memory.note(manifest.tick_of(required(at)), kept)
+        self.remembered.note(manifest.tick_of(required(at)), kept)
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """The same for a sample that is scaled and mapped already."""
@@ -222,7 +222,7 @@ class Edge:
         time = required(at) if seen.needs_time else 0.0
         tick = manifest.tick_of(time)
         now = seen.named([number.name for number in manifest.inputs], x)
-        return seen.numbers(now, time, lambda name, lag: self.memory.at(tick - lag, name))
+        return seen.numbers(now, time, lambda name, lag: self.remembered.at(tick - lag, name))
 
     def tick(self, seconds: float) -> int | None:
         """The server's tick by the device's own clock, or None if it cannot know."""
@@ -346,7 +346,7 @@ class Edge:
             "levels": np.array([u.level for u in updates], dtype=np.uint8),
             "recent": np.array([*vars(self.recent).values()]),
             "intervals": np.array(self.intervals, dtype=np.float64),
-            **self.memory.arrays(),
+            **self.remembered.arrays(),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> bool:
@@ -364,7 +364,7 @@ class Edge:
         self._take(type(self.learned)(*kept.values()))
         self.recent = Recent(*state.get("recent", ()))
         self.intervals = Interval(*map(float, state.get("intervals", self.intervals)))
-        self.memory.restore(state)
+        self.remembered.restore(state)
         levels = state.get("levels", np.zeros(len(state["ticks"]), dtype=np.uint8))
         columns = (state[name] for name in ("ticks", "values", "left"))
         for tick, values, left, level in zip(*columns, levels, strict=False):

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from paofed.cli.shared.rows import Row, Rows
+from paofed.cli.shared.rows import Row, SampleReader
 from paofed.core.columns.numbers import Number
 from paofed.core.columns.words import Compass
 from paofed.errors import InputError
@@ -15,7 +15,7 @@ NOON = 1_711_886_400.0
 
 
 def rows(agreed: Manifest, lines: Iterable[str], **how: bool) -> list[Row]:
-    return list(Rows(agreed, **how).read(lines))
+    return list(SampleReader(agreed, **how).read(lines))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_cannot_be_read(line: str) -> None:
 
 
 def test_a_fleet_that_is_changed_has_other_lines() -> None:
-    found = Rows(manifest())
+    found = SampleReader(manifest())
     assert found.parse("1,2,3") == Row([1.0, 2.0], 3.0, None)
     found.follow(seeing())
     assert found.parse("1,N,3,0") == Row([1.0, "N"], 3.0, 0.0)

@@ -219,7 +219,7 @@ def test_a_clock_that_was_wrong_costs_a_few_samples() -> None:
     for tick in (0, 1, 10**6, 2, 3):
         edge.remember([1.0, None], 5.0, tick * HOUR)
     assert math.isfinite(edge.predict([1.0, "N"], 4 * HOUR))
-    assert len(edge.memory.arrays()["past_ticks"]) == 2
+    assert len(edge.remembered.arrays()["past_ticks"]) == 2
 
 
 def test_an_input_can_be_added() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 _TICKS, _VALUES = "past_ticks", "past_values"
 
 
-class Memory:
+class Remembered:
     """Numbers by tick and name; of several samples in a tick, the last."""
 
     def __init__(self, reaches: Mapping[str, int]) -> None:
