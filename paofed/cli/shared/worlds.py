@@ -28,6 +28,7 @@ _OPTIONAL = (
     "zone",
     "duplicates",
     "missing",
+    "group",
     "separator",
     "decimal",
 )
@@ -74,6 +75,7 @@ def add_arguments(
     kept = get_args(Table.model_fields["duplicates"].annotation)
     add("--duplicates", choices=kept, help="two readings of a device in a tick (refuse)")
     add("--missing", metavar="WORDS", help=f"what means nothing: {','.join(MISSING[1:])}")
+    add("--group", metavar="COL", help="the column with the group of a device, to tell errors by")
     add("--separator", metavar="CHAR", help="of a CSV (,)")
     add("--decimal", choices=(".", ","), help="what numbers of a CSV have as decimal point (.)")
 

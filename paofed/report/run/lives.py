@@ -39,16 +39,13 @@ class Stage(NamedTuple):
         return self.gain.verdict == "holds"
 
 
-def stages(
-    lives: Lives, name: str, whose: Whose = "device", over: str = "alone"
-) -> Iterator[Stage]:
-    """The gain of a learner over a baseline at every stage that has samples.
+def stages(lives: Lives, name: str, whose: Whose = "device") -> Iterator[Stage]:
+    """The gain of a learner over learning alone at every stage that has samples.
 
-    It is NaN where the baseline was left out.
+    It is NaN where that baseline was left out.
     """
     joined = lives.mean_sums(name, whose).squared
-    known = [over, "baseline"] in lives.learners.tolist()
-    alone = lives.mean_sums(over, "baseline").squared if known else None
+    alone = lives.mean_sums("alone", "baseline").squared if lives.has_alone else None
     for stage in range(lives.stages):
         here = lives.stage == stage
         if here.any():

@@ -7,6 +7,7 @@ from paofed.core.tariffs import Tariff
 from paofed.files import write_table
 from paofed.report.run.damage import damages
 from paofed.report.run.gains import gain, newcomers
+from paofed.report.run.groups import groups
 from paofed.report.run.lives import stages
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
@@ -21,6 +22,7 @@ _WRITTEN = (
     "by-device",
     "over-time",
     "lives",
+    "by-group",
     "newcomers",
     "faults",
 )
@@ -50,6 +52,7 @@ def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
         _write_judged(result, result.progressive, folder, tariff)
     if result.lives is not None:
         _write_lives(result.lives, folder)
+        _write_groups(result.lives, folder)
     if result.cold_start is not None:
         _write_newcomers(result.cold_start, folder)
     if result.clean is not None:
@@ -179,6 +182,19 @@ def _write_lives(lives: Lives, folder: Path) -> None:
             )
     header = ["learner", "model", "from", "to", "devices", "samples", "db", *OwnUnit._fields]
     write_table(folder / "lives.csv", [*header, "gain", "low", "high"], rows)
+
+
+def _write_groups(lives: Lives, folder: Path) -> None:
+    header = ["learner", "model", "group", "devices", "samples", "db", *OwnUnit._fields]
+    write_table(
+        folder / "by-group.csv",
+        [*header, "gain", "low", "high"],
+        [
+            [name, whose, *found[:4], *found.own, *found.gain[:3]]
+            for name, whose in lives.learners.tolist()
+            for found in groups(lives, name, whose)
+        ],
+    )
 
 
 def _write_newcomers(cold: ColdStart, folder: Path) -> None:

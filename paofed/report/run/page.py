@@ -2,7 +2,7 @@
 
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.run.again import again, is_open
-from paofed.report.run.damage import damages, faults_of
+from paofed.report.run.damage import faults_of
 from paofed.report.run.fleet_figures import (
     against_traffic,
-    baseline_look,
     by_device,
     newcomers_over_horizons,
     over_time,
@@ -22,9 +21,17 @@ from paofed.report.run.gains import gain, horizons, newcomers
 from paofed.report.run.lives import HOW, headline, stages
 from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
+from paofed.report.run.page_tables import (
+    by_group,
+    errors_and_traffic,
+    faults_and_costs,
+    in_own_unit,
+    of_newcomers,
+    recoveries,
+)
 from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
-from paofed.report.shared.finals import TRAFFIC, finals, sent
+from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
     document,
     figure,
@@ -32,14 +39,10 @@ from paofed.report.shared.markup import (
     note,
     number,
     preformatted,
-    significant,
-    table,
 )
 from paofed.simulate.results.estimates import Estimate
-from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
+from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.baselines import BASELINES
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column
@@ -146,12 +149,12 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tarif
     parts += [f"<h2>Figures</h2>{''.join(others)}"]
     if faults := faults_of(result):
         parts += ["<h2>What faults do</h2>", preformatted("\n".join(faults))]
-        parts += [note(_FAULTS), _damages(result)] if result.clean is not None else []
+        parts += [note(_FAULTS), faults_and_costs(result)] if result.clean is not None else []
     parts += _choices(result)
     if result.drifts:
-        parts += ["<h2>When the target changed</h2>", _recoveries(result)]
+        parts += ["<h2>When the target changed</h2>", recoveries(result)]
     if result.cold_start is not None:
-        parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), _newcomers(result, result.cold_start)]
+        parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), of_newcomers(result, result.cold_start)]
     if about.get("table") is not None:
         recipes = "\n".join(about["table"]["recipes"])
         parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
@@ -182,11 +185,14 @@ def _over_table(
     yield "<h2>Errors and traffic</h2>"
     raw = column(scenario["stream"]["target"]).transform == "raw"
     yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
-    yield _errors(result, judged, tariff)
+    yield errors_and_traffic(result, judged, tariff)
     if result.lives is not None:
         yield f"<h2>In the unit of {html.escape(column(scenario['stream']['target']).name)}</h2>"
         yield note(_IN_OWN_UNIT)
-        yield _own_unit(result.lives)
+        yield in_own_unit(result.lives)
+        yield "<h2>By group of devices</h2>"
+        yield note(html.escape(_grouped_by(scenario["stream"].get("group"))))
+        yield by_group(result.lives, best(result, judged)[0])
 
 
 def in_short(result: Result, judged: Progressive) -> Iterator[str]:
@@ -238,32 +244,12 @@ def _told(found: Estimate) -> str:
     return f"{how}, in one run" if found.runs < 2 else f"{how}: {interval(found)}"
 
 
-def _errors(result: Result, judged: Progressive, tariff: Tariff) -> str:
-    rows = []
-    nothing = [""] * len(TRAFFIC)
-    for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
-        errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
-                                                "standard_error")]  # fmt: skip
-        rows.append(
-            [f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent(line, TRAFFIC)]
-        )
-    for name in judged.baselines:
-        db, error = judged.final(name, "baseline")
-        final, beside = [number(db), number(error)], ["", ""]
-        on_device = baseline_look(name).whose == "device"
-        pair = [final, beside] if on_device else [beside, final]
-        rows.append([f"{name}: {BASELINES.get(name, '')}", *pair[0], *pair[1], *nothing])
-    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
-    return table(header, rows, range(1, len(header)))
-
-
-def _own_unit(lives: Lives) -> str:
-    rows = [
-        [html.escape(name), whose, *map(significant, lives.own_unit(name, whose))]
-        for name, whose in lives.learners.tolist()
-    ]
-    header = ["", "model", "RMSE", "MAE", "R²", "coverage", "width"]
-    return table(header, rows, range(2, 7))
+def _grouped_by(column_name: str | None) -> str:
+    by = f"{column_name} of the table" if column_name else "how many readings they have"
+    return (
+        f"Devices grouped by {by}: errors of the models on them, and gains over learning alone, "
+        f"with 95 % intervals paired over the devices of a group. by-group.csv has all learners."
+    )
 
 
 def _counted_in(tariff: Tariff) -> str:
@@ -282,56 +268,3 @@ def _choices(result: Result) -> Iterator[str]:
         yield f"<p>{html.escape(choice['sentence'])}</p>"
         if tried := choice["table"]:
             yield f"<details><summary>what was tried</summary>{preformatted(tried)}</details>"
-
-
-def _recoveries(result: Result) -> str:
-    rows = [
-        [
-            f"<code>{html.escape(name)}</code>",
-            str(drift.tick),
-            number(drift.before_db),
-            number(drift.worst_db),
-            "not yet" if drift.ticks is None else str(drift.ticks),
-        ]
-        for name in result.algorithms
-        for drift in result.recovery(name)
-    ]
-    header = ["algorithm", "drift at tick", "before (dB)", "worst (dB)", "ticks to recover"]
-    return table(header, rows, range(1, 5))
-
-
-def _damages(result: Result) -> str:
-    rows = [
-        [
-            f"<code>{html.escape(name)}</code>",
-            whose,
-            *map(number, (*wrong, *right)),
-            interval(cost),
-        ]
-        for name, whose, wrong, right, cost in damages(result)
-    ]
-    errors = ["with faults (dB)", "s.e.", "without (dB)", "s.e.", "cost (dB)"]
-    return table(["algorithm", "model", *errors], rows, range(2, 7))
-
-
-def _newcomers(result: Result, cold: ColdStart) -> str:
-    spans = horizons(result, cold)
-    rows: list[Sequence[str]] = [
-        [
-            name,
-            "",
-            *(number(db) for db in cold.pooled_db(errors)),
-            *("" for _ in spans),
-        ]
-        for name, errors in cold.beside.items()
-    ]
-    for found in newcomers(cold):
-        errors, gains = map(number, found.errors), map(interval, found.gains)
-        rows.append([f"<code>{html.escape(found.name)}</code>", found.way, *errors, *gains])
-    header = [
-        "",
-        "begins with",
-        *(f"first {s} (dB)" for s in spans),
-        *(f"gain, {s}" for s in spans),
-    ]
-    return table(header, rows, range(2, 2 + 2 * len(spans)))

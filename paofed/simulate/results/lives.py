@@ -37,6 +37,7 @@ class Lives:
     device: IntArray  # (C,)
     stage: IntArray  # (C,)
     samples: IntArray  # (C,)
+    group: Names  # (K,): that of every device
     target: FloatArray  # (2, C): what was measured less its mean, summed, and squares of it
     sums: FloatArray  # (R, L, 5, C): see Sums
 
@@ -74,7 +75,23 @@ class Lives:
         )
         return OwnUnit(np.sqrt(divided(squared, samples)), absolute, r2, covered, width)
 
+    def db_by(self, name: str, whose: Whose, by: IntArray, count: int) -> FloatArray:
+        """The error in dB, likewise; NaN where no sample counts."""
+        squared = summed(self.mean_sums(name, whose).squared, by, count)
+        return decibels(divided(squared, summed(self.samples, by, count)))
+
     def stage_db(self, name: str, whose: Whose) -> FloatArray:
-        """The error in dB at every stage, (B,); NaN where no sample counts."""
-        squared = summed(self.mean_sums(name, whose).squared, self.stage, self.stages)
-        return decibels(divided(squared, summed(self.samples, self.stage, self.stages)))
+        """The error in dB at every stage, (B,)."""
+        return self.db_by(name, whose, self.stage, self.stages)
+
+    @property
+    def has_alone(self) -> bool:
+        """Whether learning alone is among the learners, to be compared with."""
+        return ["alone", "baseline"] in self.learners.tolist()
+
+    @property
+    def groups(self) -> tuple[list[str], IntArray]:
+        """The names of the groups (G,), and which of them each cell is in (C,)."""
+        names = list(dict.fromkeys(self.group.tolist()))
+        place = np.array([names.index(name) for name in self.group.tolist()])
+        return names, place[self.device]

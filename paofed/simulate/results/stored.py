@@ -32,6 +32,7 @@ _LIVES = {
     "lives/device": Form("iu", "C"),
     "lives/stage": Form("iu", "C"),
     "lives/samples": Form("iu", "C"),
+    "lives/group": Form("U", "K"),
     "lives/target": Form("f", "2C"),
     "lives/sums": Form("f", "RL5C"),
 }

@@ -14,14 +14,17 @@ from paofed.core.arrays import IntArray
 from paofed.core.columns.written import written
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums, Tally, summed
-from paofed.simulate.results.progressive import MODELS, Progressive
+from paofed.simulate.results.progressive import MODELS, Names, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.table.baselines import MAPPED, baselines
 from paofed.world.realize import map_of, world_key
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
+from paofed.world.table.readings import Readings
 from paofed.world.table.spec import Table
+
+_QUARTERS = (0.25, 0.5, 0.75, 1.0)
 
 
 def with_errors(result: Result, table: Table, judged: Tally) -> Result:
@@ -94,8 +97,25 @@ def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sum
             device_errors=summed(squared, cells.device, devices),
             device_samples=summed(cells.samples, cells.device, devices).astype(np.int64),
         ),
-        lives=Lives(learners=names, sums=sums.cells, **cells._asdict()),
+        lives=Lives(learners=names, sums=sums.cells, group=_groups(readings), **cells._asdict()),
     )
+
+
+def _groups(readings: Readings) -> Names:
+    """The group of every device: the table's or, where it tells of none, by how much it measures.
+
+    Then there are four, each with about as many devices.
+    """
+    if readings.groups:
+        return np.array(readings.groups)
+    heard = np.bincount(readings.device, minlength=len(readings.devices))
+    bounds = np.unique(np.quantile(heard, _QUARTERS, method="inverted_cdf"))
+    which = np.searchsorted(bounds, heard)
+    texts = [
+        f"{heard[which == g].min():,} to {heard[which == g].max():,} readings"
+        for g in range(bounds.size)
+    ]
+    return np.array(texts)[which]
 
 
 def one_thread_algebra() -> AbstractContextManager[object]:

@@ -31,6 +31,7 @@ from paofed.world.table.times import Times, times_of
 from paofed.world.table.wide import DEVICE, Wide
 
 _MOST_TICKS = 2**31 - 1  # as many as a scenario may have
+_NO_GROUP = "no group"
 
 
 def readings_of(table: Table) -> Readings:
@@ -39,7 +40,12 @@ def readings_of(table: Table) -> Readings:
     name = table.device or DEVICE
     source = Source(
         Path(table.file),
-        [name, *table.time, *(col.name for col in columns if not col.is_calendar)],
+        [
+            name,
+            *table.time,
+            *(col.name for col in columns if not col.is_calendar),
+            *_named(table.group),
+        ],
         separator=table.separator,
         missing=table.missing,
         decimal=table.decimal,
@@ -78,6 +84,7 @@ def readings_of(table: Table) -> Readings:
         x_past=values[past, :-1],
         y_past=values[past, -1],
         scored=_scored(source, line, table.score_from, rows.tick[now]),
+        groups=_groups(source, table.group, devices, device),
         doubts=(*source.doubts, *costly(parts), *_doubts(line, rows, len(device))),
     )
 
@@ -110,6 +117,30 @@ def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
 
     order = sorted(range(found.size), key=natural)
     return tuple(str(found[i]) for i in order), np.argsort(order)[device]
+
+
+def _named(column: str | None) -> list[str]:
+    return [] if column is None else [column]
+
+
+def _groups(
+    source: Source, name: str | None, devices: Sequence[str], device: IntArray
+) -> tuple[str, ...]:
+    """The group of every device, which must have one at most."""
+    if name is None:
+        return ()
+    texts = source.texts(name)
+    known = np.flatnonzero(texts != "")
+    found, first = np.unique(device[known], return_index=True)
+    groups = np.full(len(devices), _NO_GROUP, dtype=object)
+    groups[found] = texts[known[first]]
+    for row in known[texts[known] != groups[device[known]]].tolist()[:1]:
+        source.refuse(
+            row,
+            f"{name} of {devices[device[row]]} is {texts[row]!r}, and {groups[device[row]]!r} "
+            f"elsewhere: expected one group per device",
+        )
+    return tuple(groups.tolist())
 
 
 def _doubts(line: Timeline, kept: Rows, readings: int) -> Iterator[str]:

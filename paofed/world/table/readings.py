@@ -36,6 +36,7 @@ class Readings:
     y_past: FloatArray  # (C,)
     scored: int  # the first tick whose errors count
     doubts: tuple[str, ...]  # what looks wrong, though it is none of our business
+    groups: tuple[str, ...] = ()  # of every device; empty where the table tells of none
 
     @property
     def labels(self) -> tuple[str, ...]:

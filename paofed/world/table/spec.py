@@ -87,6 +87,9 @@ class Table(Value):
     zone: Annotated[Name, AfterValidator(_known_zone)] | None = None  # of times that say none
     duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
+    group: Name | None = (
+        None  # the column with the group of a device; None: by how much it measures
+    )
     separator: Annotated[str, AfterValidator(_one_byte)] | None = None  # of a CSV
     decimal: Literal[".", ","] = "."  # point of the numbers of a CSV
 

@@ -5,6 +5,7 @@ import pytest
 
 from paofed.core.arrays import FloatArray
 from paofed.report.run.gains import pooled_gain
+from paofed.report.run.groups import groups
 from paofed.report.run.lives import Stage, headline, stages, stops_paying
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.lives import Lives
@@ -20,6 +21,7 @@ def lives(joined: FloatArray, alone: FloatArray | None) -> Lives:
         device=np.repeat(np.arange(devices), count),
         stage=np.tile(np.arange(count), devices),
         samples=np.ones(devices * count, dtype=np.int64),
+        group=np.array(["odd" if k % 2 else "even" for k in range(devices)]),
         target=np.zeros((2, devices * count)),
         sums=np.stack([squared] * 5, axis=1)[None],
     )
@@ -84,6 +86,21 @@ def test_where_it_stops_paying(lows: tuple[float, ...], stop: int | None, told: 
     found = gains(*lows)
     assert stops_paying(found) == stop
     assert told in headline(found, "u1")
+
+
+def test_groups_pool_their_devices() -> None:
+    """Devices 0 and 2 gain 10 dB, device 1 loses 3; two stages of one sample each."""
+    alone = np.array([[1.0, 2.0], [8.0, 8.0], [10.0, 5.0]])
+    even, odd = groups(lives(alone * [[0.1], [2.0], [0.1]], alone), "u1", "device")
+    assert (even.name, even.devices, even.samples) == ("even", 2, 4)
+    assert (odd.name, odd.devices, odd.samples) == ("odd", 1, 2)
+    assert even.db == pytest.approx(10 * np.log10(1.8 / 4))
+    assert even.own.rmse == pytest.approx(np.sqrt(1.8 / 4))
+    assert even.gain[:3] == pytest.approx((10.0, 10.0, 10.0))
+    assert odd.gain.mean == pytest.approx(-10 * np.log10(2))
+    assert np.isnan(odd.gain.low)
+    (only, *_) = groups(lives(alone, None), "u1", "device")
+    assert np.isnan(only.gain.mean)
 
 
 def test_a_gain_too_small_to_matter_does_not_pay() -> None:

@@ -142,8 +142,8 @@ def test_everything_in_the_folder_is_known(made: Made) -> None:
 def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
     end = "To run it again"
     assert headings(of_table.page) == [
-        "In short", "Errors and traffic", "In the unit of y", "Figures", "Newcomers",
-        "On the device", end,
+        "In short", "Errors and traffic", "In the unit of y", "By group of devices", "Figures",
+        "Newcomers", "On the device", end,
     ]  # fmt: skip
     assert len(list(of_table.page.all("figure"))) == 5
     assert headings(drifting.page) == ["Figures", "When the target changed", end]
@@ -184,6 +184,18 @@ def test_errors_in_the_unit_of_the_target_are_in_a_file(of_table: Made) -> None:
         shown = [f"{float(row[key]):.4g}" for key in ("rmse", "mae", "r2", "coverage", "width")]
         assert cells == shown
     assert rows == {}
+
+
+def test_errors_by_group_are_in_a_file(of_table: Made) -> None:
+    rows = [row for row in of_table.tables["by-group"] if row["model"] == "device"]
+    lines = cells_of(section(of_table.page, "By group of devices"))
+    assert lines
+    for name, devices, *cells in lines:
+        mine = [row for row in rows if (row["group"], row["devices"]) == (name, devices)]
+        assert any(is_shown_as(row["db"], cells[1]) for row in mine)
+    lives = of_table.result.lives
+    assert lives is not None
+    assert sum(int(line[1]) for line in lines) == len(lives.group)
 
 
 def test_the_lives_of_devices_come_first(of_table: Made) -> None:
@@ -454,7 +466,7 @@ def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     assert result.progressive is not None
     said = list(in_short(result, result.progressive))
     assert len(said) == 4
-    assert all("not to be compared: one of them diverged" in sentence for sentence in said)
+    assert all("not to be compared: one of them diverged" in sentence for sentence in said[1:])
     made_of(result, tmp_path / "page")
 
 
@@ -483,6 +495,6 @@ def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path:
     for width, seen in zip(WIDTHS, look(made.folder / "report.html", tmp_path), strict=True):
         assert seen["width"] == width
         assert seen["scrolls"] <= width
-        assert len(seen["drawings"]) == 4
+        assert len(seen["drawings"]) == 5
         assert all(300 < across <= width for across, _ in seen["drawings"])
         assert seen["loaded"] == []

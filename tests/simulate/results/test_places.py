@@ -41,7 +41,8 @@ def lives_of(found: Places, errors: FloatArray) -> Lives:
     """One run of learners a and b."""
     sums = found.judged(errors, np.array([found.tick.max()])).cells
     learners = np.array([("a", "device"), ("b", "baseline")])
-    return Lives(learners=learners, sums=sums[None], **found.cells._asdict())
+    group = np.array(["a", "b", "a"])
+    return Lives(learners=learners, sums=sums[None], group=group, **found.cells._asdict())
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.integers(0, 99))
@@ -138,6 +139,16 @@ def test_intervals_begin_with_what_covers_the_calibration_period(tmp_path: Path)
     assert np.mean(abs(readings.y_past) <= found) == pytest.approx(0.9, abs=0.05)
     flat = replace(readings, y_past=np.zeros(5))
     assert Places.of(flat).half_width == 1.0
+
+
+def test_errors_by_group_are_those_of_its_devices() -> None:
+    found, errors = grid(30, 3)
+    lives, counts = lives_of(found, errors), found.tick >= found.scored
+    names, by = lives.groups
+    assert names == ["a", "b"]
+    in_b = counts & (found.device == 1)
+    expected = [np.mean(errors[0, some] ** 2) for some in (counts & ~in_b, in_b)]
+    assert lives.db_by("a", "device", by, 2) == pytest.approx(10 * np.log10(expected))
 
 
 def test_errors_at_every_stage() -> None:

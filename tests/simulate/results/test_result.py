@@ -284,6 +284,7 @@ LIVED = Lives(
     device=np.array([0, 1, 1]),
     stage=np.array([0, 0, 1]),
     samples=np.array([1, 1, 2]),
+    group=np.array(["roof", "roof"]),
     target=np.array([[-1.0, 0.5, 0.5], [1.0, 2.0, 3.0]]),
     sums=np.arange(90.0).reshape(2, 3, 5, 3),
 )

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
+from paofed.core.arrays import IntArray
+from paofed.errors import InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast.family import Simulation, settle
 from paofed.simulate.montecarlo import run
@@ -260,3 +262,37 @@ def test_a_test_set_says_nothing_of_tables() -> None:
     result = run(small, [U1])
     assert (result.progressive, result.cold_start) == (None, None)
     assert result.provenance["table"] is None
+
+
+def test_devices_are_grouped_by_how_much_they_measure(tmp_path: Path) -> None:
+    """Eight devices, of which the k-th lives for 20 + 5 k hours."""
+    lines = [line for i, line in enumerate(hourly(8, 80)) if i // 8 < 20 + 5 * (i % 8)]
+    result = run(fleet(table(write(tmp_path / "t.csv", lines))), U1, baselines="none")
+    assert result.lives is not None
+    heard = np.bincount(read_devices(result), minlength=8)
+    names, _ = result.lives.groups
+    assert len(names) == 4
+    for name in names:
+        own = heard[result.lives.group == name]
+        assert name == f"{own.min():,} to {own.max():,} readings"
+        assert own.size == 2
+
+
+def test_or_by_what_the_table_says(tmp_path: Path) -> None:
+    where = ["roof", "wall", "roof", ""]
+    lines = [f"{line},{where[i % 4]}" for i, line in enumerate(hourly(4, 40))]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["device,time,y,a,b,where", *lines]))
+    result = run(fleet(table(path, group="where")), U1, baselines="none")
+    assert result.lives is not None
+    assert result.lives.group.tolist() == ["roof", "wall", "roof", "no group"]
+    lines[-4] = lines[-4].replace("roof", "cellar")
+    path.write_text("\n".join(["device,time,y,a,b,where", *lines]))
+    with pytest.raises(InputError, match=r"line 158: where of d0 is 'cellar', and 'roof' else"):
+        run(fleet(table(path, group="where")), U1)
+
+
+def read_devices(result: Result) -> IntArray:
+    """Whose each sample was, from the counts that the result kept."""
+    assert result.lives is not None
+    return np.repeat(result.lives.device, result.lives.samples)

@@ -1,0 +1,121 @@
+"""The tables of a page about one run."""
+
+import html
+from collections.abc import Sequence
+
+from paofed.core.tariffs import Tariff
+from paofed.report.run.damage import damages
+from paofed.report.run.fleet_figures import baseline_look
+from paofed.report.run.gains import horizons, newcomers
+from paofed.report.run.groups import groups
+from paofed.report.shared.captions import rank
+from paofed.report.shared.finals import TRAFFIC, sent
+from paofed.report.shared.markup import interval, number, significant, table
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import BASELINES
+
+
+def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> str:
+    """Errors of both models of every algorithm and of the baselines, and what was sent."""
+    rows = []
+    nothing = [""] * len(TRAFFIC)
+    for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
+        errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
+                                                "standard_error")]  # fmt: skip
+        rows.append(
+            [f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent(line, TRAFFIC)]
+        )
+    for name in judged.baselines:
+        db, error = judged.final(name, "baseline")
+        final, beside = [number(db), number(error)], ["", ""]
+        on_device = baseline_look(name).whose == "device"
+        pair = [final, beside] if on_device else [beside, final]
+        rows.append([f"{name}: {BASELINES.get(name, '')}", *pair[0], *pair[1], *nothing])
+    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
+    return table(header, rows, range(1, len(header)))
+
+
+def in_own_unit(lives: Lives) -> str:
+    """Every learner, in the target's own unit."""
+    rows = [
+        [html.escape(name), whose, *map(significant, lives.own_unit(name, whose))]
+        for name, whose in lives.learners.tolist()
+    ]
+    header = ["", "model", "RMSE", "MAE", "R²", "coverage", "width"]
+    return table(header, rows, range(2, 7))
+
+
+def by_group(lives: Lives, name: str) -> str:
+    """The model on the devices of one algorithm, by group."""
+    rows = [
+        [
+            html.escape(found.name),
+            f"{found.devices:,}",
+            f"{found.samples:,}",
+            number(found.db),
+            significant(found.own.rmse),
+            significant(found.own.mae),
+            interval(found.gain),
+        ]
+        for found in groups(lives, name, "device")
+    ]
+    header = ["group", "devices", "samples", "device (dB)", "RMSE", "MAE", "gain (dB)"]
+    return table([f"{html.escape(name)}: {header[0]}", *header[1:]], rows, range(1, 7))
+
+
+def recoveries(result: Result) -> str:
+    """What every drift did."""
+    rows = [
+        [
+            f"<code>{html.escape(name)}</code>",
+            str(drift.tick),
+            number(drift.before_db),
+            number(drift.worst_db),
+            "not yet" if drift.ticks is None else str(drift.ticks),
+        ]
+        for name in result.algorithms
+        for drift in result.recovery(name)
+    ]
+    header = ["algorithm", "drift at tick", "before (dB)", "worst (dB)", "ticks to recover"]
+    return table(header, rows, range(1, 5))
+
+
+def faults_and_costs(result: Result) -> str:
+    """What faults do to every algorithm."""
+    rows = [
+        [
+            f"<code>{html.escape(name)}</code>",
+            whose,
+            *map(number, (*wrong, *right)),
+            interval(cost),
+        ]
+        for name, whose, wrong, right, cost in damages(result)
+    ]
+    errors = ["with faults (dB)", "s.e.", "without (dB)", "s.e.", "cost (dB)"]
+    return table(["algorithm", "model", *errors], rows, range(2, 7))
+
+
+def of_newcomers(result: Result, cold: ColdStart) -> str:
+    """Devices that join late."""
+    spans = horizons(result, cold)
+    rows: list[Sequence[str]] = [
+        [
+            name,
+            "",
+            *(number(db) for db in cold.pooled_db(errors)),
+            *("" for _ in spans),
+        ]
+        for name, errors in cold.beside.items()
+    ]
+    for found in newcomers(cold):
+        errors, gains = map(number, found.errors), map(interval, found.gains)
+        rows.append([f"<code>{html.escape(found.name)}</code>", found.way, *errors, *gains])
+    header = [
+        "",
+        "begins with",
+        *(f"first {s} (dB)" for s in spans),
+        *(f"gain, {s}" for s in spans),
+    ]
+    return table(header, rows, range(2, 2 + 2 * len(spans)))
