@@ -107,6 +107,8 @@ class Table(Value):
             )
         if self.wide is None:
             return self
+        if self.group is not None:
+            raise ValueError(f"group is {self.group}: all columns of a wide table are devices")
         if self.wide in self.time:
             raise ValueError(f"{self.wide} is the time: expected a word for what devices measure")
         if column(self.target).name != self.wide:

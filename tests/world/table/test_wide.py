@@ -90,6 +90,7 @@ def test_what_is_no_wide_table(
     [
         ({"device": "m"}, "expected `device`, .* or `wide`, .*: one of the two"),
         ({"wide": None}, "one of the two"),
+        ({"group": "town"}, "group is town: all columns of a wide table are devices"),
         ({"target": "power"}, "the target is power: expected load, which is all that is measured"),
         ({"wide": "time"}, "time is the time: expected a word for what devices measure"),
     ],
