@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.order import ranks, runs
+from paofed.core.ridge import Basis, Ridge
 from paofed.errors import InputError, unknown
 from paofed.simulate.stopping import Report, ignored
 from paofed.simulate.table.regressors import Boost, Fixed, Forgetting, boosting
@@ -36,14 +37,8 @@ BASELINES: Mapping[str, str] = {
 ON_REQUEST = ("boost",)  # needs a package that is large, and time
 MAPPED = ("alone", "start", "start alone", "central", "batch fourier")  # those that need the map
 USUAL = tuple(name for name in BASELINES if name not in ON_REQUEST)
-_RIDGES = 10.0 ** np.arange(1, -7, -1)  # of each column's square; of equals the first is taken
-_GROWTH = 1.1  # how much larger the past must be before ridges are compared anew
-_PARTS = 10  # of the calibration period: each is predicted from those before it
 _TOGETHER = 64  # samples of the central learner that are worked out at once
 _MOST = 1 << 22  # features held at a time
-
-
-Basis = FourierMap | Callable[[FloatArray], FloatArray]
 
 
 class SampleBatch(NamedTuple):
@@ -194,52 +189,21 @@ class Central:
 
 
 class Batch:
-    """Least squares over all the past, the calibration period included.
-
-    How far coefficients are held down (the ridge) is taken from the past as well. Now and then the
-    past is fitted with each of `_RIDGES`, and these trials predict what comes next. The ridge that
-    has done best until now is the one to use. A trial that had seen more counts the more, since
-    few readings want a larger ridge than many.
-    """
+    """Least squares over all the past, the calibration period included."""
 
     def __init__(self, basis: Basis, x: FloatArray, y: FloatArray) -> None:
-        size = basis(x[:1]).shape[1]
-        self._gram, self._moment, self._seen = np.zeros((size, size)), np.zeros(size), 0
-        self._trials, self._tried = np.zeros((size, _RIDGES.size)), 0
-        self._misses = np.zeros(_RIDGES.size)
-        rows = max(1, min(_MOST // size, -(-len(y) // _PARTS)))
-        for begin in range(0, len(y), rows):
-            self._add(basis(x[begin : begin + rows]), y[begin : begin + rows])
-
-    @property
-    def ridge(self) -> float:
-        """The ridge that has predicted the past best."""
-        return float(_RIDGES[np.argmin(self._misses)])
+        self._past = Ridge.over(basis, x, y)
 
     @property
     def model(self) -> FloatArray:
         """The fit to all the past."""
-        return self._fit(self.ridge)
+        return self._past.model
 
     def follow(self, part: SampleBatch) -> FloatArray:
         """Fit anew, predict all of these ticks, then add them to the past."""
         errors: FloatArray = part.y - part.z @ self.model
-        self._add(part.z, part.y)
+        self._past.add(part.z, part.y)
         return errors
-
-    def _fit(self, ridge: float) -> NDArray[Any]:
-        # By column, so that one of large numbers does not hold the others down.
-        held = np.diag(ridge * self._gram.diagonal() + np.finfo(np.float64).tiny)
-        return np.linalg.solve(self._gram + held, self._moment)
-
-    def _add(self, z: FloatArray, y: FloatArray) -> None:
-        self._misses += self._tried * ((y[:, None] - z @ self._trials) ** 2).sum(axis=0)
-        self._gram += z.T @ z
-        self._moment += z.T @ y
-        self._seen += len(y)
-        if self._seen > _GROWTH * self._tried:
-            self._trials = np.stack([self._fit(ridge) for ridge in _RIDGES.tolist()], axis=1)
-            self._tried = self._seen
 
 
 def with_constant(x: FloatArray) -> FloatArray:

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap, draw_map
 from paofed.core.random import key_of
+from paofed.core.ridge import Ridge
 from paofed.core.rules import lms_step
 from paofed.errors import InputError, MissingExtraError
 from paofed.simulate.table import baselines as module
 from paofed.simulate.table.baselines import (
     USUAL,
-    Batch,
-    SampleBatch,
     baselines,
     chosen,
     repeated,
@@ -129,23 +128,6 @@ def test_batch(
         tried = len(y) if len(y) > 1.1 * tried else tried
 
 
-def test_a_batch_fit_to_few_readings_is_held_down() -> None:
-    """As many features as readings: without a ridge, noise in the target becomes large errors."""
-    rng = np.random.default_rng(0)
-    z, y = rng.normal(size=(120, 40)), rng.normal(size=120)
-    batch = Batch(np.asarray, z[:40], y[:40])
-    plain = y[40:] - z[40:] @ fit(z[:40], y[:40], 1e-6)
-    held = batch.follow(SampleBatch(z[40:], y[40:], np.arange(80), np.zeros(80, dtype=np.int64)))
-    assert np.mean(plain**2) > 3.0
-    assert np.mean(held**2) < 1.2 * np.mean(y[40:] ** 2)
-
-
-def test_a_batch_fit_to_clean_readings_is_not() -> None:
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(400, 10))
-    assert Batch(np.asarray, z, z @ rng.normal(size=10)).ridge == pytest.approx(1e-6)
-
-
 def test_parts_too_large_to_hold_are_cut(
     readings: Readings,
     fourier_map: FourierMap,
@@ -177,7 +159,7 @@ def test_what_is_still_to_come_changes_no_prediction(
 def test_a_start_is_the_fit_of_the_calibration_period(
     readings: Readings, fourier_map: FourierMap, errors: dict[str, FloatArray], name: str
 ) -> None:
-    start = Batch(fourier_map, readings.x_past, readings.y_past).model
+    start = Ridge.over(fourier_map, readings.x_past, readings.y_past).model
     for k in range(3):
         w = start
         for i in np.flatnonzero(readings.device == k):
