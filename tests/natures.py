@@ -21,8 +21,14 @@ def small_trace(
     data: float = 0.8,
     available: float = 0.6,
     lost: float = 0.0,
+    linear: bool = False,
+    start: bool = False,
+    newcomers: bool = False,
 ) -> Trace:
-    """Draw a trace with gaps, delays around small age limits, lottery ties, and perhaps losses."""
+    """Draw a trace with gaps, delays around small age limits, lottery ties, and perhaps losses.
+
+    Linear terms, if any, are beside so many features; newcomers may get the server's whole model.
+    """
     rng = np.random.default_rng(seed)
     shape = (ticks, clients)
     has_data = rng.random(shape) < data
@@ -42,9 +48,23 @@ def small_trace(
         x_test=rng.normal(size=(tests, inputs)),
         y_test=rng.normal(size=tests),
     )
-    if not lost:
-        return trace
-    return replace(trace, lost_up=rng.random(shape) < lost, lost_down=rng.random(shape) < lost)
+    if lost:
+        hit = rng.random((2, *shape)) < lost
+        trace = replace(trace, lost_up=hit[0], lost_down=hit[1])
+    if linear:
+        low = rng.uniform(-2.0, 0.0, size=inputs)  # inputs of either side lie outside
+        trace = replace(trace, linear_low=low, linear_high=low + rng.uniform(0.1, 3.0, size=inputs))
+    if start:
+        trace = replace(trace, start=rng.normal(size=trace.features))
+    return replace(trace, newcomers_whole=np.array([newcomers]))
+
+
+BEGINNINGS = [  # how the map is made, what all begin with, and what newcomers get
+    {"linear": linear, "start": start, "newcomers": newcomers}
+    for linear in (False, True)
+    for start in (False, True)
+    for newcomers in (False, True)
+]
 
 
 _SETTING = Scenario.load("setting-1").model_dump()

@@ -74,11 +74,12 @@ def test_the_table_of_algorithms(name: str) -> None:
 
 
 def test_a_trace_of_the_documented_shapes_and_types_is_accepted() -> None:
-    sizes = {"N": 2, "K": 3, "d": 4, "D": 5, "T": 6, "E": 1}
+    sizes = {"N": 2, "K": 3, "d": 4, "D": 5, "P": 10, "T": 6, "E": 1, "1": 1}
     types = {"float": np.float64, "bool": np.bool_, "int": np.int64}
     arrays: dict[str, Any] = {}
     for field in fields(Trace):
         shape, kind, _ = table_row(field.name, columns=4)
         arrays[field.name] = np.zeros([sizes[s] for s in re.findall(r"\w", shape)], types[kind])
     arrays["drifts"] += 1  # the first tick has nothing to change from
+    arrays["linear_high"] += 1  # a range is not empty
     Trace(**arrays)

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paofed.algebra import one_thread_algebra
 from paofed.algorithms import Algorithm
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.stopping import ignored
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
-from paofed.simulate.table.beside import judged_baselines, one_thread_algebra
+from paofed.simulate.table.beside import judged_baselines
 from paofed.simulate.table.coldstart import USUAL_COUNT, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
 from paofed.world.table import door

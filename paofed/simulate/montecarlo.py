@@ -14,6 +14,7 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.random import key_of
+from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
@@ -231,6 +232,10 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
             raise AlgorithmError(f"{name} is given twice: give each algorithm a name of its own")
     for method in methods:
         method.require_fits(scenario.features)
+        if isinstance(scenario, Scenario) and scenario.start == "calibration":
+            some = np.ones(scenario.features)  # refused now, not after compiling
+            server_from(method.name, method.server, scenario.clients, some)
+            device_from(method.name, method.learner, some)
     size = 4 if precision == "float32" else 8
     require_memory(
         size * scenario.clients * scenario.features * len(methods),

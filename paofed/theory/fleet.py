@@ -34,6 +34,7 @@ class Contacts(NamedTuple):
         """Read the rates off a scenario's laws."""
         _require_known(*(name for name in _UNKNOWN if getattr(scenario, name)))
         data = scenario.synthetic.samples_of(scenario.clients) / scenario.ticks
+        _require_plain_beginning(scenario.start, scenario.newcomers)
         presence, delay = scenario.availability, scenario.delay
         if isinstance(presence, Recorded):
             there = presence.table(scenario.ticks, scenario.clients).mean(axis=0)
@@ -50,6 +51,8 @@ class Contacts(NamedTuple):
     def seen(cls, trace: Trace) -> Self:
         """Count the rates in a trace."""
         _require_known(*(["loss"] if any(lost.any() for lost in trace.losses) else []))
+        whole, start = trace.newcomers_whole.any(), trace.start.any()
+        _require_plain_beginning("a model" if start else "zeros", "whole" if whole else "windows")
         data, available = (seen.mean(axis=0) for seen in (trace.has_data, trace.available))
         ages, late = _frequencies(np.where(trace.available, trace.delay, -1))
         return cls(data, available, ages, late)
@@ -91,6 +94,16 @@ def _require_known(*laws: str) -> None:
             f"theory knows no {' and no '.join(laws)}: every message is true and arrives, and "
             f"contacts are independent; leave {'it' if len(laws) == 1 else 'them'} out, or simulate"
         )
+
+
+def _require_plain_beginning(start: str, newcomers: str) -> None:
+    """Refuse fleets that begin otherwise than the paper's."""
+    for key, got, known in (("start", start, "zeros"), ("newcomers", newcomers, "windows")):
+        if got != known:
+            raise InputError(
+                f"theory begins with zeros, and newcomers get windows: {key} is {got!r}, expected "
+                f"{known!r}; or simulate"
+            )
 
 
 def _require_room(clients: int, features: int) -> None:

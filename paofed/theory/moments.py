@@ -54,7 +54,7 @@ def estimated(trace: Trace) -> Moments:
 
 def _correlation(fourier_map: FourierMap, m: float, s: float) -> FloatArray:
     """E[z z^T]: a product of two cosines is half the sum of two others."""
-    V, b = fourier_map
+    V, b, _ = fourier_map
     angle, norms, inner = m * V.sum(axis=0) + b, (V**2).sum(axis=0), V.T @ V
     cosines, sines = (np.outer(wave(angle), wave(angle)) for wave in (np.cos, np.sin))
     R = np.zeros((b.size, b.size))
@@ -66,7 +66,7 @@ def _correlation(fourier_map: FourierMap, m: float, s: float) -> FloatArray:
 
 def _with_target(fourier_map: FourierMap, mean: FloatArray, spread: FloatArray) -> FloatArray:
     """E[z f(x)] for the paper's f, a sum of a function of (x1, x4) and one of (x2, x3)."""
-    (a1, a2, a3, a4), b = fourier_map
+    (a1, a2, a3, a4), b, _ = fourier_map
     m, s = mean[:, None], spread[:, None]
     wave = np.empty((mean.size, b.size), dtype=np.complex128)
     wide = (spread > _NARROW) | (spread * np.abs(fourier_map.frequencies).max() > _TURNS)

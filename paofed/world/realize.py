@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
-from paofed.core.features import FourierMap, draw_map
+from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
 from paofed.core.parts import keys_of
 from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
 from paofed.errors import InputError
@@ -23,6 +23,7 @@ from paofed.world.events import threshold
 from paofed.world.faults import Chance, FaultyReadings, Measured
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.start import fitted
 from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
@@ -148,11 +149,15 @@ def realize(
         lottery=uniform(lottery),
         frequencies=samples.fourier_map.frequencies,
         phases=samples.fourier_map.phases,
+        linear_low=samples.fourier_map.ranges.low,
+        linear_high=samples.fourier_map.ranges.high,
         x_test=samples.x_test,
         y_test=samples.test_targets.y[0],
         drifts=samples.test_targets.drifts,
         y_test_drifted=samples.test_targets.y[1:],
         drift_ticks=samples.test_targets.takes,
+        start=start_of(scenario, world_key(seed, world)),
+        newcomers_whole=np.array([scenario.newcomers == "whole"]),
     )
 
 
@@ -191,11 +196,29 @@ def _require_room(scenario: Scenario, cells: int) -> None:
         )
 
 
-def map_of(scenario: Scenario, world: Key, inputs: int) -> FourierMap:
+def map_of(scenario: Scenario, world: Key, inputs: int, ranges: Ranges = NO_RANGES) -> FourierMap:
     """Draw the one map of a world."""
     return draw_map(
-        child(world, 0, 1), inputs=inputs, features=scenario.features, width=scenario.kernel_width
+        child(world, 0, 1),
+        inputs=inputs,
+        features=scenario.features,
+        width=scenario.kernel_width,
+        ranges=ranges,
     )
+
+
+def table_map(scenario: Scenario, world: Key) -> FourierMap:
+    """Draw the map of a world over a table; linear terms follow the calibration period's inputs."""
+    readings = read(scenario.table)
+    ranges = readings.ranges if scenario.linear else NO_RANGES
+    return map_of(scenario, world, readings.inputs, ranges)
+
+
+def start_of(scenario: Scenario, world: Key) -> FloatArray:
+    """The model with which a fleet begins in a world: zeros, or a fit of the calibration period."""
+    if scenario.start == "zeros":
+        return np.zeros(scenario.features)
+    return fitted(read(scenario.table), table_map(scenario, world))
 
 
 def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Samples:
@@ -204,7 +227,7 @@ def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Sam
     there = readings.tick, readings.device
     x, y, has_data = np.zeros((*shape, readings.inputs)), np.zeros(shape), np.zeros(shape, bool)
     x[there], y[there], has_data[there] = readings.x, readings.y, True
-    fourier_map = map_of(scenario, world, readings.inputs)
+    fourier_map = table_map(scenario, world)
     return _Samples(fourier_map, x[:, k], y[:, k], has_data[:, k], *past_of(scenario, readings))
 
 

@@ -11,7 +11,15 @@ from paofed.core.random import Key, philox, uniform
 from paofed.memory import require_memory
 from paofed.world.faults import Measured
 from paofed.world.lookback import Words, offered_at, on_at
-from paofed.world.realize import Purpose, map_of, past_of, run_key, with_faults, world_key
+from paofed.world.realize import (
+    Purpose,
+    past_of,
+    run_key,
+    start_of,
+    table_map,
+    with_faults,
+    world_key,
+)
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -44,9 +52,11 @@ def realize_samples(
         lottery=uniform(chance.words(Purpose.EVENTS)[3]),
         lost_up=lost.up,
         lost_down=lost.down,
-        fourier_map=map_of(scenario, made, readings.inputs),
+        fourier_map=table_map(scenario, made),
         x_test=x_test,
         test_targets=test_targets,
+        start=start_of(scenario, made),
+        newcomers_whole=scenario.newcomers == "whole",
     )
 
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, NoReturn, Self, TypeVar, get_args
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from paofed.core.features import require_features
 from paofed.errors import FileError, InputError, ScenarioError, unknown
 from paofed.world.availability import Availability, Bursts
 from paofed.world.battery import Battery
@@ -31,6 +32,14 @@ _UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
 _FOUND_IN_TABLE = ("ticks", "clients")  # not written into files: the table has them
+_USUAL_OVER_TABLE: Mapping[str, Any] = {
+    "test_samples": 500,
+    "linear": True,
+    "start": "calibration",
+    "newcomers": "whole",
+}
+# What results over tables meant before there were these keys.
+_BEFORE: Mapping[str, Any] = {"linear": False, "start": "zeros", "newcomers": "windows"}
 _Kind = TypeVar("_Kind", bound=Fault)
 
 
@@ -45,6 +54,9 @@ class Scenario(Value):
     step_size: Annotated[float, Field(gt=0)]  # where an algorithm has none of its own
     max_age: Annotated[int, Field(ge=0, le=LONGEST)]  # likewise
     test_samples: Count
+    linear: bool = False  # a constant and the inputs themselves are features too; tables: True
+    start: Literal["zeros", "calibration"] = "zeros"  # tables: calibration
+    newcomers: Literal["windows", "whole"] = "windows"  # tables: whole
     stream: Stream
     availability: Availability
     delay: Delay
@@ -113,13 +125,16 @@ class Scenario(Value):
                 "most inputs of the calibration period are equal, so the median distance between "
                 "them is no kernel width: give `kernel_width`",
             )
-        return {"test_samples": 500, **found, **values}
+        return {**_USUAL_OVER_TABLE, **found, **values}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if isinstance(self.stream, Synthetic):
             self._groups_fit(self.stream)
             self._ticks_fit(self.stream)
+            self._needs_no_past()
+        elif self.linear:
+            self._features_fit(self.stream)
         self._tables_fit()
         for number, fault in enumerate(self.faults):
             self._fault_fits(f"faults.{number}", fault)
@@ -157,6 +172,19 @@ class Scenario(Value):
                     f"not over when the next begins, at tick {other}: expected at most "
                     f"{other - one}",
                 )
+
+    def _needs_no_past(self) -> None:
+        without = "but a synthetic stream has no calibration period: expected"
+        if self.linear:
+            _misfit("linear", f"linear is true, {without} false, or a table")
+        if self.start == "calibration":
+            _misfit("start", f"start is 'calibration', {without} 'zeros', or a table")
+
+    def _features_fit(self, table: Table) -> None:
+        try:
+            require_features(self.features, read(table).ranges)
+        except InputError as error:
+            _misfit("features", str(error))
 
     def _tables_fit(self) -> None:
         for place, law in (("availability.file", self.availability), ("delay.file", self.delay)):
@@ -253,8 +281,10 @@ def _text(path: Path) -> str:
 def to_toml(values: Mapping[str, Any]) -> str:
     """Write a scenario's values as a file; what a table says itself is left to it."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-    left_out = _FOUND_IN_TABLE if tables["stream"].get("kind") == "table" else ()
-    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out, "faults")}
+    over_table = tables["stream"].get("kind") == "table"
+    said = {**_BEFORE, **values} if over_table else values
+    left_out = _FOUND_IN_TABLE if over_table else ()
+    plain = {key: v for key, v in said.items() if key not in (*tables, *left_out, "faults")}
     lines = _assignments(plain)
     for key, table in tables.items():
         lines += ["", f"[{key}]", *_assignments(table)]

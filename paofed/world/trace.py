@@ -8,7 +8,7 @@ import numpy as np
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.features import FourierMap
+from paofed.core.features import FourierMap, Ranges
 from paofed.errors import TraceError
 from paofed.forms import Contents, Form
 
@@ -30,17 +30,32 @@ _TRACE = Contents(
         {"drift_ticks": Form("iu", "E")},
         {"lost_up": Form("b", "NK")},
         {"lost_down": Form("b", "NK")},
+        {"linear_low": Form("f", "d"), "linear_high": Form("f", "d")},  # ranges of linear terms
+        {"start": Form("f", "P")},
+        {"newcomers_whole": Form("b", "1")},
     ),
     sizes={
         "N": "ticks",
         "K": "clients",
         "d": "inputs",
-        "D": "features",
+        "D": "features",  # Fourier features: linear terms are beside them
+        "P": "parameters",
         "T": "test samples",
         "E": "drifts",
     },
 )
-_WHERE_USED = ("drift_ticks", "lost_up", "lost_down")  # written only if not all are 0 or false
+# Written only if not all are 0 or false.
+_WHERE_USED = ("drift_ticks", "lost_up", "lost_down", "start", "newcomers_whole")
+_ALWAYS_NUMBERS = (  # with or without a sample
+    "frequencies",
+    "phases",
+    "linear_low",
+    "linear_high",
+    "x_test",
+    "y_test",
+    "y_test_drifted",
+    "start",
+)
 _DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # what the engines compute in
 
 
@@ -101,6 +116,10 @@ class Trace:
     drift_ticks: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (E,)
     lost_up: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
     lost_down: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
+    linear_low: FloatArray = field(default_factory=lambda: np.zeros(0))  # (d,)
+    linear_high: FloatArray = field(default_factory=lambda: np.zeros(0))  # (d,)
+    start: FloatArray = field(default_factory=lambda: np.zeros(0))  # (P,), P = features of the map
+    newcomers_whole: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=bool))  # (1,)
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(getattr(self, name)) for name in _TRACE.known}
@@ -128,8 +147,13 @@ class Trace:
             )
         _refuse("x", ~np.isfinite(self.x) & self.has_data[..., None], "is not finite, with data")
         _refuse("y", ~np.isfinite(self.y) & self.has_data, "is not finite, with data")
-        for name in ("frequencies", "phases", "x_test", "y_test", "y_test_drifted"):
+        for name in _ALWAYS_NUMBERS:
             _refuse(name, ~np.isfinite(getattr(self, name)), "is not finite")
+        _refuse("linear_high", self.linear_high <= self.linear_low, "is not above linear_low")
+        if self.start.size not in (0, self.features):
+            raise TraceError(
+                f"start has {self.start.size} parameters, but the map has {self.features} features"
+            )
         _refuse("delay", (self.delay < 0) & self.available, "is negative")
         in_range = (self.lottery >= 0) & (self.lottery < 1)
         _refuse("lottery", ~in_range & self.available, "is not in [0, 1)")
@@ -154,12 +178,13 @@ class Trace:
     @property
     def features(self) -> int:
         """Count the features of the map (D)."""
-        return self.phases.size
+        return self.fourier_map.features
 
     @property
     def fourier_map(self) -> FourierMap:
         """Return the map that all clients and the server share."""
-        return FourierMap(self.frequencies, self.phases)
+        ranges = Ranges(self.linear_low, self.linear_high)
+        return FourierMap(self.frequencies, self.phases, ranges)
 
     @property
     def test_targets(self) -> Targets:
@@ -193,6 +218,8 @@ class Trace:
             fourier_map=self.fourier_map,
             x_test=self.x_test,
             test_targets=self.test_targets,
+            start=self.start if self.start.size else np.zeros(self.features),
+            newcomers_whole=bool(self.newcomers_whole[0]),
         )
 
     def save(self, path: str | Path) -> None:
@@ -233,11 +260,13 @@ class SparseTrace:
     fourier_map: FourierMap
     x_test: FloatArray  # (T, d)
     test_targets: Targets
+    start: FloatArray  # (D,): the model with which all devices and the server begin
+    newcomers_whole: bool  # at its first contact a device gets the server's whole model
 
     @property
     def features(self) -> int:
         """Count the features of the map (D)."""
-        return self.fourier_map.phases.size
+        return self.fourier_map.features
 
     def between(self, begin: int, end: int) -> slice:
         """Say where the samples of the ticks from `begin` up to `end` stand."""

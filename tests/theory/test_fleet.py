@@ -219,3 +219,18 @@ def test_so_is_a_trace_of_one() -> None:
     huge = small_trace(5, clients=1, features=14_000)
     with pytest.raises(InputError, match=r"^1 clients with 14000 features need 1\.6 GB"):
         FleetInTheory.seen(huge)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"start": True}, "start is 'a model', expected 'zeros'; or simulate"),
+        ({"newcomers": True}, "newcomers is 'whole', expected 'windows'; or simulate"),
+    ],
+)
+def test_a_fleet_that_begins_otherwise_is_refused(changes: dict[str, bool], text: str) -> None:
+    with pytest.raises(InputError, match=f"^theory begins with zeros, .*: {text}$"):
+        Contacts.seen(small_trace(0, **changes))
+    if "newcomers" in changes:
+        with pytest.raises(InputError, match=text):
+            Contacts.of(long(newcomers="whole"))

@@ -8,10 +8,11 @@ import pytest
 
 from paofed.algorithms import algorithm
 from paofed.cli import main
+from paofed.core.ridge import Ridge
 from paofed.errors import InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
-from paofed.world.realize import map_of, realize, run_key, world_key
+from paofed.world.realize import map_of, realize, run_key, table_map, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -67,7 +68,7 @@ def test_a_world_has_a_map_of_its_own_over_the_same_readings(scenario: Scenario)
     first, second = realize(scenario, 0), realize(scenario, 1)
     assert_same(first, second, READ)
     assert_different(first, second, (*MAP, *EVENTS))
-    expected = map_of(scenario, world_key(0, 1), 2)
+    expected = table_map(scenario, world_key(0, 1))
     np.testing.assert_array_equal(second.frequencies, expected.frequencies)
     np.testing.assert_array_equal(second.phases, expected.phases)
 
@@ -184,3 +185,37 @@ def test_a_trace_that_is_nearly_all_gaps_is_refused_with_its_size(tmp_path: Path
     (tmp_path / "fleet.toml").write_text(scenario.to_toml())
     assert main(["trace", str(tmp_path / "fleet.toml"), "--out", str(out)]) == 2
     assert not out.exists()
+
+
+def test_a_fleet_over_a_table_begins_with_a_fit_of_its_calibration_period(
+    scenario: Scenario,
+) -> None:
+    """In the digits of float32; in every run of a world the same, made once."""
+    readings, made = read(scenario.table), table_map(scenario, world_key(0, 1))
+    expected = Ridge.over(made, readings.x_past, readings.y_past).model
+    first, again = (realize_samples(scenario, 1, run) for run in (0, 1))
+    np.testing.assert_allclose(first.start, expected, rtol=1e-6)
+    np.testing.assert_array_equal(first.start, first.start.astype(np.float32))
+    assert again.start is first.start
+    np.testing.assert_array_equal(realize(scenario, 1).start, first.start)
+    assert not np.array_equal(realize_samples(scenario, 2).start, first.start)
+
+
+def test_linear_terms_follow_the_calibration_period(scenario: Scenario) -> None:
+    trace, past = realize(scenario), read(scenario.table).x_past
+    assert trace.features == 9 == trace.phases.size + 3
+    low, high = np.quantile(past, [0.005, 0.995], axis=0)
+    np.testing.assert_allclose((trace.linear_low, trace.linear_high), (low, high))
+
+
+def test_the_old_way_is_there(scenario: Scenario) -> None:
+    """Pure Fourier features, zeros and windows: the map that any fleet of this size would draw."""
+    old = {"linear": False, "start": "zeros", "newcomers": "windows"}
+    trace = realize(scenario.model_copy(update=old), 1)
+    expected = map_of(scenario, world_key(0, 1), 2)
+    np.testing.assert_array_equal(trace.phases, expected.phases)
+    np.testing.assert_array_equal(trace.frequencies, expected.frequencies)
+    assert trace.linear_low.size == 0
+    assert not trace.start.any()
+    assert not trace.newcomers_whole.any()
+    assert realize(scenario, 1).newcomers_whole.all()

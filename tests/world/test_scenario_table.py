@@ -10,7 +10,7 @@ from paofed.core.features import median_distance
 from paofed.errors import ScenarioError
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.world.realize import make_world, realize
-from paofed.world.scenario import Scenario
+from paofed.world.scenario import Scenario, to_toml
 from paofed.world.table.door import read
 from tests.world.table.tables import HEADER, fleet, hourly, table, with_gaps, write
 
@@ -259,7 +259,8 @@ def test_theory_refuses_a_table(folder: Path) -> None:
 
 
 def test_theory_takes_a_trace_of_a_table(folder: Path) -> None:
-    trace = realize(Scenario.parse(TEXT, "fleet.toml", folder))
+    plain = 'start = "zeros"\nnewcomers = "windows"\n' + TEXT  # theory takes linear terms
+    trace = realize(Scenario.parse(plain, "fleet.toml", folder))
     np.testing.assert_allclose(FleetInTheory.seen(trace).contacts.data, trace.has_data.mean(axis=0))
 
 
@@ -314,3 +315,52 @@ def test_values_without_a_text_are_told_with_their_origin_alone(folder: Path) ->
 def test_a_table_s_name_has_no_nul(folder: Path) -> None:
     at, said = complaint(changed('"readings.csv"', r'"\u0000"'), folder)
     assert (at, said) == ("[stream]", r"'\x00' cannot be read: embedded null byte")
+
+
+def test_how_a_fleet_over_a_table_begins(folder: Path) -> None:
+    """Defaults of tables; said otherwise, the old way; written out and read back either way."""
+    usual = Scenario.parse(TEXT, "fleet.toml", folder)
+    assert (usual.linear, usual.start, usual.newcomers) == (True, "calibration", "whole")
+    said = 'linear = false\nstart = "zeros"\nnewcomers = "windows"\n' + TEXT
+    old = Scenario.parse(said, "fleet.toml", folder)
+    assert (old.linear, old.start, old.newcomers) == (False, "zeros", "windows")
+    for scenario in (usual, old):
+        assert Scenario.parse(scenario.to_toml(), "again", folder) == scenario
+
+
+def test_an_earlier_result_is_repeated_as_it_was(folder: Path) -> None:
+    """Its values say nothing of linear terms, a start and newcomers: there were none."""
+    values = Scenario.parse(TEXT, "fleet.toml", folder).model_dump()
+    earlier = {key: v for key, v in values.items() if key not in ("linear", "start", "newcomers")}
+    again = Scenario.parse(to_toml(earlier), "again", folder)
+    assert (again.linear, again.start, again.newcomers) == (False, "zeros", "windows")
+
+
+def test_linear_terms_need_room(folder: Path) -> None:
+    at, says = complaint(changed("features = 9", "features = 4"), folder)
+    assert at == "features = 4"
+    assert says.startswith("features is 4: expected at least 5, since the linear terms of 2 inputs")
+    small = "linear = false\n" + changed("features = 9", "features = 4")
+    assert Scenario.parse(small, "fleet.toml", folder).features == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("linear = true", "linear is true, but a synthetic stream has no calibration period"),
+        ('start = "calibration"', "start is 'calibration', but a synthetic stream has no"),
+    ],
+)
+def test_what_needs_a_calibration_period_needs_a_table(line: str, says: str) -> None:
+    text = f"{line}\n{Scenario.load('ideal').to_toml()}"
+    for key in ("linear = false\n", 'start = "zeros"\n'):
+        if line.startswith(key[:5]):
+            text = text.replace(key, "")
+    with pytest.raises(ScenarioError, match=f"^here:1: {says}"):
+        Scenario.parse(text, "here")
+    assert (
+        Scenario.parse(
+            text.replace(line, 'newcomers = "whole"').replace('newcomers = "windows"\n', ""), "here"
+        ).newcomers
+        == "whole"
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from paofed.errors import FileError, InputError, TraceError
 from paofed.world.trace import Trace
-from tests.natures import small_trace
+from tests.natures import BEGINNINGS, small_trace
 
 NAMES = [
     "x", "y", "has_data", "available", "delay", "lottery",
@@ -58,6 +58,46 @@ def test_losses_are_written_where_something_is_lost(used: tuple[str, ...], tmp_p
 def test_losses_that_do_not_fit(name: str, lost: Any, text: str) -> None:
     with pytest.raises(TraceError, match=text):
         Trace(**arrays(small_trace(1)), **{name: lost})
+
+
+BEGINNING = ("linear_low", "linear_high", "start", "newcomers_whole")
+
+
+def test_how_a_fleet_begins_is_written_where_it_is_not_as_usual(tmp_path: Path) -> None:
+    for used in BEGINNINGS:
+        trace = small_trace(1, **used)
+        trace.save(tmp_path / "t.npz")
+        linear, start, newcomers = used.values()
+        expected = zip(BEGINNING, (linear, linear, start, newcomers), strict=True)
+        with np.load(tmp_path / "t.npz") as file:
+            assert set(file.files) - set(NAMES) == {name for name, there in expected if there}
+        loaded = Trace.load(tmp_path / "t.npz")
+        assert loaded.features == trace.features == (10 if linear else 7)
+        one, other = loaded.sparse(), trace.sparse()
+        assert one.newcomers_whole == other.newcomers_whole == newcomers
+        np.testing.assert_array_equal(one.start, other.start)
+        np.testing.assert_array_equal(
+            one.fourier_map(trace.x_test), other.fourier_map(trace.x_test)
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"start": np.zeros(6)}, "start has 6 parameters, but the map has 10 features"),
+        ({"start": np.full(10, np.nan)}, r"start\[0\] is not finite"),
+        ({"linear_low": np.array([0.0, 2.0])}, r"linear_high\[1\] is not above linear_low"),
+        ({"linear_high": np.array([1.0, np.inf])}, r"linear_high\[1\] is not finite"),
+        ({"linear_low": np.zeros(3)}, r"linear_low has 3 inputs \(d\), but x has 2"),
+        ({"linear_low": np.zeros(0)}, "linear_high is given without linear_low"),
+        ({"newcomers_whole": np.array([1])}, "newcomers_whole is of type int64: expected bool"),
+        ({"newcomers_whole": np.ones(2, dtype=bool)}, "newcomers_whole has shape"),
+    ],
+)
+def test_beginnings_that_cannot_be(changes: dict[str, Any], text: str) -> None:
+    ranges = {"linear_low": np.zeros(2), "linear_high": np.ones(2)}
+    with pytest.raises(TraceError, match=text):
+        Trace(**arrays(small_trace(1)), **{**ranges, **changes})
 
 
 def test_anyone_s_float32_and_int8_are_welcome(tmp_path: Path) -> None:

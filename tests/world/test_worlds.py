@@ -118,7 +118,7 @@ def test_a_function_that_makes_no_trace(function: Any, text: str) -> None:
         ({"features": 8}, "features is 8, and in world 0, run 0 it is 7"),
     ],
 )
-def test_traces_that_do_not_agree(other: dict[str, int], text: str) -> None:
+def test_traces_that_do_not_agree(other: dict[str, Any], text: str) -> None:
     def changing(world: int, run: int) -> Trace:
         return small_trace(world, **(other if (world, run) == (3, 1) else {}))
 

@@ -1,7 +1,7 @@
 """Which world a verb works in: a scenario, with values of one's own, or the fleet of a table."""
 
 import re
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,10 +32,13 @@ _OPTIONAL = (
     "separator",
     "decimal",
 )
-_VALUES = ("features", "kernel_width", "step_size")
+_VALUES = ("features", "kernel_width", "step_size", "linear", "start", "newcomers")
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
 # What a scenario says of its own samples alone.
-_OF_A_STREAM = {"name", "ticks", "clients", "kernel_width", "test_samples", "stream"}
+_OF_A_STREAM = {
+    *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
+    *("linear", "start", "newcomers"),
+}
 _LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
 
 
@@ -50,6 +53,12 @@ def add_arguments(
     add("--kernel-width", type=float, metavar="SIGMA", help="likewise")
     chosen = "" if read_step_size is float else ", or auto: chosen by a race"
     add("--step-size", type=read_step_size, metavar="MU", help=f"likewise{chosen}")
+    add("--linear", action=BooleanOptionalAction,
+        help="the inputs and a constant among the features (over a table: yes)")  # fmt: skip
+    add("--start", choices=_choices("start"),
+        help="the model that all begin with (over a table: calibration)")  # fmt: skip
+    add("--newcomers", choices=_choices("newcomers"),
+        help="what the first contact of a device brings it (over a table: whole)")  # fmt: skip
     add("--fault", action="append", default=[], metavar="F",
         help="what is wrong with some clients, beside the scenario's own faults, as in "
         "scaled:by=10,clients=0.1; several times for several faults")  # fmt: skip
@@ -78,6 +87,10 @@ def add_arguments(
     add("--group", metavar="COL", help="the column with the group of a device, to tell errors by")
     add("--separator", metavar="CHAR", help="of a CSV (,)")
     add("--decimal", choices=(".", ","), help="what numbers of a CSV have as decimal point (.)")
+
+
+def _choices(key: str) -> tuple[str, ...]:
+    return get_args(Scenario.model_fields[key].annotation)
 
 
 def check(args: Namespace) -> None:

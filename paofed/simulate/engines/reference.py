@@ -14,10 +14,11 @@ from numpy.typing import DTypeLike
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import mean_squared_error
+from paofed.core.metrics import BYTES_PER_COORDINATE, mean_squared_error
 from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, travelled
 from paofed.core.random import Key
 from paofed.core.selection import pick
+from paofed.core.starting import device_from, server_from, whole
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError, TraceError
 from paofed.simulate.engines.guarded import guarded
@@ -26,12 +27,13 @@ from paofed.world.trace import SparseTrace, Trace
 
 
 class State(NamedTuple):
-    """What the next tick needs, as the method's own states; the lists are changed by it."""
+    """What the next tick needs, as the method's own states; lists and sets are changed by it."""
 
     method: Algorithm
     rule: Any  # the server's, which holds w_{n+1}
     devices: list[Any]  # every client's, which holds w_{k,n+1}
     in_flight: dict[int, list[Message]]  # by the tick of arrival
+    newcomers: set[int]  # clients that wait for the server's whole model
 
     @property
     def server(self) -> FloatArray:
@@ -123,8 +125,11 @@ def ticks(
             # 3. The client learns.
             if taking_part[i] or alg.learns_while_away:
                 fleet.learn(k, n, z, y)
-            # 4. The client sends.
-            if taking_part[i]:
+            # 4. The client sends; a live one that has not joined yet says hello instead.
+            if taking_part[i] and alg.exchange == "live" and not fleet.has_joined(k):
+                unheard = bool(now.lost_up[i] or now.lost_down[i])
+                fleet.hello(k, n, int(now.delay[i]), unheard=unheard)
+            elif taking_part[i]:
                 asked = fleet.send(k, n, int(now.delay[i]), lost=now.lost_up[i])
                 if alg.exchange == "single":
                     fleet.share(k, n, lost=now.lost_down[i])
@@ -156,26 +161,47 @@ class _Federation:
         self._down = _Direction(self.method.downlink, clients, features, keys.down, wire)
         self._up = _Direction(self.method.uplink, clients, features, keys.up, wire)
         self._key, self._features = keys.server, features
-        self._server = self.method.server.init(features, clients)
-        self._devices = [self.method.learner.init(features) for _ in range(clients)]
+        name, learner = method.name, self.method.learner
+        self._server = server_from(name, self.method.server, clients, trace.start)
+        self._devices = [device_from(name, learner, trace.start) for _ in range(clients)]
+        self._newcomers = set(range(clients)) if trace.newcomers_whole else set()
+        self._hellos: defaultdict[int, set[int]] = defaultdict(set)  # by the tick of arrival
         self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
         self._unheard: set[tuple[int, int]] = set()  # messages whose answer is lost: when, by whom
 
     @property
     def state(self) -> State:
         """What the next tick needs."""
-        return State(self.method, self._server, self._devices, self._in_flight)
+        return State(self.method, self._server, self._devices, self._in_flight, self._newcomers)
 
     def errors(self, k: int, z: FloatArray, y: float) -> tuple[float, float]:
         """By how much a sample is above what the client's and the server's model predict."""
         mine, theirs = self.method.learner.model(self._devices[k]), self.state.server
         return float(y - mine @ z), float(y - theirs @ z)
 
+    def has_joined(self, k: int) -> bool:
+        """Whether a client is no newcomer, who waits for the server's whole model."""
+        return k not in self._newcomers
+
     def share(self, k: int, n: int, *, lost: bool) -> None:
-        """The server's values overwrite the client's on the downlink part of (k, n)."""
-        part = self._down.sent(self.state.server, k, n)
+        """The server's values overwrite the client's on the downlink part of (k, n).
+
+        To a newcomer the server sends all of its model in the place of that part.
+        """
+        if self.has_joined(k):
+            part = self._down.sent(self.state.server, k, n)
+        else:
+            part = self._down.sent_whole(self.state.server, k)
         if part.coordinates.size and not lost:
             self._devices[k] = self.method.learner.merge(self._devices[k], part)
+            self._newcomers.discard(k)
+
+    def hello(self, k: int, n: int, age: int, *, unheard: bool) -> None:
+        """The client asks for the server's whole model, which comes with the hello's arrival."""
+        self._up.hello(k)
+        self._down.sent_whole(self.state.server, k)  # counted now, as all answers are
+        if not unheard:
+            self._hellos[n + age].add(k)
 
     def expect(self, k: int, n: int, *, lost: bool) -> None:
         """The answer comes with the message's arrival, or never: the contact counts it now."""
@@ -202,6 +228,8 @@ class _Federation:
         arrived = sorted(self._in_flight.pop(n, []), key=lambda m: (n - m.sent, m.client))
         if self.method.exchange == "live":
             for k in {m.client for m in arrived if (m.sent, m.client) not in self._unheard}:
+                self.share(k, n, lost=False)
+            for k in self._hellos.pop(n, set()) & self._newcomers:  # once is enough
                 self.share(k, n, lost=False)
             self.counted()  # for nothing: contacts counted their answers
         stamp = Stamp(SERVER, n, self._features, self._key)
@@ -248,13 +276,29 @@ class _Direction:
         if not part.coordinates.size:
             return part
         arrived, payload = travelled(self._channel, part, stamp)
-        coordinates, messages, so_far, clients = self._count
-        self._count = _Count(
-            coordinates + part.coordinates.size, messages + 1, so_far + payload, clients | {client}
-        )
+        self._add(client, part.coordinates.size, payload)
         if self._channel.encode is None:
             arrived = Part(arrived.coordinates, _travel(arrived.values, self._wire))
         return arrived
+
+    def sent_whole(self, w: FloatArray, client: int) -> Part:
+        """Return what arrives of a whole model, which travels as plain values."""
+        self._add(client, w.size, BYTES_PER_COORDINATE * w.size)
+        return whole(_travel(w, self._wire))
+
+    def hello(self, client: int) -> None:
+        """Count a message that holds nothing."""
+        self._add(client, 0, 0)
+
+    def _add(self, client: int, coordinates: int, payload: int) -> None:
+        """Count one message."""
+        count = self._count
+        self._count = _Count(
+            count.coordinates + coordinates,
+            count.messages + 1,
+            count.payload + payload,
+            count.clients | {client},
+        )
 
     def expect(self, w: FloatArray, client: int, tick: int) -> None:
         """Count what this link would send now; what its sender remembers stays as it is."""

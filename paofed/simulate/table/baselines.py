@@ -100,9 +100,7 @@ def baselines(
     predictors = {name: (makers[name][0], makers[name][1]()) for name in names if name in makers}
     needed = {basis for basis, _ in predictors.values()}
     errors = {name: np.empty(readings.y.shape) for name in names}
-    for begin, end in pairwise(
-        _cuts(refits, readings.tick, max(1, _MOST // fourier_map.phases.size))
-    ):
+    for begin, end in pairwise(_cuts(refits, readings.tick, max(1, _MOST // fourier_map.features))):
         now = slice(begin, end)
         seen = readings.y[now], readings.tick[now], readings.device[now]
         parts = {name: SampleBatch(bases[name](readings.x[now]), *seen) for name in needed}
@@ -119,7 +117,7 @@ def _makers(
 ) -> dict[str, tuple[str, Callable[[], Predictor]]]:
     """Over which basis of the inputs each works, and how it is made; not the last value."""
     past, devices = (readings.x_past, readings.y_past), len(readings.devices)
-    zeros = np.zeros(fourier_map.phases.size)
+    zeros = np.zeros(fourier_map.features)
     start = cache(lambda: Batch(fourier_map, *past).model)
     return {
         "alone": ("fourier", lambda: Alone(devices, zeros, step_size)),

@@ -4,12 +4,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import IntArray
 from paofed.core.columns.written import written
 from paofed.simulate.results.lives import Lives
@@ -18,7 +18,7 @@ from paofed.simulate.results.progressive import MODELS, Names, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.table.baselines import MAPPED, baselines
-from paofed.world.realize import map_of, world_key
+from paofed.world.realize import table_map, world_key
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.table.readings import Readings
@@ -118,18 +118,6 @@ def _groups(readings: Readings) -> Names:
     return np.array(texts)[which]
 
 
-def one_thread_algebra() -> AbstractContextManager[object]:
-    """Let linear algebra, and whatever else has threads of its own, use one thread while inside.
-
-    Its own threads wait for each other by spinning: on a machine with other work to do, a second
-    becomes twenty. Ours share the work by worlds and devices instead.
-    """
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(1)
-    return limits
-
-
 def judged_baselines(
     scenario: Scenario,
     seed: int,
@@ -140,7 +128,7 @@ def judged_baselines(
 ) -> Tally:
     """Judge baselines in one world; batch fits are renewed at every point of the curve."""
     readings = read(scenario.table)
-    fourier_map = map_of(scenario, world_key(seed, world), readings.inputs)
+    fourier_map = table_map(scenario, world_key(seed, world))
     refits = (points + 1).tolist()
     found = baselines(readings, fourier_map, scenario.step_size, refits, report, names)
     return Places.of(readings).judged(

@@ -1,9 +1,9 @@
 """Cold start: what a device gains that joins late, having learned nothing, each in turn.
 
 Until it joins, the fleet learns without it. Then it takes part, beginning with the server's whole
-model (`whole`: one download of D numbers) or with zeros (`windows`: the server's model comes with
-its contacts, a window at a time). Beside them, the same device had it learned all along (`old`),
-one that never has a contact, and one that repeats its last value.
+model (`whole`: one download of D numbers) or with the model with which the fleet began (`windows`:
+the server's comes with its contacts, a window at a time). Beside them, the same device had it
+learned all along (`old`), one that never has a contact, and one that repeats its last value.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from paofed.algebra import one_thread_algebra
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.random import some_of
@@ -25,7 +26,6 @@ from paofed.simulate.results.progressive import WAYS, ColdStart
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.table.baselines import Alone, SampleBatch, repeated
-from paofed.simulate.table.beside import one_thread_algebra
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -129,8 +129,7 @@ def _newcomer(
         fleet.advance(int(starts.begins[s - 1]) if s else 0, begin)
         for w, way in enumerate(ways):
             newcomer = fleet.branch(joined)
-            if way == "whole":
-                newcomer.download(device)
+            newcomer.join(device, whole=way == "whole")
             newcomer.advance(begin, begin + int(starts.horizons[-1]))
             squared = newcomer.errors[:, 0, own].astype(np.float64) ** 2
             for h, horizon in enumerate(starts.horizons.tolist()):
@@ -157,12 +156,12 @@ def _old(
 # A step size that is too large overflows; the errors then say so.
 @np.errstate(over="ignore", invalid="ignore")
 def _alone(trace: SparseTrace, starts: Starts, step_size: float) -> FloatArray:
-    """Errors (S, K, H) of devices that begin with nothing and have no contact."""
+    """Errors (S, K, H) of devices that begin with the start and have no contact."""
     squared = []
     for begin, seen in zip(starts.begins, _after(starts, trace.tick, trace.client), strict=True):
         z = trace.fourier_map(trace.x[seen])
         part = SampleBatch(z, trace.y[seen], trace.tick[seen], trace.client[seen])
-        errors = Alone(trace.clients, np.zeros(trace.features), step_size).follow(part)
+        errors = Alone(trace.clients, trace.start, step_size).follow(part)
         squared.append(_by_horizon(errors**2, part.tick - begin, part.device, starts))
     return np.stack(squared)
 

@@ -4,12 +4,13 @@ Most tables are full of gaps, so nothing here has a place for every device at ev
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.columns.transform import Transform
-from paofed.core.features import median_distance
+from paofed.core.features import Ranges, median_distance
 from paofed.words import counted, listed
 from paofed.world.table.columns import Unit
 from paofed.world.table.timeline import Timeline
@@ -67,6 +68,11 @@ class Readings:
     def kernel_width(self) -> float:
         """The median distance between two inputs of the calibration period."""
         return median_distance(self.x_past)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Where the inputs of the calibration period lie."""
+        return Ranges.of(self.x_past)
 
     def facts(self) -> list[str]:
         """What was found, for people."""

@@ -229,17 +229,17 @@ def test_cold_starts_are_for_tables(capsys: Capture) -> None:
 
 
 def test_values_instead_of_a_preset_s(tmp_path: Path, capsys: Capture) -> None:
-    arguments = ["--features", "7", "--kernel-width", "2.5", "--step-size", "0.1"]
+    arguments = ["--features", "17", "--kernel-width", "2.5", "--step-size", "0.1"]
     for preset in ("setting-2", "air-quality"):
         assert main(["scenario", "show", preset, *arguments]) == 0
         shown = Scenario.parse(capsys.readouterr().out, "shown")
-        values = {"features": 7, "kernel_width": 2.5, "step_size": 0.1}
+        values = {"features": 17, "kernel_width": 2.5, "step_size": 0.1}
         assert shown == Scenario.model_validate({**Scenario.load(preset).model_dump(), **values})
     (tmp_path / "small.toml").write_text(small_scenario().to_toml())
     out = tmp_path / "r.npz"
     path = str(tmp_path / "small.toml")
     assert main(["run", path, *arguments, "--algorithm", "pao-fed-u1", "--out", str(out)]) == 0
-    assert Result.load(out).models.shape[-1] == 7
+    assert Result.load(out).models.shape[-1] == 17
 
 
 # What is refused

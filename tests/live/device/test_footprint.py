@@ -84,7 +84,8 @@ def test_the_memory_is_that_of_its_arrays(agreed: Manifest) -> None:
     assert len(edge.unconfirmed) == MOST_REPEATS + 1
     z = agreed.fourier_map(np.zeros(len(agreed.inputs)))
     kept: list[NDArray[Any]] = [
-        *agreed.fourier_map,
+        agreed.fourier_map.frequencies,
+        agreed.fourier_map.phases,
         edge.w,
         *(update.values for update in edge.unconfirmed),
     ]

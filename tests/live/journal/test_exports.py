@@ -45,7 +45,7 @@ def test_it_predicts_what_a_device_with_this_model_predicts() -> None:
 
 def test_a_prediction_by_hand() -> None:
     agreed = manifest(features=1, shared=1)
-    frequencies, phases = agreed.fourier_map
+    frequencies, phases, _ = agreed.fourier_map
     angle = 0.3 * frequencies[0, 0] + (1.7 - 0.5) / 2 * frequencies[1, 0] + phases[0]
     expected = 0.8 * np.sqrt(2) * np.cos(angle) * 4.0 + 10.0
     predicted = FleetModel(agreed, 0, np.array([0.8])).predict(np.array([0.3, 1.7]))

@@ -26,8 +26,8 @@ from paofed.world.scenario import Scenario
 from tests.cases import Case, cases
 from tests.effort import effort
 from tests.methods import IN_WORDS
+from tests.natures import BEGINNINGS, small_trace
 from tests.natures import small_scenario as scenario
-from tests.natures import small_trace
 
 
 @settings(max_examples=effort(everyday=50, thorough=150))
@@ -36,12 +36,15 @@ from tests.natures import small_trace
     seed=st.integers(0, 10_000),
     inputs=st.integers(1, 9),
     lost=st.sampled_from([0.0, 0.4]),
+    beginning=st.sampled_from(BEGINNINGS),
 )
 def test_equals_the_reference_on_the_same_trace(
-    case: Case, seed: int, inputs: int, lost: float
+    case: Case, seed: int, inputs: int, lost: float, beginning: dict[str, bool]
 ) -> None:
     # More ticks than a stretch, so that samples wait across its end.
-    trace = small_trace(seed, ticks=90, features=7, inputs=inputs, available=0.3, lost=lost)
+    trace = small_trace(
+        seed, ticks=90, features=7, inputs=inputs, available=0.3, lost=lost, **beginning
+    )
     expected = reference.replay(trace, case.product)
     got = fast.replay(trace, case.product)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
@@ -54,12 +57,13 @@ def test_equals_the_reference_on_the_same_trace(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
     data=st.sampled_from([0.0, 0.01, 0.05]),
+    newcomers=st.booleans(),
 )
 def test_equals_the_reference_on_a_trace_that_is_nearly_all_gaps(
-    case: Case, seed: int, data: float
+    case: Case, seed: int, data: float, newcomers: bool
 ) -> None:
-    trace, method = small_trace(seed, ticks=300, data=data, longest_delay=90), case.product
-    method = replace(method, max_age=10 * case.max_age)
+    trace = small_trace(seed, ticks=300, data=data, longest_delay=90, newcomers=newcomers)
+    method = replace(case.product, max_age=10 * case.max_age)
     expected, got = reference.replay(trace, method), fast.replay(trace, method)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(got.traffic, expected.traffic)
@@ -122,6 +126,9 @@ LAWS: list[dict[str, Any]] = [
     {"delay": {"kind": "geometric", "base": (0.8, 0.0, 0.3)}},
     {"delay": {"kind": "stepped", "base": (0.6, 0.4), "step": (4, 3)}},
     {"max_age": 0},
+    {"newcomers": "whole"},
+    {"newcomers": "whole", "loss": {"up": 0.3, "down": 0.4}},
+    {"newcomers": "whole", "delay": {"kind": "stepped", "base": 0.8, "step": 7}, "max_age": 3},
     {"loss": {"up": 0.3, "down": 0.0}},
     {"loss": {"up": 0.0, "down": (0.5, 0.1)}},
     {"outages": {"mean_length": 5.0, "mean_between": 10.0, "share": (0.9, 0.2, 0.5)}},

@@ -115,13 +115,13 @@ def test_errors_are_those_of_the_models_before_the_tick(
 ) -> None:
     """What the reference says of a tick, predicted again from the states it left before."""
     trace = realize(scenario)
-    server, local = np.zeros(9), np.zeros((5, 9))
-    scale = np.sqrt(2 / 9)
+    assert trace.start.any()
+    server, local = trace.start, np.tile(trace.start, (5, 1))
     for state, info in reference.ticks(trace, method, step_size=0.4, max_age=3):
         assert info.client.tolist() == np.flatnonzero(trace.has_data[info.tick]).tolist()
         for k, errors in zip(info.client.tolist(), info.errors.T, strict=True):
             x, y = trace.x[info.tick, k], trace.y[info.tick, k]
-            z = scale * np.cos(x @ trace.frequencies + trace.phases)
+            z = trace.fourier_map(x)
             expected = [y - local[k] @ z, y - server @ z]
             np.testing.assert_allclose(errors, expected, rtol=1e-9, atol=1e-12)
         server, local = state.server.copy(), state.local.copy()
@@ -195,7 +195,8 @@ def test_baselines_stand_beside_the_algorithms_the_same_in_all_runs_of_a_world(
 
 def test_alone_is_an_algorithm_of_devices_that_are_never_there(path: Path) -> None:
     never = {"kind": "bernoulli", "probabilities": (0.0,)}
-    found = judged(run(fleet(table(path), availability=never), [U1], every=7, precision="float64"))
+    setting = fleet(table(path), availability=never, start="zeros")
+    found = judged(run(setting, [U1], every=7, precision="float64"))
     alone = found.learners.tolist().index(["alone", "baseline"])
     np.testing.assert_allclose(found.errors[:, 0], found.errors[:, alone], rtol=1e-9)
     # Nobody ever told the server anything, so it predicts the mean of the past.

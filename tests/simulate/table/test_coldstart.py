@@ -67,8 +67,10 @@ def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int)
     errors = np.zeros(trace.ticks)
     for state, info in reference.ticks(late, method, step_size=0.4, max_age=3):
         errors[info.tick] = (info.errors[0, info.client == device] ** 2).sum()
-        if info.tick == start - 1 and way == "whole":
-            state.devices[device] = Weights(state.server)
+        if info.tick == start - 1 and way != "old":
+            state.newcomers.discard(device)
+            if way == "whole":
+                state.devices[device] = Weights(state.server)
     assert way == "old" or not errors[:start].any()
     return errors[start:]
 
@@ -81,7 +83,7 @@ def assert_literal(result: Result, scenario: Scenario, device: int) -> None:
     fourier_map = trace.fourier_map
     for s, start in enumerate(found.starts.tolist()):
         alone, last = np.zeros(trace.ticks), np.zeros(trace.ticks)
-        w = np.zeros(trace.features)
+        w = trace.start
         for n in range(start, trace.ticks):
             if trace.has_data[n, device]:
                 z, y = fourier_map(trace.x[n, device]), trace.y[n, device]
@@ -137,7 +139,7 @@ def test_a_newcomer_may_be_later_than_anybody_before_it(tmp_path: Path) -> None:
 
 
 def test_a_fleet_of_one(tmp_path: Path) -> None:
-    """A newcomer to nobody: whatever it does, it begins with zeros."""
+    """A newcomer to nobody: whatever it does, it begins with what the fleet began with."""
     scenario = over_days(tmp_path, daily(1, 60))
     result = run(scenario, [U1], cold_starts=2)
     assert_literal(result, scenario, 0)

@@ -73,7 +73,10 @@ def run(
         law = cast(Scenario, scenario)  # worlds of one's own are listed
         wrong = layout.wrong_of(law, seed=seed, world=world, run=run)
         nature, ages = layout.drawn(law, made, run, wrong), layout.ages_of(law)
-        return Simulation(settled, nature, ages, made.fourier_map, law.clients, precision)
+        return Simulation(
+            settled, nature, ages, made.fourier_map, law.clients, precision,
+            newcomers_whole=law.newcomers == "whole",
+        )  # fmt: skip
 
     place = Place(seed=seed, world=world, run=run, every=every)
     return over_setting(scenario, place, listed, drawn, report, pool, watch)
@@ -110,20 +113,28 @@ class Simulation:
         clients: int,
         precision: Precision,
         *,
+        start: FloatArray | None = None,
+        newcomers_whole: bool = False,
         judged: bool = False,
     ) -> None:
-        inputs, features = fourier_map.frequencies.shape
+        inputs, features = len(fourier_map.frequencies), fourier_map.features
         for method in methods:
             method.require_fits(features)
         kept = layout.kept(ages, methods)
         self.nature = nature
         self.family = layout.family(methods, kept, features)
-        sizes = self.family.up[:, 0], self.family.down[:, 0]
-        contact = Traffic.of_floats(np.ones(len(methods), dtype=np.int64), *sizes)
-        self._per_contact = np.stack(contact, axis=-1)
+        up, down = self.family.up[:, 0], self.family.down[:, 0]
+        live = self.family.exchange == kernels.LIVE
+        # At the contacts of newcomers the whole model comes down, and a live hello holds nothing.
+        self._per_contact = _per_contact(up, down)
+        self._per_whole = _per_contact(np.where(live, 0, up), np.full_like(down, features))
         algorithms, samples = (len(methods), nature.truth.size) if judged else (0, 0)
-        errors = layout.unjudged(algorithms, samples, precision)
-        self.model = layout.model(fourier_map, precision, methods, clients, kept, errors)
+        self.model = layout.model(
+            fourier_map, precision, methods, clients, kept,
+            judged=layout.unjudged(algorithms, samples, precision),
+            start=np.zeros(features) if start is None else start,
+            newcomers_whole=newcomers_whole,
+        )  # fmt: skip
         self.blocks = len(self.model.blocks) - 1
         self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
 
@@ -139,8 +150,9 @@ class Simulation:
         """Make one over a trace."""
         nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
         return cls(
-            methods, nature, ages, trace.fourier_map, trace.clients, precision, judged=judged
-        )
+            methods, nature, ages, trace.fourier_map, trace.clients, precision, judged=judged,
+            start=trace.start, newcomers_whole=trace.newcomers_whole,
+        )  # fmt: skip
 
     def branch(self, nature: Nature) -> Self:
         """Make one that goes on from here, judged from now on, where nature takes another turn."""
@@ -151,9 +163,11 @@ class Simulation:
         other.model = other.model._replace(judged=errors)
         return other
 
-    def download(self, client: int) -> None:
-        """Give a client the server's whole models, as they are."""
-        self.model.local[client, :, : self.model.shared.shape[1]] = self.model.shared
+    def join(self, client: int, *, whole: bool) -> None:
+        """Let a client join now: with the server's whole models, or with its own and windows."""
+        if whole:
+            self.model.local[client, :, : self.model.shared.shape[1]] = self.model.shared
+        self.model.joins[:, client] = kernels.JOINED
 
     def advance(self, begin: int, end: int, pool: "ThreadPool | None" = None) -> None:
         """Run the ticks from `begin` up to `end`, on this thread or spread over a pool."""
@@ -197,9 +211,16 @@ class Simulation:
 
     def traffic(self) -> IntArray:
         """What was sent until now, (A, 7)."""
-        messages = self.model.sent_up.sum(axis=0) // self.family.up[:, 0]
-        traffic: IntArray = messages[:, None] * self._per_contact
+        wholes = self.model.wholes.sum(axis=0)
+        windows = self.model.contacts.sum(axis=0) - wholes
+        traffic: IntArray = windows[:, None] * self._per_contact + wholes[:, None] * self._per_whole
         return traffic
+
+
+def _per_contact(up: IntArray, down: IntArray) -> IntArray:
+    """What one contact of each algorithm counts, (A, 7)."""
+    counts: IntArray = np.stack(Traffic.of_floats(np.ones_like(up), up, down), axis=-1)
+    return counts
 
 
 def _copied(record: _Record) -> _Record:

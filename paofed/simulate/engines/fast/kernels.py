@@ -48,6 +48,7 @@ _FOR_EVENTS, _FOR_SAMPLE = int(Purpose.EVENTS), int(Purpose.SAMPLE)
 _FOR_CONTACT, _FOR_HIT = int(Purpose.CONTACT), int(Purpose.HIT)
 PAPER, SINGLE, LIVE = 0, 1, 2  # Family.exchange
 EVENTS, PICK, LEARN, SERVE = 1, 2, 4, 8  # phases of a tick
+JOINED, UNASKED = -1, 2**62  # FamilyModels.joins, where it is no tick
 SINE = sine_series(8)  # exact to rounding in float64
 STRETCH = 64  # ticks after which no client has samples left to learn: the bits of `pending`
 GROUP = 4  # inputs, samples or test samples in one pass over a row: loading it costs the time
@@ -332,7 +333,7 @@ def _blend(nature: Any, todo: Any, past: Any, y: Any, count: Any) -> None:
 
 
 @_inner
-def _fourier(x: Any, frequencies: Any, phases: Any, cosine: Any, z: Any) -> None:
+def _features(x: Any, frequencies: Any, phases: Any, cosine: Any, ranges: Any, z: Any) -> None:
     """z(x), with the cosine as a polynomial: cos(2 pi t) = sin(2 pi (1/4 - |t - round(t)|))."""
     quarter = z.dtype.type(0.25)
     _project(x, frequencies, 0, phases, z)
@@ -341,6 +342,20 @@ def _fourier(x: Any, frequencies: Any, phases: Any, cosine: Any, z: Any) -> None
     for j in range(phases.size):
         s = quarter - abs(z[j] - np.rint(z[j]))
         z[j] = s * _horner(s * s, cosine)
+    if ranges.shape[1]:
+        _linear(x, ranges, z[phases.size :])
+
+
+@_inner
+def _linear(x: Any, ranges: Any, z: Any) -> None:
+    """The linear terms of z(x): inputs within their ranges, and a constant."""
+    inputs, real = ranges.shape[1], z.dtype.type
+    scale = 1.0 / math.sqrt(inputs + 1.0)
+    for i in range(inputs):
+        low, high = ranges[0, i], ranges[1, i]
+        inside = min(max(x[i], low), high)
+        z[i] = real(scale * (2.0 * inside - low - high) / (high - low))
+    z[inputs] = real(scale)
 
 
 @_pasted
@@ -429,6 +444,18 @@ def _merge(here: Any, there: Any, windows: Any, k: Any, a: Any, n: Any) -> None:
 
 
 @_inner
+def _hear(family: Any, model: Any, k: Any, a: Any, n: Any) -> None:
+    """Let client k take the server's values: a newcomer all of them, others those of a window."""
+    if model.joins[a, k] == JOINED:
+        _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
+        return
+    here, there = model.local[k, a], model.shared[a]
+    for j in range(there.size):
+        here[j] = there[j]
+    model.joins[a, k] = JOINED
+
+
+@_inner
 def _learn(
     nature: Any, moment: Any, family: Any, model: Any, n: Any, block: Any, visits: Any
 ) -> None:
@@ -447,13 +474,13 @@ def _learn(
         everyone = available[k] or last or (has_data[k] and model.judged.size > 0)
         answered = False
         for a in range(answers.shape[1]):
-            answered = answered or answers[slot, a, k]
+            answered = answered or answers[slot, a, k] or model.joins[a, k] == n
         if everyone or answered:
             _catch_up(nature, moment, family, model, n, block, k, everyone)
             for a in range(answers.shape[1]):
-                if answers[slot, a, k]:
+                if answers[slot, a, k] or model.joins[a, k] == n:
                     answers[slot, a, k] = 0
-                    _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
+                    _hear(family, model, k, a, n)
 
 
 @_pasted
@@ -466,7 +493,9 @@ def _catch_up(
     for first in range(0, count, GROUP):
         beyond = min(first + GROUP, count)
         for i in range(first, beyond):
-            _fourier(x[i], model.frequencies, model.phases, model.cosine, z[i - first])
+            _features(
+                x[i], model.frequencies, model.phases, model.cosine, model.ranges, z[i - first]
+            )
             if model.judged.size and everyone:
                 sample = moment.newest[k] + 1 - count + i
                 _judge(model, z[i - first], nature.truth[sample], k, nature.place[sample])
@@ -534,12 +563,25 @@ def _take(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: A
     z, y = model.mapped[block, i % GROUP], moment.y[block, i]
     contact = moment.available[k] and moment.todo[block, i] == n
     takes_part = contact and (not family.picks[a] or moment.picked[a, k])
+    newcomer = model.joins[a, k] != JOINED
     if takes_part and family.exchange[a] == PAPER and not moment.lost_down[k]:
-        _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
+        _hear(family, model, k, a, n)
     if takes_part or family.learns_away[a]:
         _lms_step(model.local[k, a], z, y, family.mu[a])
     if takes_part:
-        _send(moment, family, model, n, block, k, a)
+        model.contacts[block, a] += 1
+        model.wholes[block, a] += newcomer
+        if newcomer and family.exchange[a] == LIVE:
+            _greet(moment, model, n, k, a)
+        else:
+            _send(moment, family, model, n, block, k, a)
+
+
+@_pasted
+def _greet(moment: Any, model: Any, n: Any, k: Any, a: Any) -> None:
+    """Let a newcomer ask for the server's whole model; the first answer that comes is taken."""
+    if not moment.lost_up[k] and not moment.lost_down[k]:
+        model.joins[a, k] = min(model.joins[a, k], n + moment.delay[k])
 
 
 @_pasted
@@ -549,7 +591,7 @@ def _send(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: A
     if delay <= family.max_age[a] and not moment.lost_up[k]:
         cell = _cell(model, model.age_index[delay], n + delay)
         model.counts[block, cell, a] += 1
-        for begin, end in _window(family.up, a, k, n, model.phases.size):
+        for begin, end in _window(family.up, a, k, n, model.shared.shape[1]):
             w, sums = model.local[k, a, begin:end], model.sums[block, cell, a, begin:end]
             holders = model.holders[block, cell, a, begin:end]
             for j in range(w.size):
@@ -559,9 +601,7 @@ def _send(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: A
         if family.exchange[a] == LIVE and heard:
             model.answers[(n + delay) % model.answers.shape[0], a, k] = 1
     if family.exchange[a] == SINGLE and heard:
-        _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
-    model.sent_up[block, a] += family.up[a, 0]
-    model.sent_down[block, a] += family.down[a, 0]
+        _hear(family, model, k, a, n)
 
 
 @_pasted
@@ -634,15 +674,23 @@ def evaluate(shared: Any, z_test: Any, y_test: Any, mse: Any, point: Any) -> Non
 
 
 @_entry
-def mapped(x: Any, frequencies: Any, phases: Any, cosine: Any, z: Any) -> None:
+def mapped(x: Any, frequencies: Any, phases: Any, cosine: Any, ranges: Any, z: Any) -> None:
     """Map inputs, padded to whole groups, to their features."""
     for i in range(z.shape[0]):
-        _fourier(x[i], frequencies, phases, cosine, z[i])
+        _features(x[i], frequencies, phases, cosine, ranges, z[i])
 
 
 @_entry
 def observe(
-    nature: Any, moment: Any, frequencies: Any, phases: Any, cosine: Any, n0: Any, n1: Any, out: Any
+    nature: Any,
+    moment: Any,
+    frequencies: Any,
+    phases: Any,
+    cosine: Any,
+    ranges: Any,
+    n0: Any,
+    n1: Any,
+    out: Any,
 ) -> Any:
     """Draw the samples of the ticks n0 to n1, mapped, tick after tick; return how many.
 
@@ -665,7 +713,7 @@ def observe(
         if moment.pending[k]:
             for i in range(_observe(nature, moment, n1 - 1, 0, k, 1)):
                 place = out.place[moment.todo[0, i] - n0, k]
-                _fourier(moment.x[0, i], frequencies, phases, cosine, out.row)
+                _features(moment.x[0, i], frequencies, phases, cosine, ranges, out.row)
                 for j in range(out.row.size):
                     out.z[place, j] = out.row[j]
                 out.y[place] = moment.y[0, i]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import IntArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import keys_of
 from paofed.core.random import Key
@@ -319,11 +319,14 @@ def model(
     methods: Sequence[Algorithm],
     clients: int,
     ages: IntArray,
+    *,
+    start: FloatArray,
+    newcomers_whole: bool,
     judged: NDArray[Any],
 ) -> FamilyModels:
-    """All models at zero and nothing on its way; `judged` has room for errors, or none."""
+    """All models at the start and nothing on its way; `judged` has room for errors, or none."""
     real = np.dtype(precision).type
-    blocks, features, algorithms = blocks_of(clients), fourier_map.phases.size, len(methods)
+    blocks, features, algorithms = blocks_of(clients), fourier_map.features, len(methods)
     row = -(-features // _PAD) * _PAD
     here, longest = blocks.size - 1, int(ages[-1])
     age_index = np.full(longest + 1, -1)
@@ -335,15 +338,19 @@ def model(
             f"{_MOST_IN_FLIGHT >> 30} GiB: lower max_age"
         )
     live = any(method.exchange == "live" for method in methods)
-    frequencies, phases, cosine = mapping(fourier_map, precision)
+    frequencies, phases, cosine, ranges = mapping(fourier_map, precision)
+    local = _aligned_zeros((clients, algorithms, row), real)
+    local[..., :features] = start
+    joins = kernels.UNASKED if newcomers_whole else kernels.JOINED
     return FamilyModels(
         blocks=blocks,
         frequencies=frequencies,
         phases=phases,
         cosine=cosine,
-        server=np.zeros((algorithms, features)),
-        shared=np.zeros((algorithms, features), dtype=real),
-        local=_aligned_zeros((clients, algorithms, row), real),
+        ranges=ranges,
+        server=np.tile(start, (algorithms, 1)),
+        shared=np.tile(start, (algorithms, 1)).astype(real),
+        local=local,
         mapped=_aligned_zeros((here, kernels.GROUP, row), real),
         gram=np.zeros((here, 6), dtype=real),
         age_index=age_index,
@@ -355,20 +362,22 @@ def model(
         settled=np.zeros(features, dtype=np.uint8),
         judged=judged,
         answers=np.zeros((longest + 1, algorithms, clients) if live else (1, 0, 0), dtype=np.uint8),
-        sent_up=np.zeros((here, algorithms), dtype=np.int64),
-        sent_down=np.zeros((here, algorithms), dtype=np.int64),
+        joins=np.full((algorithms, clients), joins),
+        contacts=np.zeros((here, algorithms), dtype=np.int64),
+        wholes=np.zeros((here, algorithms), dtype=np.int64),
     )
 
 
-def mapping(fourier_map: FourierMap, precision: Precision) -> tuple[Any, Any, Any]:
-    """The map as the kernels take it: frequencies and phases in turns, and a series of cosine."""
+def mapping(fourier_map: FourierMap, precision: Precision) -> tuple[Any, Any, Any, Any]:
+    """The map as the kernels take it: its parts in turns, a series of cosine, and ranges."""
     real = np.dtype(precision).type
-    turns, scale = 1 / math.tau, math.sqrt(2 / fourier_map.phases.size)
+    turns, scale = 1 / math.tau, fourier_map.fourier_scale
     padding = (0, -fourier_map.frequencies.shape[0] % kernels.GROUP), (0, 0)
     return (
         laid_out(np.pad(fourier_map.frequencies * turns, padding), real),
         laid_out(fourier_map.phases * turns, real),
         tuple(real(scale * c) for c in kernels.sine_series(_SINE_TERMS[precision])),
+        laid_out(np.stack(fourier_map.ranges), np.float64),
     )
 
 

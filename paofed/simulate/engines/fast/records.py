@@ -118,9 +118,10 @@ class FamilyModels(NamedTuple):
     """Models and what is on its way to the server."""
 
     blocks: Any  # (B + 1,) int64: where the blocks of clients begin and end
-    frequencies: Any  # (d, D) real, in turns (divided by 2 pi), padded to whole groups of inputs
-    phases: Any  # (D,) real, in turns
-    cosine: Any  # tuple of coefficients, scaled by sqrt(2/D)
+    frequencies: Any  # (d, F) real, in turns (divided by 2 pi), padded to whole groups of inputs
+    phases: Any  # (F,) real, in turns
+    cosine: Any  # tuple of coefficients, scaled by sqrt(2/F), or sqrt(1/F) beside linear terms
+    ranges: Any  # (2, d) float64: of the linear terms, or (2, 0) where there are none
     server: Any  # (A, D) float64
     shared: Any  # (A, D) real: the server's model as clients receive it
     local: Any  # (K, A, row) real: rows of D numbers, padded to whole cache lines
@@ -136,8 +137,10 @@ class FamilyModels(NamedTuple):
     judged: Any  # (A, 2, M) real: errors of the device's and the server's model on every sample,
     # those to come at 0, in the order of ticks; or (0, 2, 0) where nobody asks
     answers: Any  # (ring, A, K) uint8: who is answered at a tick, or (1, 0, 0) where nobody is
-    sent_up: Any  # (blocks, A) int64
-    sent_down: Any
+    joins: Any  # (A, K) int64: the tick of the answer with which a client gets the server's whole
+    # model; UNASKED: none is on its way; JOINED: it has it, or newcomers get windows
+    contacts: Any  # (blocks, A) int64
+    wholes: Any  # (blocks, A) int64: contacts of newcomers among them
 
 
 class Observed(NamedTuple):

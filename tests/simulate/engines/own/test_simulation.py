@@ -24,7 +24,7 @@ from paofed.simulate.results.result import Outcome
 from paofed.world.trace import Trace
 from tests.cases import Case, cases
 from tests.effort import effort
-from tests.natures import small_scenario, small_trace
+from tests.natures import BEGINNINGS, small_scenario, small_trace
 from tests.simulate.engines.own.rules import OWN
 
 FAST = engine_of("fast")
@@ -46,9 +46,12 @@ def in_general_form(trace: Trace, method: Algorithm) -> Outcome:
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
     lost=st.sampled_from([0.0, 0.4]),
+    beginning=st.sampled_from(BEGINNINGS),
 )
-def test_both_forms_of_the_paper_s_rows_agree(case: Case, seed: int, lost: float) -> None:
-    trace = small_trace(seed, ticks=90, features=7, available=0.3, lost=lost)
+def test_both_forms_of_the_paper_s_rows_agree(
+    case: Case, seed: int, lost: float, beginning: dict[str, bool]
+) -> None:
+    trace = small_trace(seed, ticks=90, features=7, available=0.3, lost=lost, **beginning)
     equal(in_general_form(trace, case.product), family.replay(trace, case.product))
 
 
@@ -60,11 +63,20 @@ def test_both_forms_of_the_paper_s_rows_agree(case: Case, seed: int, lost: float
     max_age=st.integers(0, 8),
     away=st.booleans(),
     lost=st.sampled_from([0.0, 0.4]),
+    # Without linear terms: an input beyond its range moves its parameter exactly as the constant
+    # moves, and the method, which sends what moved most, would take either.
+    beginning=st.sampled_from([begin for begin in BEGINNINGS if not begin["linear"]]),
 )
 def test_a_method_of_its_own_equals_the_reference(
-    seed: int, exchange: Exchange, subset: float | None, max_age: int, away: bool, lost: float
+    seed: int,
+    exchange: Exchange,
+    subset: float | None,
+    max_age: int,
+    away: bool,
+    lost: float,
+    beginning: dict[str, bool],
 ) -> None:
-    trace = small_trace(seed, ticks=70, features=9, available=0.5, lost=lost)
+    trace = small_trace(seed, ticks=70, features=9, available=0.5, lost=lost, **beginning)
     method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, learns_while_away=away)
     got = FAST.replay(trace, method, step_size=0.3, seed=seed)
     expected = reference.replay(trace, method, step_size=0.3, seed=seed)
@@ -104,8 +116,9 @@ def test_bounded_steps_equal_the_reference() -> None:
         equal(FAST.replay(trace, method), reference.replay(trace, method))
 
 
-def test_an_uplink_of_its_own_is_answered_later() -> None:
-    trace = small_trace(3, ticks=70, features=9, lost=0.3)
+@pytest.mark.parametrize("newcomers", [False, True])
+def test_an_uplink_of_its_own_is_answered_later(newcomers: bool) -> None:
+    trace = small_trace(3, ticks=70, features=9, lost=0.3, newcomers=newcomers)
     live = replace(OWN, downlink=algorithm("pao-fed-u1", shared=3).downlink, exchange="live")
     equal(FAST.replay(trace, live, seed=1), reference.replay(trace, live, seed=1))
 

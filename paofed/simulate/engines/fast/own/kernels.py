@@ -107,6 +107,18 @@ def windowed(w: Any, windows: Any, stamp: Any) -> Any:
 
 
 @_inner
+def whole(w: Any) -> Any:
+    """All of a model (paofed.core.starting.whole)."""
+    return Part(np.arange(w.size), w.copy())
+
+
+@_inner
+def nothing() -> Any:
+    """What a hello holds."""
+    return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+@_inner
 def valid(part: Any, tally: Any) -> Any:
     """Whether a part has distinct coordinates of the model, and a value for each."""
     tally.checks[0] += 1
@@ -163,6 +175,18 @@ def asks(flight: Any, order: Any, place: Any) -> Any:
         if flight.client[earlier] == flight.client[order[place]] and not flight.unheard[earlier]:
             return False
     return not flight.unheard[order[place]]
+
+
+@_inner
+def updates(flight: Any, order: Any) -> Any:
+    """Return those of some messages that hold something."""
+    return order[flight.end[order] > flight.begin[order]]
+
+
+@_inner
+def greetings(flight: Any, order: Any) -> Any:
+    """Return the others: hellos of newcomers."""
+    return order[flight.end[order] == flight.begin[order]]
 
 
 @_inner

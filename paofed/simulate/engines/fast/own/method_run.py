@@ -14,6 +14,7 @@ from paofed.core.parts import Channel, Keys
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
+from paofed.core.starting import device_from, server_from
 from paofed.core.traffic import Traffic
 from paofed.errors import in_one_line
 from paofed.memory import require_memory
@@ -55,14 +56,20 @@ class MethodRun:
         keys: Keys,
         step_size: float,
         max_age: int,
+        *,
         judged: int,
+        start: FloatArray | None = None,
+        newcomers_whole: bool = False,
     ) -> None:
         self._kernel, self._subset, self._features = kernel, method.subset, features
         self._numbers = _numbers(method, features, keys, step_size, max_age)
-        self._learner = _stack(method.learner.init(features), clients)
-        self.name, self._rule = method.name, guarded(method, features, clients).server
-        self._server_type = type(method.server.init(features, clients))
-        self._server = tuple(np.array(a) for a in method.server.init(features, clients))
+        start, name = np.zeros(features) if start is None else start, method.name
+        self._learner = _stack(device_from(name, method.learner, start), clients)
+        self.name, self._rule = name, guarded(method, features, clients).server
+        server = server_from(name, method.server, clients, start)
+        self._server_type = type(server)
+        self._server = tuple(np.array(a) for a in server)
+        self._joined = np.full(clients, not newcomers_whole, dtype=np.uint8)
         self._up = _stack(method.uplink.init(features), clients)
         self._down = _stack(method.downlink.init(features), clients)
         self._flight = _room(0, 0)
@@ -86,7 +93,7 @@ class MethodRun:
             samples = samples._replace(joins=_picked(samples, lottery, self._subset))
         arguments = (
             samples, self._numbers, self._learner, self._server, self._up, self._down,
-            self._flight, self.tally,
+            self._joined, self._flight, self.tally,
         )  # fmt: skip
         if self._entry is None:
             self._entry = entry_of(self._kernel, *arguments)

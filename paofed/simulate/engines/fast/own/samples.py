@@ -36,7 +36,7 @@ class Drawn:
     def __init__(
         self, nature: Nature, fourier_map: FourierMap, clients: int, precision: Precision
     ) -> None:
-        inputs, features = fourier_map.frequencies.shape
+        inputs, features = len(fourier_map.frequencies), fourier_map.features
         self._nature, self._moment = nature, layout.moment(1, clients, inputs, 1)
         self._map = layout.mapping(fourier_map, precision)
         self._out = _observed(clients, features, precision)

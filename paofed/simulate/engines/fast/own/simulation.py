@@ -51,7 +51,8 @@ def run(
         law = cast(Scenario, scenario)  # worlds of one's own are listed
         nature = layout.drawn(law, made, run, layout.wrong_of(law, seed=seed, world=world, run=run))
         source = Drawn(nature, made.fourier_map, law.clients, precision)
-        return General(settled, source, law.clients, law.features, keys)
+        whole = law.newcomers == "whole"
+        return General(settled, source, law.clients, law.features, keys, newcomers_whole=whole)
 
     place = Place(seed=seed, world=world, run=run, every=every)
     return over_setting(scenario, place, listed, drawn, report)
@@ -72,13 +73,17 @@ class General:
         clients: int,
         features: int,
         keys: Keys,
+        *,
         judged: int = 0,
+        start: FloatArray | None = None,
+        newcomers_whole: bool = False,
     ) -> None:
         self._source = source
         self._runs = [
             MethodRun(
                 kernel_of(method), method, clients, features, keys,
                 method.step_size or 0.0, method.max_age or 0, judged=judged,
+                start=start, newcomers_whole=newcomers_whole,
             )
             for method in methods
         ]  # fmt: skip
@@ -95,8 +100,11 @@ class General:
     ) -> Self:
         """Make one over a trace."""
         source = Listed(trace, precision)
-        samples = trace.y.size if judged else 0
-        return cls(methods, source, trace.clients, trace.features, keys, samples)
+        return cls(
+            methods, source, trace.clients, trace.features, keys,
+            judged=trace.y.size if judged else 0,
+            start=trace.start, newcomers_whole=trace.newcomers_whole,
+        )  # fmt: skip
 
     @property
     def server(self) -> FloatArray:

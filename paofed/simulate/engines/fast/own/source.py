@@ -14,7 +14,8 @@ from numba import njit
 from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, counted, depart, keep, messages_of, newest, valid, windowed
+    arrived, asks, counted, depart, greetings, keep, messages_of, newest, nothing, updates, valid,
+    whole, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -22,12 +23,38 @@ _inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc
 
 
 @_inner
-def share(numbers, learner, server, memory, tally, k, n, lost, merges):
+def share(numbers, learner, server, memory, joined, tally, k, n, lost, merges):
+    if not joined[k]:
+        return share_whole(learner, server, joined, tally, k, merges and not lost)
     w = {server_model}
     {pass_down}
     if merges and not lost:
         {merge}
     return 0
+
+
+@_inner
+def share_whole(learner, server, joined, tally, k, merges):
+    w = {server_model}
+    if w.size != tally.seen.size:
+        return 1
+    arriving = whole(w)
+    tally.traffic[COORDINATES_DOWN] += w.size
+    tally.traffic[MESSAGES_DOWN] += 1
+    tally.traffic[PAYLOAD_DOWN] += 4 * w.size
+    if merges:
+        joined[k] = 1
+        {merge}
+    return 0
+
+
+@_inner
+def greet(learner, server, joined, flight, tally, k, n, age, lost):
+    tally.traffic[MESSAGES_UP] += 1
+    tally.traffic[CONTACTS] += 1
+    if not lost:
+        depart(flight, nothing(), k, n, n + age, 0)
+    return share_whole(learner, server, joined, tally, k, 0)  # the answer counts with its contact
 
 
 @_inner
@@ -40,13 +67,18 @@ def tell(numbers, learner, memory, flight, tally, k, n, age, lost, unheard):
 
 
 @_inner
-def answer(numbers, learner, server, memory, flight, tally, order, n):
+def answer(numbers, learner, server, memory, joined, flight, tally, order, n):
     counts = tally.traffic.copy()
-    for place in range(order.size):
-        if asks(flight, order, place):
-            k = flight.client[order[place]]
-            if share(numbers, learner, server, memory, tally, k, n, 0, 1):
+    said = updates(flight, order)
+    for place in range(said.size):
+        if asks(flight, said, place):
+            k = flight.client[said[place]]
+            if share(numbers, learner, server, memory, joined, tally, k, n, 0, 1):
                 return 1
+    for i in greetings(flight, order):
+        k = flight.client[i]
+        if not joined[k] and share_whole(learner, server, joined, tally, k, 1):
+            return 1
     for i in range(counts.size):  # contacts have counted their answers
         tally.traffic[i] = counts[i]
     return 0
@@ -66,7 +98,7 @@ def judge(learner, server, tally, k, z, y, place):
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def advance(samples, numbers, learner, server, up_memory, down_memory, flight, tally):
+def advance(samples, numbers, learner, server, up_memory, down_memory, joined, flight, tally):
     for t in range(samples.begin.size - 1):
         n = samples.first + t
         for i in range(samples.begin[t], samples.begin[t + 1]):
@@ -78,12 +110,16 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
                 return 1
             told, heard = tally.traffic[MESSAGES_UP], tally.traffic[MESSAGES_DOWN]
             if joins and numbers.exchange == PAPER:
-                if share(numbers, learner, server, down_memory, tally, k, n, lost, 1):
+                if share(numbers, learner, server, down_memory, joined, tally, k, n, lost, 1):
                     return 1
             if joins or numbers.learns_away:
                 state = learn({device_state}, z, y, numbers.mu, n)
                 {store_device}
-            if joins:
+            if joins and numbers.exchange == LIVE and not joined[k]:
+                unheard = samples.lost_up[i] or lost
+                if greet(learner, server, joined, flight, tally, k, n, samples.age[i], unheard):
+                    return 1
+            elif joins:
                 if tell(
                     numbers, learner, up_memory, flight, tally, k, n, samples.age[i],
                     samples.lost_up[i], lost,
@@ -92,14 +128,17 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, flight, t
                 asked = tally.traffic[MESSAGES_UP] > told
                 if numbers.exchange == SINGLE or (numbers.exchange == LIVE and asked):
                     merges = numbers.exchange == SINGLE
-                    if share(numbers, learner, server, down_memory, tally, k, n, lost, merges):
+                    if share(
+                        numbers, learner, server, down_memory, joined, tally, k, n, lost, merges
+                    ):
                         return 1
                 if asked or tally.traffic[MESSAGES_DOWN] > heard:
                     tally.traffic[CONTACTS] += 1
         order = arrived(flight, n)
         if numbers.exchange == LIVE:
-            if answer(numbers, learner, server, down_memory, flight, tally, order, n):
+            if answer(numbers, learner, server, down_memory, joined, flight, tally, order, n):
                 return 1
+            order = updates(flight, order)
         {apply}
     return 0
 """
