@@ -247,4 +247,30 @@ _SEEING = Life(
     changes=({"step_size": 0.2},),
 )
 
-LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED, _SEEING)
+_BEGUN = Life(
+    "has linear terms and begins with a model, alone until it joins and after nonsense",
+    manifest(
+        linear=((-1.0, 0.5), (-0.25, 3.0)),
+        start_model=(0.1, -0.2, 0.3, -0.4, 0.5, 1.25, -2.5, 0.75),
+    ),
+    (
+        (0.0, "predict", 0.3, 1.7),
+        (0.0, "learn", 0.3, 1.7, 11.0),
+        (0.1, "predict", 9.0, -99.0),  # beyond both ranges
+        (0.2, "contact"),
+        (0.3, "model", 7),
+        (0.4, "learn", -5.0, 1.7, 11.0),
+        (1.5, "contact"),
+        (1.6, "reply", 8, 8),
+        (1.7, "learn", 0.3, 1.7, 1e9),
+        (1.8, "predict", 0.3, 1.7),
+        (2.0, "adopt", 0),  # other ranges are another map
+        (2.1, "learn", 0.3, 1.7, 11.0),
+        (2.2, "contact"),
+        (2.3, "model", 9),
+        (3.4, "contact"),
+    ),
+    changes=({"linear": ((-1.0, 0.5), (-0.25, 2.0))},),
+)
+
+LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED, _SEEING, _BEGUN)

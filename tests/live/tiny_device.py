@@ -62,15 +62,28 @@ def normal(word: int) -> float:
 
 
 class Map:
-    def __init__(self, seed: int, inputs: int, features: int, width: float) -> None:
-        numbers = [normal(word) for word in words(seed, inputs * features, 0)]
-        self.frequencies = np.array(numbers).reshape(inputs, features) / width
-        self.phases = 2 * math.pi * np.array(words(seed, features, 1)) * 2.0**-32
+    def __init__(
+        self,
+        seed: int,
+        inputs: int,
+        features: int,
+        width: float,
+        linear: list[list[float]] | None = None,
+    ) -> None:
+        self.linear = linear
+        waves = features if linear is None else features - inputs - 1
+        numbers = [normal(word) for word in words(seed, inputs * waves, 0)]
+        self.frequencies = np.array(numbers).reshape(inputs, waves) / width
+        self.phases = 2 * math.pi * np.array(words(seed, waves, 1)) * 2.0**-32
 
     def z(self, x: Floats) -> Floats:
-        features = self.phases.size
-        z: Floats = math.sqrt(2 / features) * np.cos(x @ self.frequencies + self.phases)
-        return z
+        waves = np.cos(x @ self.frequencies + self.phases)
+        if self.linear is None:
+            return np.asarray(math.sqrt(2 / waves.size) * waves)
+        low, high = np.array(self.linear).T
+        terms = (2 * np.clip(x, low, high) - low - high) / (high - low)
+        terms = np.append(terms, 1.0) / math.sqrt(x.size + 1)
+        return np.array([*(math.sqrt(1 / waves.size) * waves), *terms])
 
 
 def window(manifest: Json, device: int, tick: int, *, up: bool) -> list[int]:
@@ -168,7 +181,7 @@ class TinyDevice:
         self.level = Level()
         self.stamped = -1
         self.joined = False
-        self.w = np.zeros(manifest["features"])
+        self.w = begun(manifest)
         self.errors: list[float] = []
         self.follow(manifest)
 
@@ -184,6 +197,7 @@ class TinyDevice:
             seen,
             manifest["features"],
             manifest["kernel_width"],
+            manifest.get("linear"),
         )
         rows = [self.map.z(np.full(seen, x)) for x in (-1.0, 0.0, 1.0)]
         assert np.abs(np.array(manifest["probes"]) - rows).max() <= 1e-5
@@ -198,7 +212,7 @@ class TinyDevice:
         old = self.m
         self.follow(manifest)
         if meaning(old) != meaning(manifest):
-            self.w, self.joined = np.zeros(manifest["features"]), False
+            self.w, self.joined = begun(manifest), False
         if old["lineage"] != manifest["lineage"]:
             self.joined = False
         if not self.joined:
@@ -270,7 +284,7 @@ class TinyDevice:
         self.level.learned(e)
         self.w = self.w + self.m["step_size"] * self._counted(e) * z
         if not np.abs(self.w.astype("<f4")).max() <= 1e6:
-            self.w, self.joined, self.errors = np.zeros(self.w.size), False, []
+            self.w, self.joined, self.errors = begun(self.m), False, []
 
     def _counted(self, e: float) -> float:
         if self.m["bound"] is None or e == 0:
@@ -372,4 +386,10 @@ def meaning(manifest: Json) -> list[Any]:
     """What a model's parameters depend on."""
     numbers = [*manifest["inputs"], manifest["target"]]
     named = [(number["name"], number["offset"], number["scale"]) for number in numbers]
-    return [*(manifest.get(name) for name in ("features", "kernel_width", "seed", "seen")), named]
+    others = ("features", "kernel_width", "seed", "seen", "linear")
+    return [*(manifest.get(name) for name in others), named]
+
+
+def begun(manifest: Json) -> Floats:
+    start = manifest.get("start_model", [0.0] * manifest["features"])
+    return np.array(start, dtype="<f4").astype(float)

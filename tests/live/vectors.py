@@ -14,7 +14,7 @@ from paofed.core.columns.numbers import Cyclic, Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.words import Compass, OneHot
 from paofed.core.columns.written import written as written_column
-from paofed.core.features import draw_map
+from paofed.core.features import Ranges, draw_map
 from paofed.core.random import Key, key_of, normal, philox
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.level import Recent
@@ -44,6 +44,9 @@ def made_map() -> Json:
     words = [0, 1, 0x12345678, 0x7FFFFFFF, 0x80000000, 0xF3333333, 0xFFFFFFFF]
     seed, inputs, features, width = 2**40 + 7, 3, 10, 1.5
     fourier = draw_map(key_of(seed), inputs=inputs, features=features, width=width)
+    low, high = [-1.0, -2.0, 0.0], [1.0, 0.5, 8.0]
+    ranges = Ranges(np.array(low), np.array(high))
+    linear = draw_map(key_of(seed), inputs=inputs, features=features, width=width, ranges=ranges)
     x = [[0.0, 0.0, 0.0], [0.5, -1.25, 2.0], [-3.0, 0.125, 10.0]]
     return {
         "philox": [
@@ -61,6 +64,13 @@ def made_map() -> Json:
             "frequencies": fourier.frequencies.tolist(),
             "phases": fourier.phases.tolist(),
             "z": [{"x": one, "z": fourier(np.array(one)).tolist()} for one in x],
+        },
+        "linear": {
+            "seed": seed,
+            "kernel_width": width,
+            "features": features,
+            "linear": [*map(list, zip(low, high, strict=True))],
+            "z": [{"x": one, "z": linear(np.array(one)).tolist()} for one in x],
         },
     }
 

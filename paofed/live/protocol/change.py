@@ -85,6 +85,11 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
     if (row == WHOLE) != (old.algorithm == WHOLE):
         values.setdefault("shared", usual_shared(row, old.features))
     inputs = _with_inputs(old.inputs, changes.inputs)
+    if old.linear is not None and len(inputs) > len(old.inputs):
+        raise ManifestError(
+            f"{inputs[-1].name} cannot be added: the model has linear terms, and their place "
+            f"depends on how many inputs there are; a new fleet (`paofed fleet init`) takes it"
+        )
     target = _merged(old.target, changes.target or old.target)
     known = {number.name: number for number in (*inputs, target)}
     for name, (low, high) in changes.ranges.items():

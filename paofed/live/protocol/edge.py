@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray
 from paofed.core.intervals import Interval
 from paofed.core.parts import Part
+from paofed.core.starting import device_from, whole
 from paofed.errors import InputError
 from paofed.live.protocol.level import Recent
 from paofed.live.protocol.manifest import Manifest
@@ -74,7 +75,7 @@ class Edge:
         lost_after: int | None = None,
         doubt: int = 256,
     ) -> None:
-        """Begin without a model.
+        """Begin with the manifest's model, or with zeros.
 
         `patience`: ticks to wait before an update is sent again. `lost_after`: unanswered contacts
         after which it asks for the time anew (by default, more than can be late in time). `doubt`:
@@ -88,7 +89,7 @@ class Edge:
         self.lost_after = manifest.max_age + _LOST_AFTER if lost_after is None else lost_after
         self._parts = manifest.parts
         self._features = manifest.features
-        self.learned: Any = self._parts.learner.init(manifest.features)  # the learner's state
+        self.learned: Any = self._begun()  # the learner's state
         self.recent = Recent()
         self.intervals = Interval(1.0)  # in scales of the target, the first as wide as these
         self.implausible = 0  # samples that were not learned from, in this life
@@ -108,10 +109,14 @@ class Edge:
         """The device's model."""
         return self._parts.learner.model(self.learned)
 
+    def _begun(self) -> Any:
+        """What a device begins with that never had a contact."""
+        agreed = self.manifest
+        return device_from(agreed.algorithm, self._parts.learner, agreed.begins_with)
+
     def begin(self, w: FloatArray) -> None:
         """Go on from a whole model."""
-        whole = Part(np.arange(self._features), w)
-        self.learned = self._parts.learner.merge(self.learned, whole)
+        self.learned = self._parts.learner.merge(self.learned, whole(w))
         self.joined = True
 
     def under(self, manifest: Manifest) -> "Edge":
@@ -206,7 +211,7 @@ class Edge:
         if can_travel(learner.model(learned)):
             self.learned = learned
         else:
-            self.learned = learner.init(self._features)
+            self.learned = self._begun()
             self.joined = False
             self.restarts += 1
 

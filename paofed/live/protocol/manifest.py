@@ -10,13 +10,13 @@ import numpy as np
 from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.numbers import Number
-from paofed.core.features import FourierMap, draw_map
+from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map, require_features
 from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
-from paofed.errors import unknown
-from paofed.live.protocol.messages import LAST_TICK, VERSION
+from paofed.errors import InputError, unknown
+from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION
 from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
 from paofed.live.protocol.seen import Sample, Seen
 
@@ -56,7 +56,7 @@ class ServedParts(NamedTuple):
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 # Written only where they are used, and then in a manifest of version 3: a device that knows no
 # such key must not take part, and says so. Messages are those of version 2.
-SINCE_3 = ("seen",)
+SINCE_3 = ("seen", "linear", "start_model")
 _NEWEST = 3
 
 
@@ -83,6 +83,9 @@ class Manifest:
     aside: bool = True  # with `clip`: whether devices far outside are set aside
     bound: float | None = None  # a device's error counts at most so many usual ones
     seen: Seen | None = None  # how what is measured becomes what the model sees; None: scaled
+    linear: tuple[tuple[float, float], ...] | None = None  # range of each scaled input, if the
+    # map has linear terms
+    start_model: tuple[float, ...] | None = None  # D numbers that all begin with; None: zeros
 
     def __post_init__(self) -> None:
         check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
@@ -117,8 +120,40 @@ class Manifest:
         check("list of names", len(set(names)) == len(names), names, "each one once")
         if self.seen is not None:
             self.seen.require([scaling.name for scaling in self.inputs], self.target.name)
+        self._check_beginning()
         size = self.parts.uplink.size(self.features)
         check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
+
+    def _check_beginning(self) -> None:
+        if self.linear is not None:
+            right = len(self.linear) == self.numbers and all(map(_is_range, self.linear))
+            check(
+                "linear",
+                right,
+                self.linear,
+                "[low, high] of each number that is seen, the lower one first",
+            )
+            try:
+                require_features(self.features, self._ranges)
+            except InputError as error:
+                raise ManifestError(f"the manifest's {error}") from None
+        if self.start_model is not None:
+            right = len(self.start_model) == self.features and all(
+                is_finite(value) and abs(value) <= LARGEST for value in self.start_model
+            )
+            what = f"{self.features} numbers of at most {LARGEST:g} in size"
+            check("start_model", right, self.start_model, what)
+
+    @property
+    def _ranges(self) -> Ranges:
+        return NO_RANGES if self.linear is None else Ranges(*np.array(self.linear, dtype=float).T)
+
+    @cached_property
+    def begins_with(self) -> FloatArray:
+        """The model that devices and the server begin with: numbers as they would travel."""
+        if self.start_model is None:
+            return np.zeros(self.features)
+        return np.array(self.start_model, dtype="<f4").astype(np.float64)
 
     @cached_property
     def row(self) -> Algorithm:
@@ -160,6 +195,7 @@ class Manifest:
             inputs=self.numbers,
             features=self.features,
             width=self.kernel_width,
+            ranges=self._ranges,
         )
 
     @property
@@ -202,7 +238,7 @@ class Manifest:
 
     def means_the_same(self, other: "Manifest") -> bool:
         """Whether a model's parameters mean the same under both."""
-        names = ("features", "kernel_width", "seed", "meaning", "seen")
+        names = ("features", "kernel_width", "seed", "meaning", "seen", "linear")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def is_plausible(self, x: Sample, y: float) -> bool:
@@ -265,6 +301,9 @@ class Manifest:
             values["target"] = Scaling(**values["target"])
         except TypeError as error:
             raise ManifestError(f"the manifest's scaling cannot be read: {error}") from None
+        for key in ("linear", "start_model"):
+            values[key] = _as_tuples(values.get(key))
+            check(key, isinstance(values[key], tuple | None), values[key], "a list")
         if "seen" in values:
             values["seen"] = Seen.from_json(values["seen"])
         manifest = cls(**values)
@@ -279,3 +318,18 @@ class Manifest:
         ours = self.probes()
         if theirs.shape != ours.shape or not np.allclose(theirs, ours, 0, _PROBE_TOLERANCE):
             raise ManifestError("the Fourier map drawn here is not the manifest's: upgrade paofed")
+
+
+def short(w: FloatArray) -> tuple[float, ...]:
+    """A model as a manifest takes it: numbers with as many digits as travel."""
+    return tuple(float(str(value)) for value in w.astype("<f4"))
+
+
+def _as_tuples(value: object) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def _is_range(pair: object) -> bool:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        return False
+    return is_finite(pair[0]) and is_finite(pair[1]) and pair[0] < pair[1]

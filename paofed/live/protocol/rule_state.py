@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
+from paofed.core.starting import server_from
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
 
@@ -16,12 +17,14 @@ _MODEL = "model"
 
 
 class RuleState:
-    """Begins with the rule's `init`, and holds what the messages applied so far made of it."""
+    """Begins with the manifest's model, and holds what the messages applied so far made of it."""
 
     def __init__(self, manifest: Manifest) -> None:
         _, self._uplink, _, self._rule = manifest.parts
+        self._algorithm = manifest.algorithm
         self._features, self._key = manifest.features, keys_of(manifest.seed).server
-        self.state: Any = self._rule.init(manifest.features, 0)  # devices may join at any time
+        self.state: Any
+        self.begin(manifest.begins_with)
 
     @property
     def w(self) -> FloatArray:
@@ -59,8 +62,8 @@ class RuleState:
         self.state = type(self.state)(*(found[n].astype(own[n].dtype) for n in own))
 
     def begin(self, w: FloatArray) -> None:
-        """Begin anew, from a model."""
-        self.state = self._rule.init(self._features, 0)._replace(w=w.copy())
+        """Begin anew, from a model; devices may join at any time."""
+        self.state = server_from(self._algorithm, self._rule, 0, w)
 
     def carry(self, saved: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
         """Go on with what fits of another rule's state; returns the fields that do not."""

@@ -12,7 +12,7 @@ from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Send
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Model, Reply, Reread, decode
 from paofed.live.protocol.rule_state import RuleState
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.scaling import ManifestError, Scaling
 from tests.live import momentum
 from tests.live.fleets import manifest, records, server, update
 
@@ -367,3 +367,12 @@ def test_a_hello_after_a_change_tells_the_model_and_the_tick() -> None:
     assert isinstance(model, Model)
     assert model.tick == after.tick
     assert model.values.tobytes() == after.w.astype("<f4").tobytes()
+
+
+def test_no_input_is_added_to_a_model_with_linear_terms() -> None:
+    """Their place in the model depends on how many inputs there are."""
+    agreed = manifest(linear=((-1.0, 1.0), (0.0, 2.0)))
+    with pytest.raises(ManifestError, match=r"^wind cannot be added: the model has linear terms"):
+        changed_manifest(agreed, Changes(inputs=(WIND,)))
+    other = changed_manifest(agreed, Changes(values={"step_size": 0.1}))
+    assert other == replace(agreed, step_size=0.1)

@@ -1,6 +1,7 @@
 """The live federation computes what the reference engine computes, bit for bit, tick by tick."""
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import SERVED, Manifest
+from paofed.live.protocol.manifest import SERVED, Manifest, short
 from paofed.simulate.engines.reference import ticks
 from paofed.world.trace import Trace
 from tests.live import momentum
@@ -21,7 +22,10 @@ from tests.natures import small_trace
 
 
 def live_models(trace: Trace, agreed: Manifest, folder: Path) -> list[np.ndarray]:
-    """The server's model after every tick, the trace's delays realised by the network."""
+    """The server's model after every tick, the trace's delays realised by the network.
+
+    Where newcomers get the whole model, they say hello at their contacts; else they have joined.
+    """
     store = Store.create(folder, agreed)
     for k in range(trace.clients):
         store.add(str(k))
@@ -37,9 +41,10 @@ def live_models(trace: Trace, agreed: Manifest, folder: Path) -> list[np.ndarray
         answers.clear()
 
     for k, edge in enumerate(edges):
-        hello = edge.contact(0.0)
-        assert hello is not None
-        host.receive(k, hello)
+        if not trace.newcomers_whole.any():
+            hello = edge.contact(0.0)
+            assert hello is not None
+            host.receive(k, hello)
     answer(0)
 
     on_their_way: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
@@ -80,6 +85,18 @@ def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None
     shared = 12 if name == "online-fedsgd" else 5
     agreed = manifest(algorithm=name, features=12, shared=shared, max_age=max_age)
     compare(trace, agreed, tmp_path / "fleet")
+
+
+@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize("max_age", [0, 3])
+def test_a_start_and_newcomers(name: str, max_age: int, tmp_path: Path) -> None:
+    """All begin with the manifest's model; a device learns alone until its hello is answered."""
+    trace = small_trace(seed=max_age, ticks=60, clients=6, features=12, newcomers=True)
+    assert (trace.delay[trace.available] > max_age).any()  # a hello is answered however late
+    shared, start = 12 if name == "online-fedsgd" else 5, short(np.sin(np.arange(12.0)))
+    numbers = {"features": 12, "shared": shared, "max_age": max_age}
+    agreed = manifest(algorithm=name, start_model=start, **numbers)
+    compare(replace(trace, start=agreed.begins_with), agreed, tmp_path / "fleet")
 
 
 @pytest.mark.parametrize("name", ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"])

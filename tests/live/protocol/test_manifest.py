@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.features import draw_map
+from paofed.core.features import Ranges, draw_map
 from paofed.core.random import key_of
 from paofed.errors import InputError
-from paofed.live.protocol.manifest import LONGEST_AGE, SERVED, Manifest
+from paofed.live.protocol.manifest import LONGEST_AGE, SERVED, Manifest, short
 from paofed.live.protocol.scaling import ManifestError, Scaling
 from tests.live.fleets import manifest, parts
 
@@ -358,3 +358,80 @@ def test_wrong_types_are_refused_as_everything_else(change: dict[str, object]) -
 
 def test_json_that_is_nested_too_deep() -> None:
     refusal("[" * 100_000)
+
+
+LINEAR = ((-1.0, 0.5), (0.0, 3.0))
+START = (0.5, -0.25, 0.1, 0.0, 1.0, 2.0, -3.5, 1e6)
+
+
+def begun(**changes: object) -> str:
+    """A manifest with linear terms and a model to begin with, with some values changed."""
+    agreed = manifest(linear=LINEAR, start_model=START)
+    return json.dumps({**json.loads(agreed.to_json()), **changes})
+
+
+@pytest.mark.parametrize(
+    "new", [{"linear": LINEAR}, {"start_model": START}, {"linear": LINEAR, "start_model": START}]
+)
+def test_what_a_fleet_begins_with_comes_back_from_json(new: dict[str, Any]) -> None:
+    agreed = manifest(**new)
+    assert Manifest.from_json(agreed.to_json()) == agreed
+    found = json.loads(agreed.to_json())
+    assert found["wire"] == 3  # so that an earlier paofed says: upgrade paofed
+    assert {key for key in ("linear", "start_model") if key in found} == set(new)
+
+
+def test_a_manifest_without_is_written_as_before() -> None:
+    found = json.loads(as_json())
+    assert found["wire"] == 2
+    assert not {"linear", "start_model"} & set(found)
+
+
+def test_linear_terms_are_those_of_the_map_that_every_engine_draws() -> None:
+    agreed = manifest(linear=LINEAR)
+    ranges = Ranges(np.array([-1.0, 0.0]), np.array([0.5, 3.0]))
+    theirs = draw_map(key_of(1), inputs=2, features=8, width=1.0, ranges=ranges)
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    assert agreed.fourier_map(x).tobytes() == theirs(x).tobytes()
+    np.testing.assert_allclose(agreed.probes(), theirs(np.array([[-1.0], [0], [1]]) * [1, 1]))
+
+
+def test_a_fleet_begins_with_numbers_as_they_travel() -> None:
+    w = np.sin(np.arange(8.0))
+    agreed = manifest(start_model=short(w))
+    np.testing.assert_array_equal(agreed.begins_with, w.astype("<f4").astype(float))
+    assert max(len(str(value)) for value in short(w)) < len(str(float(w.astype("<f4")[1])))
+    np.testing.assert_array_equal(manifest().begins_with, np.zeros(8))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"linear": [[-1.0, 0.5]]},
+            "the manifest's linear is ((-1.0, 0.5),): expected [low, high]",
+        ),
+        ({"linear": [[1.0, 0.5], [0.0, 1.0]]}, "the manifest's linear is ((1.0, 0.5), (0.0, 1.0))"),
+        ({"linear": [[0.0], [0.0, 1.0]]}, "the manifest's linear is ((0.0,), (0.0, 1.0)): "),
+        ({"linear": [0.0, 1.0]}, "the manifest's linear is (0.0, 1.0): expected [low, high]"),
+        ({"linear": [[0.0, "a"], [0.0, 1.0]]}, "the manifest's linear is ((0.0, 'a'), (0.0"),
+        ({"linear": 3}, "the manifest's linear is 3: expected a list"),
+        ({"start_model": [1.0]}, "the manifest's start_model is (1.0,): expected 8 numbers of at"),
+        ({"start_model": [2e6] * 8}, "the manifest's start_model is (2000000.0, 2"),
+        ({"start_model": ["1"] * 8}, "the manifest's start_model is ('1', '1', '1'"),
+        ({"start_model": "abc"}, "the manifest's start_model is 'abc': expected a list"),
+        ({"features": 4, "shared": 2}, "the manifest's features is 4: expected at least 5, since"),
+        ({"wire": 4}, "the fleet speaks wire version 4, this paofed 3: upgrade paofed"),
+    ],
+)
+def test_what_a_fleet_cannot_begin_with(changes: dict[str, object], says: str) -> None:
+    assert refusal(begun(**changes)).startswith(says)
+
+
+def test_other_ranges_are_another_map() -> None:
+    other = [[-1.0, 0.5], [0.0, 3.5]]
+    assert "is not the manifest's" in refusal(begun(linear=other))
+    agreed = manifest(linear=LINEAR)
+    assert agreed.means_the_same(manifest(linear=LINEAR, start_model=START))
+    assert not agreed.means_the_same(manifest(linear=((-1.0, 0.5), (0.0, 3.5))))
+    assert not agreed.means_the_same(manifest())

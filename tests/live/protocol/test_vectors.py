@@ -104,8 +104,14 @@ def test_the_map_from_the_page_alone() -> None:
     drawn = tiny.Map(agreed["seed"], inputs, features, agreed["kernel_width"])
     assert drawn.frequencies == pytest.approx(np.array(agreed["frequencies"]), rel=1e-9)
     assert drawn.phases == pytest.approx(np.array(agreed["phases"]), rel=1e-9)
-    for one in agreed["z"]:
-        assert drawn.z(np.array(one["x"])) == pytest.approx(np.array(one["z"]), abs=1e-9)
+    linear = found["linear"]
+    seed, width, ranges = linear["seed"], linear["kernel_width"], linear["linear"]
+    for of, made in (
+        (agreed, drawn),
+        (linear, tiny.Map(seed, inputs, linear["features"], width, ranges)),
+    ):
+        for one in of["z"]:
+            assert made.z(np.array(one["x"])) == pytest.approx(np.array(one["z"]), abs=1e-9)
 
 
 def test_the_windows_from_the_page_alone() -> None:
@@ -172,4 +178,5 @@ def test_the_page_names_every_key_of_a_manifest() -> None:
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     named = [word for cell in cells for word in re.findall(r"`(\w+)`", cell)]
     seen = Seen((Number("a"), Number("b")), Number("y"))
-    assert set(named) == set(json.loads(manifest(seen=seen).to_json()))
+    all_keys = manifest(seen=seen, linear=((0.0, 1.0),) * 2, start_model=(0.0,) * 8)
+    assert set(named) == set(json.loads(all_keys.to_json()))
