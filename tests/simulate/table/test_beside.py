@@ -9,7 +9,8 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.core.arrays import IntArray
-from paofed.errors import InputError
+from paofed.core.rules import LMS
+from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast.family import Simulation, settle
 from paofed.simulate.montecarlo import run
@@ -297,3 +298,11 @@ def read_devices(result: Result) -> IntArray:
     """Whose each sample was, from the counts that the result kept."""
     assert result.lives is not None
     return np.repeat(result.lives.device, result.lives.samples)
+
+
+def test_a_method_that_cannot_begin_with_a_model_is_refused_before_it_runs(path: Path) -> None:
+    """Told what to do; with zeros it runs."""
+    deaf = replace(U1, name="deaf", learner=replace(LMS, merge=lambda state, _: state))
+    with pytest.raises(AlgorithmError, match=r"^deaf: its learner cannot begin .*`start`"):
+        run(fleet(table(path)), [deaf])
+    assert run(fleet(table(path), start="zeros"), [deaf], engine="reference").runs == 1
