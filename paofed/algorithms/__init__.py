@@ -14,9 +14,9 @@ from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import VERSIONS, pao_fed
 from paofed.algorithms.pso_fed import pso_fed
 from paofed.core.bounded import Bounded
-from paofed.core.bounded_steps import bounded_lms, is_bounded
+from paofed.core.learners import chosen, learner_of
 from paofed.core.parts import Learner, ServerRule
-from paofed.core.rules import LMS, Divisor, Newest
+from paofed.core.rules import Divisor, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
 
@@ -33,7 +33,8 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
 
 # Options that are set on a record, whoever made it; all others shape it.
 _OF_SERVER = ("staleness", "divisor", "clip", "aside")
-_VALUES = ("step_size", "max_age", "exchange", "bound", *_OF_SERVER)
+_OF_LEARNER = ("bound", "learner", "forgetting")
+_VALUES = ("step_size", "max_age", "exchange", *_OF_LEARNER, *_OF_SERVER)
 
 # Of the options that a factory may have no default for.
 _MEANING = {
@@ -57,6 +58,8 @@ def algorithm(
     clip: float | None = None,
     aside: bool | None = None,
     bound: float | None = None,
+    learner: str | None = None,
+    forgetting: float | None = None,
 ) -> Algorithm:
     """Make an algorithm from its name, or from one's own record, with options; None: its own value.
 
@@ -77,6 +80,8 @@ def algorithm(
         "clip": clip,
         "aside": aside,
         "bound": bound,
+        "learner": learner,
+        "forgetting": forgetting,
     }
     return made(name, _given(options))
 
@@ -95,8 +100,9 @@ def _with_values(row: Algorithm, values: dict[str, Any]) -> Algorithm:
     of_server = {key: values.pop(key) for key in _OF_SERVER if key in values}
     if of_server:
         values["server"] = _server(row, of_server)
-    if "bound" in values:
-        values["learner"] = _learner(row, values.pop("bound"))
+    of_learner = {key: values.pop(key) for key in _OF_LEARNER if key in values}
+    if of_learner:
+        values["learner"] = _learner(row, of_learner)
     return replace(row, **values)
 
 
@@ -115,11 +121,16 @@ def _server(row: Algorithm, own: dict[str, Any]) -> Newest | Bounded:
     return Bounded(**{"staleness": row.server.staleness, "divisor": row.server.divisor, **own})
 
 
-def _learner(row: Algorithm, bound: float) -> Learner:
-    """Bound the steps of the paper's learner."""
-    if row.learner != LMS and not is_bounded(row.learner):
-        raise AlgorithmError(f"{row.name} has a learner of its own, which has no option 'bound'")
-    return bounded_lms(bound)
+def _learner(row: Algorithm, own: dict[str, Any]) -> Learner:
+    """Choose another learner than the paper's, or set options on one that was chosen."""
+    now = chosen(row.learner)
+    if now is None:
+        raise AlgorithmError(
+            f"{row.name} has a learner of its own, which has no option {next(iter(own))!r}"
+        )
+    if own.get("learner", now.learner) != now.learner:
+        now = now._replace(forgetting=None)  # that of another learner means something else
+    return learner_of(now._replace(**own))
 
 
 def _given(options: Mapping[str, object]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 from paofed.core.bounded import Bounded
-from paofed.core.bounded_steps import is_bounded
+from paofed.core.learners import chosen
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows
@@ -99,6 +99,12 @@ class Algorithm:
     def require_paper_parts(self, who: str) -> PaperParts:
         """Return them, for somebody who knows no others."""
         parts = self.paper_parts
+        known = chosen(self.learner)
+        if known is not None and known.learner != "lms":
+            raise AlgorithmError(
+                f"{self.name} learns by {known.learner}: {who} knows LMS steps alone; leave out "
+                f"learner"
+            )
         cuts = [option for option, used in self._bounds.items() if used]
         if parts is None and cuts:
             raise AlgorithmError(
@@ -115,7 +121,9 @@ class Algorithm:
     @property
     def _bounds(self) -> dict[str, bool]:
         """The options that bound what one message or sample can do, and whether each is used."""
-        return {"clip": isinstance(self.server, Bounded), "bound": is_bounded(self.learner)}
+        known = chosen(self.learner)
+        bounded = known is not None and known.bound is not None
+        return {"clip": isinstance(self.server, Bounded), "bound": bounded}
 
     @property
     def waives(self) -> dict[str, tuple[str, ...]]:

@@ -38,22 +38,20 @@ def learn(
 
     The first error is its own measure, whatever its units.
     """
-    e = y - state.w @ z
+    e, errors = counted(bound, state.errors, y - float(state.w @ z))
+    return BoundedWeights(state.w + mu * e * z, errors)
+
+
+def counted(bound: float, errors: FloatArray, e: float) -> tuple[float, FloatArray]:
+    """How much of an error counts, and the last errors, now with this one; a bound of 0 is none."""
     if e == 0.0:  # nothing to learn, and nothing about how large errors are
-        return state
-    usual = middle(state.errors)
-    limit = bound * (usual if usual > 0.0 else abs(e))
-    counted = min(max(e, -limit), limit)
-    errors = np.append(state.errors[1:], abs(e))
-    return BoundedWeights(state.w + mu * counted * z, errors)
+        return e, errors
+    usual = middle(errors)
+    limit = bound * (usual if usual > 0.0 else abs(e)) if bound > 0.0 else np.inf
+    return min(max(e, -limit), limit), np.append(errors[1:], abs(e))
 
 
 def bounded_lms(bound: float) -> Learner:
     """Return the learner whose steps are bounded."""
     check_bound("bound", bound)
     return Learner(learn=partial(learn, float(bound)), init=begin, served=True)
-
-
-def is_bounded(learner: Learner) -> bool:
-    """Whether a learner is one of these."""
-    return isinstance(learner.learn, partial) and learner.learn.func is learn

@@ -126,8 +126,8 @@ class Learner:
 
     `waives` names the promises of the contract (paofed.checks.PROMISES) that these functions do not
     keep, on purpose. `served` says that devices of a live fleet may use these functions: such a
-    device keeps `Weights` and nothing else, and cannot always know the tick, so that `learn` must
-    not depend on the tick.
+    device keeps a NamedTuple of arrays whose field `w` is the model, and cannot always know the
+    tick, so that `learn` must not depend on the tick.
     """
 
     learn: Callable[[State, FloatArray, float, float, int], State]  # state, z, y, mu, tick

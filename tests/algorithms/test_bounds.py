@@ -7,7 +7,7 @@ import pytest
 from paofed.algorithms import ALGORITHMS, algorithm, options_of
 from paofed.algorithms.spec import from_text
 from paofed.core.bounded import Bounded
-from paofed.core.bounded_steps import is_bounded
+from paofed.core.learners import Chosen, chosen
 from paofed.core.parts import Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.staleness import Geometric
@@ -22,7 +22,7 @@ def test_every_row_takes_them(name: str) -> None:
     row = algorithm(plain, clip=6, aside=False, bound=3.5)
     assert isinstance(plain.server, Newest)
     assert row.server == Bounded(plain.server.staleness, "class", 6, aside=False)
-    assert is_bounded(row.learner)
+    assert chosen(row.learner) == Chosen(bound=3.5)
     assert replace(row, name=plain.name, server=plain.server, learner=LMS) == plain
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.bounded import Bounded
-from paofed.core.bounded_steps import is_bounded
+from paofed.core.learners import chosen
 from paofed.core.parts import Channel, Learner, Part, ServerRule
-from paofed.core.rules import LMS, Newest
+from paofed.core.rules import Newest
 from paofed.core.staleness import Geometric, is_weight
 from paofed.errors import AlgorithmError, in_one_line
 
@@ -28,7 +28,7 @@ def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
         changes["server"] = _server(method.name, method.server, features, clients)
     elif not isinstance(method.server.staleness, Geometric):
         changes["server"] = _weighing(method.name, method.server)
-    if method.learner != LMS and not is_bounded(method.learner):
+    if chosen(method.learner) is None:
         changes["learner"] = _learner(method.name, method.learner, features)
     return replace(method, **changes)
 

@@ -116,6 +116,14 @@ def test_bounded_steps_equal_the_reference() -> None:
         equal(FAST.replay(trace, method), reference.replay(trace, method))
 
 
+@pytest.mark.parametrize("learner", ["two-speed", "rls"])
+def test_learners_by_name_equal_the_reference(learner: str) -> None:
+    method = algorithm("pao-fed-u2", shared=3, learner=learner, bound=6)
+    for seed in range(2):
+        trace = with_a_broken_client(seed)
+        equal(FAST.replay(trace, method), reference.replay(trace, method))
+
+
 @pytest.mark.parametrize("newcomers", [False, True])
 def test_an_uplink_of_its_own_is_answered_later(newcomers: bool) -> None:
     trace = small_trace(3, ticks=70, features=9, lost=0.3, newcomers=newcomers)

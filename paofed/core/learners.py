@@ -1,0 +1,79 @@
+"""The learners by name, and which of them a record is."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from paofed.core import bounded_steps, least_squares, two_speed
+from paofed.core.parts import Learner
+from paofed.core.rules import LMS
+from paofed.core.sizes import check_bound
+from paofed.errors import AlgorithmError, unknown
+
+NAMES = ("lms", "two-speed", "rls")
+
+
+class Forgets(NamedTuple):
+    """A learner that forgets: what makes it, its step, and how much it usually keeps."""
+
+    make: Callable[[float, float], Learner]  # forgetting, bound
+    step: Callable[..., object]
+    usual: float
+
+
+FORGETFUL: Mapping[str, Forgets] = {
+    "two-speed": Forgets(two_speed.two_speed, two_speed.learn, two_speed.FORGETTING),
+    "rls": Forgets(least_squares.least_squares, least_squares.learn, least_squares.FORGETTING),
+}
+
+
+class Chosen(NamedTuple):
+    """A learner as its options say it; None: without."""
+
+    learner: str = "lms"
+    forgetting: float | None = None
+    bound: float | None = None
+
+
+def learner_of(chosen: Chosen) -> Learner:
+    """Make the learner of these options."""
+    if chosen.learner not in NAMES:
+        raise AlgorithmError(unknown("learner", str(chosen.learner), NAMES))
+    if chosen.learner == "lms":
+        if chosen.forgetting is not None:
+            raise AlgorithmError(
+                f"forgetting is given, but lms keeps nothing that it could forget: leave it out, "
+                f"or choose a learner ({', '.join(FORGETFUL)})"
+            )
+        return LMS if chosen.bound is None else bounded_steps.bounded_lms(chosen.bound)
+    forgets = FORGETFUL[chosen.learner]
+    kept = forgets.usual if chosen.forgetting is None else chosen.forgetting
+    _check_forgetting(kept)
+    if chosen.bound is not None:
+        check_bound("bound", chosen.bound)
+    return forgets.make(float(kept), float(chosen.bound or 0.0))
+
+
+def chosen(learner: Learner) -> Chosen | None:
+    """Return the options that make this learner; None: it has rules of its own."""
+    if learner == LMS:
+        return Chosen()
+    if not isinstance(learner.learn, partial):
+        return None
+    step, numbers = learner.learn.func, learner.learn.args
+    if step is bounded_steps.learn:
+        return Chosen(bound=numbers[0])
+    for name, forgets in FORGETFUL.items():
+        if step is forgets.step:
+            return Chosen(name, numbers[0], numbers[1] or None)
+    return None
+
+
+def _check_forgetting(value: float) -> None:
+    is_number = type(value) in (int, float) and math.isfinite(value)
+    if not is_number or not 0 < value <= 1:
+        raise AlgorithmError(
+            f"forgetting is {value!r}: expected a number above 0 and up to 1, such as 0.9: what is "
+            f"kept from one sample to the next"
+        )

@@ -1,0 +1,68 @@
+"""Recursive least squares that forgets: LMS whose step size is a matrix.
+
+The step is mu Q z e / (1 + mu z.Qz). Q begins as the identity and shrinks in the directions of the
+features that were seen. From sample to sample it goes back towards the identity, so it stays
+between 0 and the identity whatever is measured, also where nothing new is.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.bounded_steps import LATEST, counted
+from paofed.core.parts import Learner, Part, placed
+
+FORGETTING = 0.97  # of what Q has learned, what it keeps from one sample to the next
+
+
+class SquaresWeights(NamedTuple):
+    """The model, and how far each direction of it is still open."""
+
+    w: FloatArray  # (D,)
+    open: FloatArray  # (D, D): Q, symmetric
+    errors: FloatArray  # (LATEST,): as in paofed.core.bounded_steps
+
+
+def begin(features: int) -> SquaresWeights:
+    """Begin with a model of zeros, open in all directions."""
+    return SquaresWeights(np.zeros(features), np.eye(features), np.zeros(LATEST))
+
+
+def learn(
+    forgetting: float,
+    bound: float,
+    state: SquaresWeights,
+    z: FloatArray,
+    y: float,
+    mu: float,
+    tick: int,  # noqa: ARG001 (the interface of a `learn`)
+) -> SquaresWeights:
+    """Take the step, close its direction, and open all directions a little."""
+    e, errors = counted(bound, state.errors, y - float(state.w @ z))
+    way = state.open @ z
+    gain = mu / (1.0 + mu * (z @ way))
+    still = forgetting * (state.open - gain * np.outer(way, way))
+    for j in range(z.size):
+        still[j, j] += 1.0 - forgetting
+    return SquaresWeights(state.w + gain * e * way, still, errors)
+
+
+def merge(state: SquaresWeights, part: Part) -> SquaresWeights:
+    """Take what was heard; its coordinates are open again, and no longer tied to the others.
+
+    Of values that the device did not learn itself, Q knows nothing.
+    """
+    still = state.open.copy()
+    for j in part.coordinates:
+        still[j, :] = 0.0
+        still[:, j] = 0.0
+        still[j, j] = 1.0
+    return SquaresWeights(placed(state.w, part), still, state.errors)
+
+
+def least_squares(forgetting: float, bound: float) -> Learner:
+    """Return the learner; a bound of 0 is none."""
+    learner = partial(learn, forgetting, bound)
+    return Learner(learn=learner, init=begin, merge=merge, served=True)

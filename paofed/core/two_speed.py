@@ -1,0 +1,90 @@
+"""Two speeds: LMS, and a quick model beside it that follows what LMS has not learned yet.
+
+Readings of one device resemble those just before them, and so do the errors of a model. The quick
+model closes the whole error of every sample, and goes back towards the slow one, LMS, bit by bit.
+How far the device believes in the quick model is measured: it is what would have predicted its past
+best. Where errors are independent of each other, that is not at all, and LMS remains.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.bounded_steps import LATEST, counted
+from paofed.core.parts import Learner, Part, placed
+
+FORGETTING = 0.9  # of its lead, what the quick model keeps from one sample to the next
+_MEASURED = 0.99  # of what the trust is measured by, likewise
+_BEFOREHAND = 4.0  # samples that full trust in the quick model counts for before any was seen
+_TINY = 1e-12  # no sample has features as small as this
+
+
+class TwoSpeedWeights(NamedTuple):
+    """The model, which is the slow one and a part of the quick one's lead."""
+
+    w: FloatArray  # (D,): slow + trust * lead
+    lead: FloatArray  # (D,): the quick model less the slow one
+    trust: FloatArray  # (4,): the trust, and the sums that it comes from
+    errors: FloatArray  # (LATEST,): as in paofed.core.bounded_steps
+
+
+def begin(features: int) -> TwoSpeedWeights:
+    """Begin with models of zeros."""
+    trust = np.array([1.0, 0.0, 0.0, 0.0])
+    return TwoSpeedWeights(np.zeros(features), np.zeros(features), trust, np.zeros(LATEST))
+
+
+def learn(
+    forgetting: float,
+    bound: float,
+    state: TwoSpeedWeights,
+    z: FloatArray,
+    y: float,
+    mu: float,
+    tick: int,  # noqa: ARG001 (the interface of a `learn`)
+) -> TwoSpeedWeights:
+    """Take an LMS step with the slow model, a whole one with the quick model, and weigh both."""
+    ahead = float(state.lead @ z)
+    e, errors = counted(bound, state.errors, y - float(state.w @ z))
+    missing = e + state.trust[0] * ahead  # by the slow model
+    trust = trusted(state.trust, missing, ahead)
+    whole = (missing - ahead) / max(z @ z, _TINY)
+    lead = forgetting * (state.lead + (whole - mu * missing) * z)
+    slow = state.w - state.trust[0] * state.lead + mu * missing * z
+    return TwoSpeedWeights(slow + trust[0] * lead, lead, trust, errors)
+
+
+def trusted(trust: FloatArray, missing: float, ahead: float) -> FloatArray:
+    """Return the trust after a sample, with the sums that it comes from.
+
+    It is the part of the quick model's lead that would have left the least squared error.
+    """
+    product = _MEASURED * trust[1] + missing * ahead
+    square = _MEASURED * trust[2] + ahead * ahead
+    count = _MEASURED * trust[3] + 1.0
+    best = product / square if square > 0.0 else 1.0
+    part = (count * best + _BEFOREHAND) / (count + _BEFOREHAND)
+    return np.array([min(max(part, 0.0), 1.0), product, square, count])
+
+
+def merge(state: TwoSpeedWeights, part: Part) -> TwoSpeedWeights:
+    """Take what was heard for both models."""
+    nothing = Part(part.coordinates, np.zeros(part.coordinates.size))
+    w, lead = placed(state.w, part), placed(state.lead, nothing)
+    return TwoSpeedWeights(w, lead, state.trust, state.errors)
+
+
+def two_speed(forgetting: float, bound: float) -> Learner:
+    """Return the learner; a bound of 0 is none.
+
+    The quick model lets a part of its lead go, so a sample may be predicted worse after a step.
+    """
+    return Learner(
+        learn=partial(learn, forgetting, bound),
+        init=begin,
+        merge=merge,
+        waives=("a step helps",),
+        served=True,
+    )
