@@ -54,7 +54,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--target", type=scaling, metavar=NUMBER, help="what is to be predicted")
     add("--from", dest="other", type=Path, metavar="OTHER", help="go on from a fleet or a model")
     said = {name: f"default {value}" for name, value in _USUAL.items()}
-    add_agreement(parser, {**said, "shared": "default 4", "aside": "default yes"})
+    beside = {"shared": "default 4", "aside": "default yes", "learner": "default lms"}
+    add_agreement(parser, {**said, **beside})
     add("--name", help="begins every topic (default: the folder's name)")
     add("--host", default="localhost", help="the broker, as devices reach it (%(default)s)")
     add("--port", type=int, default=8883, help="of the broker (default %(default)s)")

@@ -4,6 +4,7 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from paofed.core.learners import NAMES
 from paofed.live.protocol.change import Limits
 from paofed.live.protocol.manifest import SERVED
 from paofed.live.protocol.scaling import ManifestError, Scaling
@@ -18,6 +19,10 @@ def _or_none(text: str) -> float | None:
         return None if text == _NONE else float(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is neither a number nor {_NONE}") from None
+
+
+def _learner(text: str) -> str | None:
+    return None if text == "lms" else text
 
 
 def _yes(text: str) -> bool:
@@ -36,6 +41,8 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
     "clip": ("--clip", _or_none, "C", "cut innovations at C usual ones, or none"),
     "aside": ("--aside", _yes, "yes|no", "with --clip, set devices far outside aside"),
     "bound": ("--bound", _or_none, "B", "cut a device's error at B usual ones, or none"),
+    "learner": ("--learner", _learner, "NAME", f"one of {', '.join(NAMES)}"),
+    "forgetting": ("--forgetting", _or_none, "F", "of another learner than lms, or none"),
     "features": ("--features", int, "D", "parameters of the model"),
     "kernel_width": ("--kernel-width", float, "S", "of the Gaussian kernel, in scaled inputs"),
     "seed": ("--seed", int, "S", "of the Fourier map"),

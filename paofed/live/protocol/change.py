@@ -18,7 +18,7 @@ from paofed.live.protocol.scaling import ManifestError, Scaling
 
 _CHANGEABLE = (
     *("algorithm", "shared", "step_size", "tick_seconds", "max_age"),
-    *("clip", "aside", "bound"),
+    *("clip", "aside", "bound", "learner", "forgetting"),
 )
 Limits = tuple[float | None, float | None]
 

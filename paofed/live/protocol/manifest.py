@@ -11,6 +11,7 @@ from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.numbers import Number
 from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map, require_features
+from paofed.core.learners import FORGETFUL
 from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
 from paofed.core.rules import Newest
@@ -56,7 +57,7 @@ class ServedParts(NamedTuple):
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 # Written only where they are used, and then in a manifest of version 3: a device that knows no
 # such key must not take part, and says so. Messages are those of version 2.
-SINCE_3 = ("seen", "linear", "start_model")
+SINCE_3 = ("learner", "forgetting", "seen", "linear", "start_model")
 _NEWEST = 3
 
 
@@ -86,6 +87,8 @@ class Manifest:
     linear: tuple[tuple[float, float], ...] | None = None  # range of each scaled input, if the
     # map has linear terms
     start_model: tuple[float, ...] | None = None  # D numbers that all begin with; None: zeros
+    learner: str | None = None  # None: LMS
+    forgetting: float | None = None  # of another learner; None: its usual one
 
     def __post_init__(self) -> None:
         check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
@@ -115,6 +118,11 @@ class Manifest:
             value = getattr(self, name)
             right = value is None or (is_finite(value) and value > 0)
             check(name, right, value, "a number above 0, or none")
+        right = self.learner is None or self.learner in FORGETFUL
+        check("learner", right, self.learner, f"{', '.join(FORGETFUL)}, or none")
+        value = self.forgetting
+        right = value is None or (self.learner is not None and is_finite(value) and 0 < value <= 1)
+        check("forgetting", right, value, "above 0 and up to 1 with a learner, or none")
         check("aside", type(self.aside) is bool, self.aside, "true or false")
         names = [scaling.name for scaling in (*self.inputs, self.target)]
         check("list of names", len(set(names)) == len(names), names, "each one once")
@@ -172,6 +180,8 @@ class Manifest:
             options |= {"clip": self.clip, "aside": self.aside}
         if self.bound is not None:
             options["bound"] = self.bound
+        used = {name: getattr(self, name) for name in SINCE_3}
+        options |= {name: value for name, value in used.items() if value is not None}
         row = made(self.algorithm, {**options, "exchange": "live"})
         return replace(row, name=self.algorithm)  # the options are the manifest's own
 
