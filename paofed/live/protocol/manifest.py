@@ -180,7 +180,7 @@ class Manifest:
             options |= {"clip": self.clip, "aside": self.aside}
         if self.bound is not None:
             options["bound"] = self.bound
-        used = {name: getattr(self, name) for name in SINCE_3}
+        used = {name: getattr(self, name) for name in ("learner", "forgetting")}
         options |= {name: value for name, value in used.items() if value is not None}
         row = made(self.algorithm, {**options, "exchange": "live"})
         return replace(row, name=self.algorithm)  # the options are the manifest's own
