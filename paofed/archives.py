@@ -23,6 +23,7 @@ from paofed.files import replacing
 from paofed.forms import Contents
 from paofed.memory import require_memory
 
+_ARCHIVE = "a .npz of plain arrays"
 _MAGIC = b"\x93NUMPY"
 _WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}  # by version: bytes of the header's length
 _LONGEST_HEADER = 4096  # that of a plain array has 118 bytes, but some programs leave room in it
@@ -72,10 +73,8 @@ def load_arrays(
 
     A file that cannot be read is a FileError; one that can, but holds something else, an `error`.
     """
-    with _reading(path, "a .npz of plain arrays") as file, ExitStack() as streams:
-        if file.read(len(_MAGIC)) == _MAGIC:
-            raise _RefusedError("it holds a single array, not a .npz archive of named ones")
-        archive = streams.enter_context(zipfile.ZipFile(file))
+    with _reading(path, _ARCHIVE) as file, ExitStack() as streams:
+        archive = streams.enter_context(_archive(file))
         members = _members(archive, _size(file))
         claims: dict[str, _Claim] = {}
         wrong = contents.misnamed(members)
@@ -86,6 +85,12 @@ def load_arrays(
             raise error(f"{path} is not {what}: {wrong}")
         _require_memory(path, claims.values())
         return {name: _read(claim) for name, claim in claims.items()}
+
+
+def names_of(path: Path) -> set[str]:
+    """What the arrays of an `.npz` are called, for whoever takes more than one kind of file."""
+    with _reading(path, _ARCHIVE) as file, _archive(file) as archive:
+        return set(_members(archive, _size(file)))
 
 
 def load_array(path: Path) -> NDArray[Any]:
@@ -118,6 +123,12 @@ def _reading(path: Path, expected: str) -> Iterator[BinaryIO]:
             raise FileError(
                 f"{path} cannot be read as {expected}: it is truncated, damaged, or something else"
             ) from None
+
+
+def _archive(file: BinaryIO) -> zipfile.ZipFile:
+    if file.read(len(_MAGIC)) == _MAGIC:
+        raise _RefusedError("it holds a single array, not a .npz archive of named ones")
+    return zipfile.ZipFile(file)
 
 
 def _size(file: BinaryIO) -> int:

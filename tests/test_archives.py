@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from numpy.typing import NDArray
 
-from paofed.archives import load_array, load_arrays, save_arrays
+from paofed.archives import load_array, load_arrays, names_of, save_arrays
 from paofed.errors import FileError, InputError, TraceError
 from paofed.forms import Contents, Form
 from paofed.live.device.state import load_state, save_state
@@ -185,13 +185,18 @@ def test_a_member_that_goes_on_behind_its_end_is_told(pair: Path, checked: int) 
         load(pair)
 
 
-def test_places_that_are_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [load, names_of])
+def test_places_that_are_no_file(read: Callable[[Path], object], tmp_path: Path) -> None:
     for name, told in (("nowhere.npz", "does not exist"), (".", "cannot be read: Is a directory")):
         with pytest.raises(FileError, match=told):
-            load(tmp_path / name)
+            read(tmp_path / name)
     np.save(tmp_path / "single.npy", V)
     with pytest.raises(FileError, match=r"holds a single array, not a \.npz archive"):
-        load(tmp_path / "single.npy")
+        read(tmp_path / "single.npy")
+
+
+def test_names_without_arrays(pair: Path) -> None:
+    assert names_of(pair) == {"v", "w"}
 
 
 def test_memory_is_asked_for_first(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,11 @@ def key_of(seed: int) -> Key:
     return Key(seed & _WORD, seed >> 32)
 
 
+def seed_of(key: Key) -> int:
+    """Return the seed whose root key this is."""
+    return key.low | key.high << 32
+
+
 def child(key: Key, *path: int) -> Key:
     """Derive a key for one branch under `key`: a path of one to three words of 32 bits.
 

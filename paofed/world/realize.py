@@ -109,6 +109,11 @@ def world_key(seed: int, world: int) -> Key:
     return child(key_of(seed), world)
 
 
+def map_key(world: Key) -> Key:
+    """Derive the key of a world's map from the world's."""
+    return child(world, 0, 1)
+
+
 def run_key(world: Key, run: int) -> Key:
     """Derive the key of one run's samples, presence, delays and lottery from its world's."""
     return child(world, run, 2)
@@ -199,7 +204,7 @@ def _require_room(scenario: Scenario, cells: int) -> None:
 def map_of(scenario: Scenario, world: Key, inputs: int, ranges: Ranges = NO_RANGES) -> FourierMap:
     """Draw the one map of a world."""
     return draw_map(
-        child(world, 0, 1),
+        map_key(world),
         inputs=inputs,
         features=scenario.features,
         width=scenario.kernel_width,

@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.random import Key, child, key_of, normal, normals, philox, some_of, uniforms
+from paofed.core.random import (
+    Key,
+    child,
+    key_of,
+    normal,
+    normals,
+    philox,
+    seed_of,
+    some_of,
+    uniforms,
+)
 from paofed.errors import InputError
 
 # The known answers published with Random123 for philox4x32, 10 rounds: counter, key, output.
@@ -36,6 +46,11 @@ def test_a_number_depends_only_on_key_and_counter(seed: int, start: int) -> None
     many = philox(key, np.arange(start, start + 8)[:, None], np.arange(3), 5, 6)
     assert many.shape == (4, 8, 3)
     np.testing.assert_array_equal(many[:, 2, 1], philox(key, start + 2, 1, 5, 6))
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_a_key_is_the_root_key_of_one_seed(seed: int) -> None:
+    assert seed_of(key_of(seed)) == seed
 
 
 def test_keys_branch() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import IntArray
 from paofed.core.columns.written import written
+from paofed.core.features import Ranges
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums, Tally, summed
 from paofed.simulate.results.progressive import MODELS, Names, Progressive
@@ -139,7 +140,7 @@ def judged_baselines(
 def about(table: Table) -> Mapping[str, object]:
     """What a result must say of a table: what was found in it, and which file it was."""
     readings = read(table)
-    line = readings.timeline
+    line, past = readings.timeline, np.column_stack([readings.x_past, readings.y_past])
     with Path(table.file).open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return {
@@ -148,6 +149,7 @@ def about(table: Table) -> Mapping[str, object]:
         "inputs": list(readings.labels),
         "recipes": list(readings.recipes),
         "columns": [written(record) for record in readings.columns],
+        "ranges": np.transpose([*Ranges.of(past)]).tolist(),
         "scale": readings.scale,
         "calendar": line.calendar,
         "begin": line.origin,

@@ -11,5 +11,6 @@ columns   transforms of columns, as they are written; what is fitted on the past
 inputs    what a model sees of every row
 readings  what was read: a list, in order of ticks
 reader    from the rows of a file to readings
+unseen    what a model sees of rows to come, by the records of a table
 door      reads a table once: whoever needs readings asks here
 """

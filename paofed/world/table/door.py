@@ -4,8 +4,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paofed.core.arrays import FloatArray
 from paofed.errors import FileError, needs_extra
-from paofed.world.table.spec import Table
+from paofed.world.table.spec import Records, Table
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
@@ -20,6 +21,13 @@ def read(table: Table) -> "Readings":
     except ValueError as error:  # a name that no file can have
         raise FileError(f"{table.file!r} cannot be read: {error}") from None
     return _read(table, stat.st_mtime_ns)
+
+
+def seen_in(table: Table, records: Records) -> FloatArray:
+    """What a model sees of every row of a table, by the records that another one has left."""
+    with needs_extra("a table"):
+        from paofed.world.table.unseen import numbers_of
+    return numbers_of(table, records)
 
 
 def forget() -> None:

@@ -54,11 +54,11 @@ def readings_of(table: Table) -> Readings:
     zone = table.zone or "UTC"
     found = times_of(source, table.time, table.time_format, table.zone, name)
     times = _until(source, found, table.until, zone)
-    devices, device = _devices(source, name)
+    devices, device = devices_of(source, name)
     steps = steps_of(times.values, device)
     line = _after_calibration(source, timeline(times, steps, table.tick, zone), table.calibration)
     rows = Rows(device, line.ticks_of(times.values), times.values)
-    kept = _one_per_cell(source, rows, devices, line, steps, table.duplicates)
+    kept = one_per_cell(source, rows, devices, line, steps, table.duplicates)
     rows = rows.some(kept)
     calendar = times.calendar
     parts = [expanded(source, table, col, rows, kept, calendar=calendar) for col in columns]
@@ -105,7 +105,7 @@ def _until(source: Source, times: Times, until: str | None, zone: str) -> Times:
     return times._replace(values=times.values[left])
 
 
-def _devices(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
+def devices_of(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
     """The names of the devices, numbers in them in their order, and whose each row is."""
     texts = source.texts(name)
     source.refuse_where(texts == "", f"there is no {name}: expected the name of a device")
@@ -176,7 +176,7 @@ def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:
     return line._replace(origin=line.origin + line.from_on(end) * line.tick)
 
 
-def _one_per_cell(
+def one_per_cell(
     source: Source,
     rows: Rows,
     devices: Sequence[str],

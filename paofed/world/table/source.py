@@ -78,6 +78,11 @@ class Source:
             self._rows = np.tile(self._rows, len(wide.devices(frame.columns)))
         self._wide = wide
 
+    @property
+    def height(self) -> int:
+        """Count the rows."""
+        return int(self._rows.size)
+
     def keep(self, these: BoolArray) -> None:
         """Go on as if all other rows were not in the file."""
         self._frame, self._rows = self._frame.filter(these), self._rows[these]

@@ -1,10 +1,11 @@
 """A table of readings as a stream: which column is what, as a small value."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paofed.core.columns.calendar import zone_of
+from paofed.core.columns.transform import Transform
 from paofed.errors import InputError
 from paofed.world.table.columns import TIME, Column, column
 from paofed.world.value import Value
@@ -64,6 +65,25 @@ Inputs = Annotated[
     BeforeValidator(_listed),
     AfterValidator(_different),
 ]
+
+
+class Records(NamedTuple):
+    """What a table leaves behind for rows to come: what a model sees of them, and its ticks."""
+
+    inputs: tuple[Transform, ...]
+    calendar: bool  # whether times are seconds since 1970, or plain numbers
+    origin: float  # the time of tick 0
+    tick: float  # its length
+
+    @property
+    def look_back(self) -> bool:
+        """Whether inputs are made of earlier rows, too."""
+        return any(max(record.lags) for record in self.inputs)
+
+    @property
+    def need_time(self) -> bool:
+        """Whether it matters when a row was measured."""
+        return self.look_back or any(record.measures == "time" for record in self.inputs)
 
 
 class Table(Value):
