@@ -1,9 +1,13 @@
-"""Predict with a model that was taken out of a fleet.
+"""Predict with a model that was taken out of a fleet, or with one that a run over a table left.
 
-Reads inputs from standard input or a file, one line each, as CSV (with a header, or in the order
-of the manifest's inputs) or JSON lines; prints one prediction per line. Where inputs look back, the
-lines are those of one device, with their target and time; the prediction is empty where the past
-is not known.
+With a fleet's model: reads inputs from standard input or a file, one line each, as CSV (with a
+header, or in the order of the manifest's inputs) or JSON lines; prints one prediction per line.
+Where inputs look back, the lines are those of one device, with their target and time.
+
+With a run's file: reads a table like the one of the run, and prints one prediction per row. Where
+inputs look back, the rows before are needed of each device, with their times.
+
+The prediction is empty where the past is not known.
 """
 
 import math
@@ -11,6 +15,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from paofed.cli.shared.kinds import is_run
 from paofed.cli.shared.rows import SampleReader
 from paofed.cli.shared.samples import opened
 from paofed.errors import InputError
@@ -21,12 +26,20 @@ EXAMPLE = "paofed predict model.npz --input measurements.csv"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", type=Path, metavar="MODEL.npz", help="of `paofed fleet model`")
-    parser.add_argument("--input", type=Path, metavar="FILE", help="(default: standard input)")
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL.npz", help="of `paofed fleet model`, or a run's --out")
+    add("--input", type=Path, metavar="FILE", help="(default: standard input)")
+    add("--algorithm", metavar="NAME", help="of a run (default: the best by the server's error)")
 
 
 def run(args: Namespace) -> int:
-    """Predict line by line, so that it can stand in a pipe."""
+    """Predict rows of a table, or line by line, so that it can stand in a pipe."""
+    if is_run(args.model):
+        return _rows(args)
+    if args.algorithm is not None:
+        raise InputError(
+            f"{args.model} is a fleet's model, of one algorithm: leave out --algorithm"
+        )
     device = FleetModel.load(args.model).device()
     rows = SampleReader(device.manifest, looked_back_at=True)
     with opened(args.input) as lines:
@@ -35,8 +48,24 @@ def run(args: Namespace) -> int:
                 when = time.time() if at is None else at
                 predicted = device.predict(x, when)
                 device.remember(x, y, when)
-                text = "" if math.isnan(predicted) else f"{predicted:.9g}"
-                print(text, flush=args.input is None)
+                print(_text(predicted), flush=args.input is None)
         except UnicodeDecodeError as error:
             raise InputError(f"{args.input or 'the input'} is not text: {error}") from None
     return 0
+
+
+def _rows(args: Namespace) -> int:
+    """Predict every row of a table that is like the one of a run."""
+    from paofed.cli.shared.table_run import TableRun
+
+    if args.input is None:
+        raise InputError(f"{args.model} is a run over a table: give another such table (--input)")
+    found = TableRun.load(args.model)
+    name = args.algorithm or found.best(found.result.algorithms, "server")
+    for predicted in found.predicted(name, args.input).tolist():
+        print(_text(predicted))
+    return 0
+
+
+def _text(predicted: float) -> str:
+    return "" if math.isnan(predicted) else f"{predicted:.9g}"

@@ -2,19 +2,22 @@
 
 A number is given as NAME, NAME:OFFSET:SCALE or NAME:OFFSET:SCALE:LOW:HIGH. The model sees (value -
 offset) / scale, which should mostly lie between -2 and 2; a sample with a value below LOW or above
-HIGH (usually 10 scales from the offset) is not learned from.
+HIGH (usually 10 scales from the offset) is not learned from. With --from the file that `paofed run
+--out` wrote over a table, the fleet does what was run, and all of this is known.
 """
 
 import secrets
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling
 from paofed.cli.shared.folder import add_folder, say_result
+from paofed.cli.shared.kinds import is_run
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
@@ -52,7 +55,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--input", action="append", type=scaling, default=[], metavar=NUMBER, help="each one")
     add("--target", type=scaling, metavar=NUMBER, help="what is to be predicted")
-    add("--from", dest="other", type=Path, metavar="OTHER", help="go on from a fleet or a model")
+    add("--from", dest="other", type=Path, metavar="OTHER",
+        help="go on from a fleet, a model, or a run over a table")  # fmt: skip
+    add("--model", choices=("first", "final"),
+        help="of a run: the one it began with (default), or ended with")  # fmt: skip
     said = {name: f"default {value}" for name, value in _USUAL.items()}
     beside = {"shared": "default 4", "aside": "default yes", "learner": "default lms"}
     add_agreement(parser, {**said, **beside})
@@ -72,11 +78,12 @@ def run(args: Namespace) -> int:
         security=args.security,
         http=args.http,
     )
-    manifest, w = _begun(args) if args.other is None else _taken(args)
+    manifest, w, told = _agreed(args)
     Fleet.create(args.folder, settings, manifest, w)
     configuration = (args.folder / FOLDER / CONFIGURATION).resolve()
     text = (
         f"made {args.folder}\n"
+        f"{told}"
         f"start the broker:  mosquitto -c {configuration}\n"
         f"start the server:  paofed fleet serve {args.folder}\n"
         f"add devices:       paofed fleet add {args.folder} LABEL ..."
@@ -85,35 +92,76 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _begun(args: Namespace) -> tuple[Manifest, None]:
+class _Agreed(NamedTuple):
+    """What a new fleet agrees on, the model it begins with, and what people should know of it."""
+
+    manifest: Manifest
+    w: FloatArray | None = None
+    told: str = ""
+
+
+def _agreed(args: Namespace) -> _Agreed:
+    if args.other is not None and args.other.is_file() and is_run(args.other):
+        return _as_run(args)
+    if args.model is not None:
+        raise InputError(f"--model {args.model} is for --from a run, as `paofed run --out` writes")
+    return _Agreed(_begun(args)) if args.other is None else _taken(args)
+
+
+def _begun(args: Namespace) -> Manifest:
     """What a fleet agrees on that begins with nothing."""
     for option, found in (("--input", args.input), ("--target", args.target)):
         if not found:
-            raise InputError(f"fleet init needs {option}, or --from another fleet or a model")
+            raise InputError(f"fleet init needs {option}, or --from a fleet, a model or a run")
     values = {**_USUAL, **given(args)}
-    manifest = Manifest(
+    return Manifest(
         **{"shared": usual_shared(values["algorithm"], values["features"]), **values},
         **_new_identity(),
         inputs=tuple(number.limited() for number in args.input),
         target=args.target.limited(),
     )
-    return manifest, None
 
 
-def _taken(args: Namespace) -> tuple[Manifest, FloatArray]:
-    """What a fleet agrees on that goes on from another's model, and that model.
-
-    The other may be older than the bounds and ranges that new fleets have.
-    """
+def _taken(args: Namespace) -> _Agreed:
+    """What a fleet agrees on that goes on from another's model, and that model."""
     model = _model(args.other)
-    lacking = {name for name in ("clip", "bound") if getattr(model.manifest, name) is None}
-    values = {**{name: _USUAL[name] for name in lacking}, **given(args)}
+    manifest = _changed(args, model.manifest, given(args))
+    return _Agreed(replace(manifest, **_new_identity()), model.w)
+
+
+def _as_run(args: Namespace) -> _Agreed:
+    """What a fleet agrees on that does what was run over a table, beginning now."""
+    from paofed.cli.shared.run_fleet import best_served, fleet_of
+    from paofed.cli.shared.table_run import TableRun
+
+    run, values = TableRun.load(args.other), given(args)
+    name = values.pop("algorithm", None) or best_served(run)
+    run.require(name)
+    model = run.final_model(name) if args.model == "final" else run.first_model()
+    was = fleet_of(run, name, model, values.get("tick_seconds"))
+    manifest, identity = _changed(args, was, values), _new_identity()
+    now = identity["start"]  # in the middle of some tick of the table, if these went on
+    identity["from_time"] = now - (now - was.start) % was.tick_seconds
+    added = [f"{key} {_USUAL[key]:g}" for key in _lacking(was) if key not in values]
+    beside = f", with {' and '.join(added)} as in any new fleet" if added else ""
+    told = f"as was run:        {name}, from its {args.model or 'first'} model on{beside}\n"
+    return _Agreed(replace(manifest, **identity), manifest.begins_with, told)
+
+
+def _changed(args: Namespace, manifest: Manifest, values: Mapping[str, Any]) -> Manifest:
+    """The same with what is given, and with bounds and ranges of new fleets where it has none."""
+    values = {**{name: _USUAL[name] for name in _lacking(manifest)}, **values}
     changes = Changes(values=values, inputs=tuple(args.input), target=args.target)
-    manifest = changed_manifest(model.manifest, changes)
+    manifest = changed_manifest(manifest, changes)
     if manifest.seen is None:  # as old fleets are; others have ranges where there can be any
         inputs = tuple(number.limited() for number in manifest.inputs)
         manifest = replace(manifest, inputs=inputs, target=manifest.target.limited())
-    return replace(manifest, **_new_identity()), model.w
+    return manifest
+
+
+def _lacking(manifest: Manifest) -> list[str]:
+    """The bounds of new fleets that it has not."""
+    return [name for name in ("clip", "bound") if getattr(manifest, name) is None]
 
 
 def _model(other: Path) -> FleetModel:

@@ -177,8 +177,11 @@ def agreed_on(columns: Sequence[Transform]) -> Agreed:
 
 
 def _scaling(name: str, columns: Sequence[Transform]) -> Scaling:
-    """One thing that is measured, with its usual range where that is known."""
-    for column in columns:
+    """One thing that is measured, with its usual range where that is known.
+
+    That of its own column, if it has one, rather than of one that looks back.
+    """
+    for column in sorted(columns, key=lambda column: max(column.lags)):
         if column.name == name and isinstance(column, Number) and not column.diff:
             low, high = column.measured(np.array([-_FAR, _FAR])).tolist()
             limits = {"low": low, "high": high if math.isfinite(high) else None}

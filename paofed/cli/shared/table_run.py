@@ -1,0 +1,150 @@
+"""A run over a table, taken further: which of its algorithms, its models, rows to come.
+
+What a run has left says how columns become numbers, and which map they meet. The model that a run
+began with is fitted anew, which takes the table; the models that it ended with are in its file.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.columns.numbers import Number
+from paofed.core.columns.transform import Transform
+from paofed.core.columns.written import read as read_column
+from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
+from paofed.core.random import Key
+from paofed.errors import FileError, InputError, unknown
+from paofed.simulate.results.progressive import Whose
+from paofed.simulate.results.result import Result
+from paofed.world.realize import map_key, start_of, world_key
+from paofed.world.scenario import Scenario
+from paofed.world.table.door import seen_in
+from paofed.world.table.spec import Records, Table
+
+_KEPT = ("columns", "ranges")  # what a run of an earlier version has not left
+
+
+class TableRun(NamedTuple):
+    """What a run over a table has left; of several runs, the first."""
+
+    path: Path
+    result: Result
+    inputs: tuple[Transform, ...]
+    target: Number
+    ranges: FloatArray  # (d + 1, 2): where their numbers lay in the calibration period
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read it; a run over anything else is refused."""
+        result = Result.load(path)
+        if result.progressive is None:
+            name = result.provenance["scenario"]["name"]
+            raise FileError(
+                f"{path} is a run over {name}, which has no table: expected one over a table, "
+                f"whose columns devices measure"
+            )
+        table = result.provenance["table"]
+        for key in _KEPT:
+            if key not in table:
+                raise FileError(
+                    f"{path} was written by an earlier version, which did not keep the {key} of "
+                    f"its table: run it again"
+                )
+        *inputs, target = map(read_column, table["columns"])
+        if not isinstance(target, Number):
+            raise FileError(f"{path}: its target is a {target.kind}: expected a number")
+        return cls(path, result, tuple(inputs), target, _as_ranges(path, table["ranges"], inputs))
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """What was run, in plain values."""
+        return dict(self.result.provenance["scenario"])
+
+    @property
+    def world(self) -> Key:
+        """The key of the world of the first run."""
+        return world_key(self.result.provenance["seed"], self.result.places[0][0])
+
+    @property
+    def linear(self) -> Ranges:
+        """The ranges of linear terms, where there are any."""
+        return Ranges(*self.ranges[:-1].T) if self.scenario.get("linear") else NO_RANGES
+
+    @property
+    def fourier_map(self) -> FourierMap:
+        """The map of that world."""
+        return draw_map(
+            map_key(self.world),
+            inputs=len(self.ranges) - 1,
+            features=self.scenario["features"],
+            width=self.scenario["kernel_width"],
+            ranges=self.linear,
+        )
+
+    def best(self, names: Sequence[str], whose: Whose) -> str:
+        """The algorithm whose models have predicted best, among some."""
+        judged = self.result.progressive
+        errors = {} if judged is None else {name: judged.final(name, whose).db for name in names}
+        return min(errors, key=lambda name: math.inf if math.isnan(errors[name]) else errors[name])
+
+    def require(self, name: str) -> None:
+        """Refuse the name of an algorithm that was not run."""
+        if name not in self.result.algorithms:
+            raise InputError(f"{self.path}: {unknown('algorithm', name, self.result.algorithms)}")
+
+    def final_model(self, name: str) -> FloatArray:
+        """The server's model of an algorithm after the last tick."""
+        self.require(name)
+        w: FloatArray = self.result.models[0, self.result.algorithms.index(name)]
+        return w.astype(np.float64)
+
+    def first_model(self) -> FloatArray | None:
+        """The model that all began with, fitted anew to the table; None: zeros."""
+        if self.scenario.get("start", "zeros") == "zeros":
+            return None
+        self._require_same_table()
+        return start_of(Scenario.made(self.scenario, str(self.path)), self.world)
+
+    def _require_same_table(self) -> None:
+        file = Path(self.scenario["stream"]["file"])
+        instead = "or begin with the model that the run ended with (--model final)"
+        try:
+            with file.open("rb") as opened:
+                found = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            raise FileError(
+                f"{file}, the table of {self.path}, cannot be read: {error.strerror}; the model "
+                f"that the run began with is fitted to it: put it there, {instead}"
+            ) from None
+        if found != self.result.provenance["table"].get("sha256"):
+            raise FileError(
+                f"{file} is not the table that {self.path} was run over, since it has changed: put "
+                f"the old one there, run it again, {instead}"
+            )
+
+    def predicted(self, name: str, file: Path) -> FloatArray:
+        """What the final model of an algorithm predicts of every row of a file like the table.
+
+        In the unit of the target; NaN where an input of the row is missing, or what it looks back
+        at.
+        """
+        w, about = self.final_model(name), self.result.provenance["table"]
+        records = Records(self.inputs, about["calendar"], about["begin"], about["tick"])
+        table = Table.model_validate({**self.scenario["stream"], "file": str(file)})
+        return self.target.measured(self.fourier_map(seen_in(table, records)) @ w)
+
+
+def _as_ranges(path: Path, value: object, inputs: Sequence[Transform]) -> FloatArray:
+    numbers = sum(len(record.labels) for record in inputs) + 1
+    try:
+        ranges = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        ranges = np.empty(0)
+    if ranges.shape != (numbers, 2) or not (ranges[:, 0] < ranges[:, 1]).all():
+        raise FileError(f"{path} is not a result: expected ranges of {numbers} numbers")
+    return ranges
