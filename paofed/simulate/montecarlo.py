@@ -85,7 +85,7 @@ def run(
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
     table = setting.stream if isinstance(setting.stream, Table) else None
-    if table is None and baselines is not None:
+    if table is None and baselines is not None and beside:
         raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
     provenance = {
         "scenario": setting.model_dump(),

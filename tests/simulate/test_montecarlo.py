@@ -47,6 +47,14 @@ def test_a_seed_reproduces_every_number_for_any_number_of_workers() -> None:
     assert not np.array_equal(first.mse, run(scenario(), [U1, SGD], runs=5, seed=4).mse)
 
 
+def test_only_tables_have_baselines() -> None:
+    """To ask for none is right anywhere: a race does, in whatever worlds."""
+    once = run(scenario(), [U1], engine="reference", baselines="none", workers=1)
+    assert once.provenance["baselines"] == []
+    with pytest.raises(InputError, match="only tables have them"):
+        run(scenario(), [U1], engine="reference", baselines="alone")
+
+
 def test_runs_can_be_split_in_any_way() -> None:
     many, few = (run(scenario(), [U1], runs=runs, seed=3) for runs in (5, 2))
     np.testing.assert_array_equal(many.mse[:2], few.mse)
