@@ -30,7 +30,7 @@ def of_the_table(spec: Table, seen: FloatArray) -> None:
 @pytest.mark.parametrize(
     "inputs",
     [
-        ["a", "b:raw"],
+        ["a", "b:raw", "device:one-hot"],
         ["a", "time:hour"],
         ["a:lag=1", "b:diff=2", "y:lag=3", "time:weekday"],
     ],
