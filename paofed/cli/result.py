@@ -19,5 +19,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Load and show."""
     outputs.check(args, inputs=[args.result])
-    outputs.show(Result.load(args.result), args)
+    outputs.show(Result.load(args.result), args, args.result)
     return 0

@@ -118,7 +118,7 @@ def run(args: Namespace) -> int:
         outputs.say(f"the {LAST} engine takes {name}: {reason}")
     if args.out is not None:
         result.save(args.out)
-    outputs.show(result, args)
+    outputs.show(result, args, args.out)
     missing = (
         []
         if result.runs == args.runs

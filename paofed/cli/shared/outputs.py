@@ -72,8 +72,8 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
             require_writable(path)
 
 
-def show(result: Result, args: Namespace) -> None:
-    """Write the files asked for, then print the summary."""
+def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
+    """Write the files asked for, then print the summary; the result may be `saved` in a file."""
     if args.csv is not None:
         result.to_csv(args.csv, args.tariff)
     _draw(result, args)
@@ -81,7 +81,7 @@ def show(result: Result, args: Namespace) -> None:
         from paofed.report.run.page import write
 
         make_folder(args.report)
-        write(result, args.report, args.tariff)
+        write(result, args.report, args.tariff, saved)
         say(f"open {args.report / 'report.html'}")
     for line in result.summary():
         if line["diverged_runs"]:
@@ -93,7 +93,7 @@ def show(result: Result, args: Namespace) -> None:
     if args.json:
         print(json.dumps(as_json(result, args.tariff)))
     else:
-        print(as_table(result, args.tariff))
+        print(as_table(result, args.tariff, saved))
 
 
 def _draw(result: Result, args: Namespace) -> None:

@@ -3,9 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from paofed.core.tariffs import PAYLOAD, Tariff
+from paofed.report.run.advice import Advice, advise
+from paofed.report.run.advice_words import as_json as advice_json
+from paofed.report.run.advice_words import fleet_command, sentences
 from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.gains import horizons, newcomers
 from paofed.simulate.results.estimates import Estimate
@@ -21,13 +25,18 @@ _ERRORS = ("before_db", "worst_db")
 
 def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
     """The summary as JSON can hold it."""
+    advice = advise(result, tariff)
     summary = result.summary(tariff)
     told = {"runs": result.runs, "tariff": asdict(tariff), "algorithms": summary}
+    told |= {"advice": advice_json(advice)} if advice is not None else {}
     return plain({**told, **_beside(result), **_faults(result), **_choices(result)})
 
 
-def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
-    """Tables for people: errors with their standard errors, traffic of a run; what is beside."""
+def as_table(result: Result, tariff: Tariff = PAYLOAD, saved: Path | None = None) -> str:
+    """Tables for people: errors with their standard errors, traffic of a run; what is beside.
+
+    `saved` is where the result is, if anywhere.
+    """
     summary = result.summary(tariff)
     scenario = result.provenance["scenario"]["name"]
     units = f"coordinates, messages and bytes by tariff {tariff.name}"
@@ -42,7 +51,15 @@ def as_table(result: Result, tariff: Tariff = PAYLOAD) -> str:
     if faults := faults_of(result):
         parts.append(_damages(result, faults))
     parts += [choice["sentence"] for choice in result.provenance.get("chosen", ())]
+    if (advice := advise(result, tariff)) is not None:
+        parts.append(_advice(advice, saved))
     return "\n\n".join([f"{scenario}, {counted(result.runs, 'run')} ({note})", *parts])
+
+
+def _advice(advice: Advice, saved: Path | None) -> str:
+    """What to do, and the command that does it where a file was saved."""
+    command = [] if saved is None else [f"The fleet: {fleet_command(advice, saved)}"]
+    return "\n".join(["what to do", "", *sentences(advice), *command])
 
 
 def _choices(result: Result) -> dict[str, Any]:

@@ -3,12 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
-from paofed.report.run.gains import pooled_gain
-from paofed.simulate.results.estimates import Estimate
+from paofed.report.run.alone import Compared, OverAlone
 from paofed.simulate.results.lives import Lives, OwnUnit
-from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose
 
 
@@ -16,11 +12,9 @@ class Group(NamedTuple):
     """How a learner fared on the devices of one group."""
 
     name: str
-    devices: int
-    samples: int
     db: float
     own: OwnUnit
-    gain: Estimate  # over learning alone, paired over the devices of the group
+    over: OverAlone
 
 
 def groups(lives: Lives, name: str, whose: Whose) -> Iterator[Group]:
@@ -28,17 +22,9 @@ def groups(lives: Lives, name: str, whose: Whose) -> Iterator[Group]:
     names, by = lives.groups
     db = lives.db_by(name, whose, by, len(names))
     own = lives.own_unit_by(name, whose, by, len(names))
-    alone = lives.mean_sums("alone", "baseline").squared if lives.has_alone else None
-    mine, count = lives.mean_sums(name, whose).squared, len(lives.group)
+    compared = Compared(lives, name, whose)
     for g, group in enumerate(names):
         here = by == g
-        devices = np.unique(lives.device[here])
-        if devices.size:
-            gain = Estimate(np.nan, np.nan, np.nan, devices.size)
-            if alone is not None:
-                gain = pooled_gain(
-                    *(summed(e[here], lives.device[here], count)[devices] for e in (alone, mine))
-                )
+        if here.any():
             numbers = OwnUnit(*(float(part[g]) for part in own))
-            samples = int(lives.samples[here].sum())
-            yield Group(group, devices.size, samples, float(db[g]), numbers, gain)
+            yield Group(group, float(db[g]), numbers, compared.over_alone(here))

@@ -31,18 +31,18 @@ def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> 
     models(above, result, judged, "device", lambda n, whose: (place, lives.stage_db(n, whose)))
     finish(above, "the models on the devices")
     above.set_ylabel("error (dB)")
-    _gains(below, found, name)
+    _gains(below, found, name, styles(result.algorithms)[name].colour)
     below.set_xticks(place, [str(1 << stage) for stage in place.tolist()])
     below.set_xlabel("readings that the device has had, from this number to the next")
     figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
     return figure
 
 
-def _gains(axes: Axes, found: Sequence[Stage], name: str) -> None:
-    """The gain over learning alone at every stage, and where it stops paying."""
+def _gains(axes: Axes, found: Sequence[Stage], name: str, colour: str) -> None:
+    """The gain over the best way of being alone at every stage, and where it stops paying."""
     place = np.log2([stage.first for stage in found])
     mean, low, high = np.array([stage.gain[:3] for stage in found]).T
-    colour, half = styles([name])[name].colour, np.nan_to_num([mean - low, high - mean])
+    half = np.nan_to_num([mean - low, high - mean])
     axes.axhspan(-TIE, TIE, color="#eeeeee", zorder=0, label="a tie")
     axes.axhline(0, color="#777777", lw=1)
     axes.errorbar(place, mean, yerr=half, color=colour, marker="o", ms=4, lw=1.3, capsize=3,
@@ -52,5 +52,5 @@ def _gains(axes: Axes, found: Sequence[Stage], name: str) -> None:
         axes.axvline(np.log2(stop) - 0.5, color="#777777", lw=1, ls=(0, (5, 2)),
                      label="stops paying here")  # fmt: skip
     told = {None: "it pays throughout", 1: "it never pays"}.get(stop, "")
-    finish(axes, f"gain over learning alone{': ' if told else ''}{told}")
+    finish(axes, f"gain over the best way of being alone{': ' if told else ''}{told}")
     axes.set_ylabel("gain (dB)")

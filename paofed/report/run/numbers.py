@@ -5,6 +5,9 @@ from pathlib import Path
 
 from paofed.core.tariffs import Tariff
 from paofed.files import write_table
+from paofed.report.run.advice import advise
+from paofed.report.run.advice_words import Behind, numbers
+from paofed.report.run.alone import OverAlone
 from paofed.report.run.damage import damages
 from paofed.report.run.gains import gain, newcomers
 from paofed.report.run.groups import groups
@@ -25,7 +28,9 @@ _WRITTEN = (
     "by-group",
     "newcomers",
     "faults",
+    "advice",
 )
+_GAINED = ("over", "gain", "low", "high")
 _DRAWN = ("lives", "curves", "traffic", "over-time", "by-device", "newcomers")
 PAGE = (  # all that the folder of a page may hold
     "report.html",
@@ -55,6 +60,8 @@ def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
         _write_groups(result.lives, folder)
     if result.cold_start is not None:
         _write_newcomers(result.cold_start, folder)
+    if (advice := advise(result, tariff)) is not None:
+        write_table(folder / "advice.csv", Behind._fields, list(numbers(advice)))
     if result.clean is not None:
         _write_damages(result, folder)
 
@@ -166,7 +173,7 @@ def _own_unit_by_device(
 
 
 def _write_lives(lives: Lives, folder: Path) -> None:
-    """Every learner at every stage, and its gain over learning alone where that is known."""
+    """Every learner at every stage, and its gain over the best way of being alone."""
     learners = [(name, whose) for name, whose in lives.learners.tolist()]
     rows = []
     for name, whose in learners:
@@ -176,21 +183,28 @@ def _write_lives(lives: Lives, folder: Path) -> None:
         )
         for stage in stages(lives, name, whose):
             here = stage.first.bit_length() - 1
-            told = stage.first, stage.last, stage.devices, stage.samples
-            rows.append(
-                [name, whose, *told, *(float(part[here]) for part in errors), *stage.gain[:3]]
-            )
+            told = [name, whose, stage.first, stage.last, *_who(stage.over)]
+            rows.append([*told, *(float(part[here]) for part in errors), *_gained(stage.over)])
     header = ["learner", "model", "from", "to", "devices", "samples", "db", *OwnUnit._fields]
-    write_table(folder / "lives.csv", [*header, "gain", "low", "high"], rows)
+    write_table(folder / "lives.csv", [*header, *_GAINED], rows)
+
+
+def _who(over: OverAlone) -> tuple[int, int]:
+    return over.devices, over.samples
+
+
+def _gained(over: OverAlone) -> tuple[str | float, ...]:
+    """The gain over the best way of being alone, and which that is."""
+    return over.rival, *over.gain[:3]
 
 
 def _write_groups(lives: Lives, folder: Path) -> None:
     header = ["learner", "model", "group", "devices", "samples", "db", *OwnUnit._fields]
     write_table(
         folder / "by-group.csv",
-        [*header, "gain", "low", "high"],
+        [*header, *_GAINED],
         [
-            [name, whose, *found[:4], *found.own, *found.gain[:3]]
+            [name, whose, found.name, *_who(found.over), found.db, *found.own, *_gained(found.over)]
             for name, whose in lives.learners.tolist()
             for found in groups(lives, name, whose)
         ],

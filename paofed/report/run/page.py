@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
+from paofed.report.run.advice import Advice, advise
+from paofed.report.run.advice_words import whether
 from paofed.report.run.again import again, is_open
 from paofed.report.run.damage import faults_of
 from paofed.report.run.fleet_figures import (
@@ -18,9 +20,10 @@ from paofed.report.run.fleet_figures import (
     over_time,
 )
 from paofed.report.run.gains import gain, horizons, newcomers
-from paofed.report.run.lives import HOW, headline, stages
+from paofed.report.run.lives import HOW, extremes, stages
 from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
+from paofed.report.run.page_end import on_device, what_to_do
 from paofed.report.run.page_tables import (
     by_group,
     errors_and_traffic,
@@ -33,6 +36,7 @@ from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
 from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
+    bullets,
     document,
     figure,
     interval,
@@ -43,6 +47,7 @@ from paofed.report.shared.markup import (
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import ALONE
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column
@@ -58,11 +63,11 @@ _OF_SPREAD = (
 _OF_UNIT = "0 dB is a mean squared error of 1, in the target's own unit."
 _NEWCOMERS = (
     "Each device in turn is left out until it joins, having learned nothing. It begins with the "
-    "server's whole model, or with zeros and receives the server's model with its contacts, window "
-    "by window. Beside it: the same device had it taken part all along (old). Gains are over a "
-    "device that begins with zeros and never has a contact. The errors of all starts, devices and "
-    "runs are pooled. 95 % intervals over the starts, as far as these do not overlap; devices that "
-    "join on the same day share their weather."
+    "server's whole model, or as the fleet began and receives the server's model with its "
+    "contacts, window by window. Beside it: the same device had it taken part all along (old). "
+    "Gains are over a device that begins as the fleet began and never has a contact. The errors of "
+    "all starts, devices and runs are pooled. 95 % intervals over the starts, as far as these do "
+    "not overlap; devices that join on the same day share their weather."
 )
 _FAULTS = (
     "Every algorithm was run twice over the same worlds: with these faults and without them. The "
@@ -78,14 +83,18 @@ _IN_OWN_UNIT = (
 )
 _HEADLINE = "lives"
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
-_RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
 
 
-def write(result: Result, folder: Path, tariff: Tariff | str = "payload") -> None:
+def write(
+    result: Result,
+    folder: Path,
+    tariff: Tariff | str = "payload",
+    saved: Path | None = None,
+) -> None:
     """Write the page, its figures, every number on it and the scenario into a folder.
 
     What an earlier page has left there and this one does not have goes. Bytes are those of a
-    tariff.
+    tariff. `saved` is where the result is, if anywhere: a fleet can be made from it.
     """
     tariff = tariff_of(tariff)
     figures = gallery(result, tariff)
@@ -95,7 +104,7 @@ def write(result: Result, folder: Path, tariff: Tariff | str = "payload") -> Non
     write_numbers(result, folder, tariff)
     if not is_open(result):
         write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
-    write_text(folder / "report.html", build(result, drawings, tariff))
+    write_text(folder / "report.html", build(result, drawings, tariff, saved))
 
 
 def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
@@ -109,7 +118,7 @@ def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str,
             "traffic": ("Error of the server's model against what was sent by all.", against),
         }
     against = against_traffic(result, judged, tariff)
-    shown = _headline_figure(result, judged)
+    shown = _headline_figure(result, judged, tariff)
     shown |= {
         "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
         "traffic": ("Error on all samples until then, against what was sent by all.", against),
@@ -121,10 +130,13 @@ def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str,
     return shown
 
 
-def _headline_figure(result: Result, judged: Progressive) -> dict[str, tuple[str, Figure]]:
-    if result.lives is None or "alone" not in judged.baselines:
+def _headline_figure(
+    result: Result, judged: Progressive, tariff: Tariff
+) -> dict[str, tuple[str, Figure]]:
+    advice = advise(result, tariff)
+    if result.lives is None or advice is None or not advice.spans[0].over.rival:
         return {}
-    return {_HEADLINE: (HOW, over_lives(result, judged, result.lives, best(result, judged)[0]))}
+    return {_HEADLINE: (HOW, over_lives(result, judged, result.lives, advice.method))}
 
 
 def best(result: Result, judged: Progressive) -> list[str]:
@@ -136,7 +148,12 @@ def _best(result: Result, judged: Progressive, whose: Whose) -> str:
     return min(result.algorithms, key=lambda name: rank(judged.final(name, whose).db))
 
 
-def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tariff = PAYLOAD) -> str:
+def build(
+    result: Result,
+    drawings: Mapping[str, tuple[str, str]],
+    tariff: Tariff = PAYLOAD,
+    saved: Path | None = None,
+) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = result.provenance
     parts = [f"<h1>{html.escape(about['scenario']['name'])}</h1>"]
@@ -155,10 +172,10 @@ def build(result: Result, drawings: Mapping[str, tuple[str, str]], tariff: Tarif
         parts += ["<h2>When the target changed</h2>", recoveries(result)]
     if result.cold_start is not None:
         parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), of_newcomers(result, result.cold_start)]
-    if about.get("table") is not None:
-        recipes = "\n".join(about["table"]["recipes"])
-        parts += ["<h2>On the device</h2>", note(_RECIPES), preformatted(recipes)]
+    parts += on_device(result)
     parts += ["<h2>To run it again</h2>", *again(result, tariff)]
+    if (advice := advise(result, tariff)) is not None:
+        parts += what_to_do(advice, saved)
     return document(about["scenario"]["name"], parts)
 
 
@@ -177,37 +194,41 @@ def _over_table(
         f"kernel width {scenario['kernel_width']:g}, {step_size(result)}."
     )
     yield note(html.escape(conditions))
-    said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in in_short(result, judged))
-    if said:
-        yield f"<h2>In short</h2><ul>{said}</ul>"
+    advice = advise(result, tariff)
+    if said := [*in_short(result, judged, advice)]:
+        yield f"<h2>In short</h2>{bullets(said)}"
     if _HEADLINE in drawings:
         yield figure(*drawings[_HEADLINE])
     yield "<h2>Errors and traffic</h2>"
     raw = column(scenario["stream"]["target"]).transform == "raw"
     yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
     yield errors_and_traffic(result, judged, tariff)
-    if result.lives is not None:
+    if result.lives is not None and advice is not None:
         yield f"<h2>In the unit of {html.escape(column(scenario['stream']['target']).name)}</h2>"
         yield note(_IN_OWN_UNIT)
         yield in_own_unit(result.lives)
         yield "<h2>By group of devices</h2>"
         yield note(html.escape(_grouped_by(scenario["stream"].get("group"))))
-        yield by_group(result.lives, best(result, judged)[0])
+        yield by_group(result.lives, advice.method)
 
 
-def in_short(result: Result, judged: Progressive) -> Iterator[str]:
+def in_short(result: Result, judged: Progressive, advice: Advice | None) -> Iterator[str]:
     """What the numbers say in sentences: what learning together adds here, and what not."""
+    if advice is not None and advice.spans[0].over.rival:
+        yield whether(advice)
+    if advice is not None and result.lives is not None:
+        found = list(stages(result.lives, advice.method))
+        if any(stage.pays for stage in found):
+            yield extremes(found, advice.method)
     on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
     mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
-    if result.lives is not None and "alone" in beside:
-        yield headline(list(stages(result.lives, on_device)), on_device)
     of = f", the best of {len(result.algorithms)}" if len(result.algorithms) > 1 else ""
-    if "alone" in beside:
+    if alone := [name for name in ALONE if name in beside]:
+        way = min(alone, key=lambda name: rank(beside[name]))
         yield (
-            f"A device that takes part: {number(mine)} dB ({on_device}{of}). One that learns "
-            f"alone: {number(beside['alone'])} dB. Taking part is "
-            f"{_told(gain(judged, on_device, 'device', 'alone'))}."
+            f"A device that takes part: {number(mine)} dB ({on_device}{of}). The best way of being "
+            f"alone: {number(beside[way])} dB ({way})."
         )
     if "last value" in beside:
         yield (
@@ -247,8 +268,9 @@ def _told(found: Estimate) -> str:
 def _grouped_by(column_name: str | None) -> str:
     by = f"{column_name} of the table" if column_name else "how many readings they have"
     return (
-        f"Devices grouped by {by}: errors of the models on them, and gains over learning alone, "
-        f"with 95 % intervals paired over the devices of a group. by-group.csv has all learners."
+        f"Devices grouped by {by}: errors of the models on them, and gains over the best way of "
+        f"being alone, with 95 % intervals paired over the devices of a group. by-group.csv has "
+        f"all learners."
     )
 
 

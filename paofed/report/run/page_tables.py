@@ -52,16 +52,17 @@ def by_group(lives: Lives, name: str) -> str:
     rows = [
         [
             html.escape(found.name),
-            f"{found.devices:,}",
-            f"{found.samples:,}",
+            f"{found.over.devices:,}",
+            f"{found.over.samples:,}",
             number(found.db),
             significant(found.own.rmse),
             significant(found.own.mae),
-            interval(found.gain),
+            interval(found.over.gain),
+            html.escape(found.over.rival),
         ]
         for found in groups(lives, name, "device")
     ]
-    header = ["group", "devices", "samples", "device (dB)", "RMSE", "MAE", "gain (dB)"]
+    header = ["group", "devices", "samples", "device (dB)", "RMSE", "MAE", "gain (dB)", "over"]
     return table([f"{html.escape(name)}: {header[0]}", *header[1:]], rows, range(1, 7))
 
 

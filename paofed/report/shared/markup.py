@@ -56,6 +56,11 @@ def note(text: str) -> str:
     return f"<p class='note'>{text}</p>"
 
 
+def bullets(sentences: Iterable[str]) -> str:
+    """Sentences, each a point of a list."""
+    return f"<ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in sentences)}</ul>"
+
+
 def preformatted(text: str) -> str:
     """Text as it stands."""
     return f"<pre>{html.escape(text)}</pre>"

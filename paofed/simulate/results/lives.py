@@ -85,9 +85,9 @@ class Lives:
         return self.db_by(name, whose, self.stage, self.stages)
 
     @property
-    def has_alone(self) -> bool:
-        """Whether learning alone is among the learners, to be compared with."""
-        return ["alone", "baseline"] in self.learners.tolist()
+    def baselines(self) -> list[str]:
+        """The names of the baselines."""
+        return [name for name, whose in self.learners.tolist() if whose == "baseline"]
 
     @property
     def groups(self) -> tuple[list[str], IntArray]:

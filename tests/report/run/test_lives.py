@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from paofed.core.arrays import FloatArray
+from paofed.report.run.alone import OverAlone
 from paofed.report.run.gains import pooled_gain
 from paofed.report.run.groups import groups
-from paofed.report.run.lives import Stage, headline, stages, stops_paying
+from paofed.report.run.lives import Stage, extremes, stages, stops_paying
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.lives import Lives
 
@@ -30,7 +31,7 @@ def lives(joined: FloatArray, alone: FloatArray | None) -> Lives:
 def gains(*lows: float) -> list[Stage]:
     """Stages whose gains have these lower ends; all reach up to 9."""
     return [
-        Stage(1 << b, (2 << b) - 1, 2, 2, Estimate((low + 9) / 2, low, 9.0, 2))
+        Stage(1 << b, (2 << b) - 1, OverAlone("alone", 2, 2, Estimate((low + 9) / 2, low, 9.0, 2)))
         for b, low in enumerate(lows)
     ]
 
@@ -40,7 +41,8 @@ def test_a_gain_is_that_of_pooled_errors_and_paired_over_devices() -> None:
     alone = np.array([[1.0, 2.0], [100.0, 50.0], [10.0, 5.0]])
     first, second = stages(lives(alone / 10, alone), "u1")
     assert (first.first, first.last, second.first, second.last) == (1, 1, 2, 3)
-    assert (second.devices, second.samples, second.gain.runs) == (3, 3, 3)
+    assert second.over[:3] == ("alone", 3, 3)
+    assert second.gain.runs == 3
     for stage in (first, second):
         assert stage.gain[:3] == pytest.approx((10.0, 10.0, 10.0))
         assert stage.pays
@@ -66,44 +68,50 @@ def test_without_the_baseline_there_is_no_gain() -> None:
     (only,) = stages(lives(np.ones((2, 1)), None), "u1")
     assert np.isnan(only.gain.mean)
     assert not only.pays
-    assert "cannot be told" in headline([only], "u1")
+    assert only.over.rival == ""
 
 
 @pytest.mark.parametrize(
-    ("lows", "stop", "told"),
+    ("lows", "stop"),
     [
-        ((1.0, 2.0, 1.0), None, "pays throughout (u1)"),
-        ((1.0, 2.0, -1.0, 0.0), 4, "pays until its reading 3 (u1)"),
-        ((-1.0, 2.0, -1.0), 4, "pays from reading 2 of a device on until its reading 3 (u1)"),
-        ((-1.0, 2.0, -1.0, 3.0, -1.0), 16, "on until its reading 15 (u1)"),
-        ((-1.0, 2.0), None, "pays from reading 2 of a device on (u1)"),
-        ((1.0, np.nan), None, "pays throughout (u1)"),
-        ((1.0, np.nan, -1.0), 4, "pays until its reading 3 (u1)"),
-        ((-1.0, 0.0), 1, "never pays (u1)"),
+        ((1.0, 2.0, 1.0), None),
+        ((1.0, 2.0, -1.0, 0.0), 4),
+        ((-1.0, 2.0, -1.0), 4),
+        ((-1.0, 2.0, -1.0, 3.0, -1.0), 16),
+        ((-1.0, 2.0), None),
+        ((1.0, np.nan), None),
+        ((1.0, np.nan, -1.0), 4),
+        ((-1.0, 0.0), 1),
     ],
 )
-def test_where_it_stops_paying(lows: tuple[float, ...], stop: int | None, told: str) -> None:
-    found = gains(*lows)
-    assert stops_paying(found) == stop
-    assert told in headline(found, "u1")
+def test_where_it_stops_paying(lows: tuple[float, ...], stop: int | None) -> None:
+    assert stops_paying(gains(*lows)) == stop
+
+
+def test_where_it_gains_most_and_what_in_the_end() -> None:
+    said = extremes(gains(1.0, 3.0, 2.0, np.nan), "u1")
+    assert "(u1), taking part gains most at reading 2 to 3, 6.00 [3.00, 9.00] dB over" in said
+    assert said.endswith("at the last ones, 4 to 7, 5.50 [2.00, 9.00] dB over alone.")
+    short = extremes(gains(1.0, 3.0), "u1")
+    assert short.endswith("gains most at reading 2 to 3, 6.00 [3.00, 9.00] dB over alone.")
 
 
 def test_groups_pool_their_devices() -> None:
     """Devices 0 and 2 gain 10 dB, device 1 loses 3; two stages of one sample each."""
     alone = np.array([[1.0, 2.0], [8.0, 8.0], [10.0, 5.0]])
     even, odd = groups(lives(alone * [[0.1], [2.0], [0.1]], alone), "u1", "device")
-    assert (even.name, even.devices, even.samples) == ("even", 2, 4)
-    assert (odd.name, odd.devices, odd.samples) == ("odd", 1, 2)
+    assert (even.name, *even.over[:3]) == ("even", "alone", 2, 4)
+    assert (odd.name, *odd.over[:3]) == ("odd", "alone", 1, 2)
     assert even.db == pytest.approx(10 * np.log10(1.8 / 4))
     assert even.own.rmse == pytest.approx(np.sqrt(1.8 / 4))
-    assert even.gain[:3] == pytest.approx((10.0, 10.0, 10.0))
-    assert odd.gain.mean == pytest.approx(-10 * np.log10(2))
-    assert np.isnan(odd.gain.low)
+    assert even.over.gain[:3] == pytest.approx((10.0, 10.0, 10.0))
+    assert odd.over.gain.mean == pytest.approx(-10 * np.log10(2))
+    assert np.isnan(odd.over.gain.low)
     (only, *_) = groups(lives(alone, None), "u1", "device")
-    assert np.isnan(only.gain.mean)
+    assert np.isnan(only.over.gain.mean)
 
 
 def test_a_gain_too_small_to_matter_does_not_pay() -> None:
-    tiny = Stage(1, 1, 9, 9, Estimate(0.02, 0.01, 0.03, 9))
-    assert not tiny.pays
-    assert tiny._replace(gain=Estimate(0.2, 0.01, 0.39, 9)).pays
+    tiny, wider = Estimate(0.02, 0.01, 0.03, 9), Estimate(0.2, 0.01, 0.39, 9)
+    assert not Stage(1, 1, OverAlone("alone", 9, 9, tiny)).pays
+    assert Stage(1, 1, OverAlone("alone", 9, 9, wider)).pays

@@ -14,6 +14,8 @@ from paofed import Trace, Worlds, realize
 from paofed.cli import main
 from paofed.core.tariffs import Tariff
 from paofed.report.run import page as run_page
+from paofed.report.run.advice import advise
+from paofed.report.run.advice_words import sentences, whether
 from paofed.report.run.again import command
 from paofed.report.run.numbers import PAGE
 from paofed.report.run.page import best, build, gallery, in_short, write
@@ -21,7 +23,7 @@ from paofed.report.shared.markup import interval
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.baselines import USUAL
+from paofed.simulate.table.baselines import ALONE, USUAL
 from tests.cli.test_reproduce import read_csv
 from tests.natures import small_scenario
 from tests.report.paper.test_page import (
@@ -143,7 +145,7 @@ def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
     end = "To run it again"
     assert headings(of_table.page) == [
         "In short", "Errors and traffic", "In the unit of y", "By group of devices", "Figures",
-        "Newcomers", "On the device", end,
+        "Newcomers", "On the device", end, "What to do",
     ]  # fmt: skip
     assert len(list(of_table.page.all("figure"))) == 5
     assert headings(drifting.page) == ["Figures", "When the target changed", end]
@@ -214,8 +216,10 @@ def test_every_stage_of_a_life_is_in_a_file(of_table: Made) -> None:
         assert int(row["to"]) == 2 * int(row["from"]) - 1
         assert int(row["samples"]) == lives.samples[lives.stage == b].sum()
         assert float(row["db"]) == lives.stage_db(row["learner"], row["model"])[b]  # type: ignore[arg-type]
-        if row["learner"] == "alone":
+        if row["learner"] == row["over"]:
             assert float(row["gain"]) == 0
+        if row["learner"] in ALONE:  # the rival is the best of them
+            assert float(row["gain"]) <= 0
 
 
 def test_the_finals_of_a_synthetic_run_are_in_a_file(drifting: Made) -> None:
@@ -289,9 +293,10 @@ def test_every_newcomer_is_in_a_file(of_table: Made) -> None:
 
 def test_every_number_in_short_is_in_a_file(of_table: Made) -> None:
     tables = of_table.tables
-    rows = [*tables["errors"], *tables["gains"], *tables["lives"], *tables["newcomers"]]
-    known = [value for row in rows for value in row.values()]
-    sentences = [plain(node.text()) for node in of_table.page.all("li")]
+    names = "errors", "gains", "lives", "newcomers", "advice"
+    known = [value for name in names for row in tables[name] for value in row.values()]
+    (short, *_) = section(of_table.page, "In short")
+    sentences = [plain(node.text()) for node in short.all("li")]
     assert len(sentences) == 5
     for sentence in sentences:
         numbers = NUMBER.findall(sentence)
@@ -322,6 +327,29 @@ def test_it_says_under_which_conditions(of_table: Made) -> None:
     (recipes, *_) = (pre for node in section(of_table.page, "On the device")
                      for pre in [node] if pre.tag == "pre")  # fmt: skip
     assert recipes.text(but=()).count(") /") == 3  # two inputs and the target
+
+
+# What to do
+
+
+def test_it_begins_and_ends_with_the_advice(of_table: Made) -> None:
+    advice = advise(of_table.result, "mqtt-anew")
+    assert advice is not None
+    (short, *_) = section(of_table.page, "In short")
+    (told, *_) = section(of_table.page, "What to do")
+    assert next(short.all("li")).text() == whether(advice)
+    assert [node.text() for node in told.all("li")] == list(sentences(advice))
+    behind = of_table.tables["advice"]
+    assert {row["about"] for row in behind} == {"taking part", "one place", "method", "cost"}
+    span = advice.spans[0]
+    assert (behind[0]["over"], float(behind[0]["value"])) == (span.over.rival, span.gain.mean)
+
+
+def test_a_result_in_a_file_can_become_a_fleet(of_table: Made) -> None:
+    page = parse(build(of_table.result, {}, saved=Path("run.npz")))
+    *_, shown = section(page, "What to do")
+    assert shown.text(but=()).startswith("paofed fleet init FOLDER --from run.npz --algorithm ")
+    assert "fleet init" not in of_table.page.text(but=())
 
 
 # Again
@@ -422,7 +450,8 @@ def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
     made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=False)
     assert "Newcomers" not in headings(made.page)
     assert list(gallery(made.result)) == ["lives", "over-time", "traffic", "by-device"]
-    assert len(list(made.page.all("li"))) == 4
+    (short, *_) = section(made.page, "In short")
+    assert len(list(short.all("li"))) == 4
     assert "newcomers" not in made.tables
     assert "--cold-starts 0" in command(made.result)
 
@@ -445,7 +474,8 @@ def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> Non
     made = made_of(without_baselines(of_table.result), tmp_path / "page", drawn=False)
     assert len(cells_of(section(made.page, "Errors and traffic"))) == len(ALGORITHMS)
     assert "In short" not in headings(made.page)
-    assert list(made.page.all("ul", "li")) == []
+    (told, *_) = section(made.page, "What to do")
+    assert "no way of being alone was judged" in told.text()
     assert made.tables["gains"] == []
     assert {row["gain"] for row in made.tables["lives"]} == {"nan"}
 
@@ -464,9 +494,10 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
 def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
     assert result.progressive is not None
-    said = list(in_short(result, result.progressive))
+    said = list(in_short(result, result.progressive, advise(result)))
+    assert "cannot be told: one of them diverged" in said[0]
+    assert all("not to be compared: one of them diverged" in sentence for sentence in said[2:])
     assert len(said) == 4
-    assert all("not to be compared: one of them diverged" in sentence for sentence in said[1:])
     made_of(result, tmp_path / "page")
 
 

@@ -1,0 +1,108 @@
+"""What to do after a run over a table: take part or not, when in a life, how, at which cost.
+
+Numbers alone; `advice_words` says them in sentences.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
+from paofed.report.run.cost import Cost, cost
+from paofed.report.run.gains import pooled_gain
+from paofed.report.run.lives import Stage
+from paofed.report.run.settings import Settings, settings
+from paofed.report.run.spans import Verdict, spans_of, verdict
+from paofed.report.shared.captions import rank
+from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.places import summed
+from paofed.simulate.results.progressive import Whose
+from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import AT_ONE_PLACE
+
+
+class Gain(NamedTuple):
+    """By how many dB one learner is better than another on all samples that count."""
+
+    name: str
+    over: str
+    gain: Estimate  # paired over devices
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What the numbers of a run over a table say to somebody who has such devices."""
+
+    method: str  # the best on devices; of those that tie with it, the one that sends least
+    others: tuple[Gain, ...]  # `method` over every other one, the best of these first
+    spans: tuple[Stage, ...]  # of a life: see spans_of
+    advised: str  # the method or, where it gains nothing, the best way of being alone
+    at_one_place: tuple[Gain, ...]  # those who need every reading over `advised`, the best first
+    settings: Settings  # of `method`
+    cost: Cost  # likewise
+    tariff: Tariff  # of `cost`
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether taking part pays, and when in the life of a device."""
+        return verdict(self.spans)
+
+
+def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
+    """Make the advice of a run over a table; None of any other, or of an earlier version's file."""
+    judged, lives, tariff = result.progressive, result.lives, tariff_of(tariff)
+    if judged is None or lives is None:
+        return None
+    errors = {name: _by_device(lives, name, "device") for name in result.algorithms}
+    sent = {name: float(result.run_wire(name, tariff).both[:, -1].mean()) for name in errors}
+    method = _best(errors, sent)
+    spans = spans_of(lives, method)
+    beside = {name: _by_device(lives, name, "baseline") for name in judged.baselines}
+    # Where nothing is gained and nothing lost, being alone is cheaper.
+    alone = verdict(spans) in ("changes nothing", "worse")
+    advised = spans[0].over.rival if alone else method
+    return Advice(
+        method=method,
+        others=tuple(
+            Gain(method, name, _gain(errors, method, name))
+            for name in _ranked(errors)
+            if name != method
+        ),
+        spans=spans,
+        advised=advised,
+        at_one_place=tuple(
+            Gain(name, advised, pooled_gain((beside if alone else errors)[advised], beside[name]))
+            for name in _ranked(beside)
+            if name in AT_ONE_PLACE
+        ),
+        settings=settings(result, method),
+        cost=cost(result, judged, method, tariff),
+        tariff=tariff,
+    )
+
+
+def _by_device(lives: Lives, name: str, whose: Whose) -> FloatArray:
+    """Squared errors of every device that has samples which count, mean over runs."""
+    squared = summed(lives.mean_sums(name, whose).squared, lives.device, len(lives.group))
+    there: FloatArray = squared[np.unique(lives.device)]
+    return there
+
+
+def _ranked(errors: Mapping[str, FloatArray]) -> Sequence[str]:
+    """The names, those with the least error first."""
+    return sorted(errors, key=lambda name: rank(float(errors[name].sum())))
+
+
+def _gain(errors: Mapping[str, FloatArray], name: str, over: str) -> Estimate:
+    return pooled_gain(errors[over], errors[name])
+
+
+def _best(errors: Mapping[str, FloatArray], sent: Mapping[str, float]) -> str:
+    """The method with the least error; of those that tie with it, the one that sends least."""
+    order = _ranked(errors)
+    ties = [name for name in order if _gain(errors, order[0], name).verdict == "tie"]
+    return min([order[0], *ties], key=lambda name: rank(sent[name]))

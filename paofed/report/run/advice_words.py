@@ -1,0 +1,230 @@
+"""Advice in sentences, and the numbers behind every one of them."""
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paofed.report.run.advice import Advice, Gain
+from paofed.report.run.lives import Stage
+from paofed.report.shared.markup import number
+from paofed.simulate.results.estimates import TIE, Estimate
+from paofed.simulate.table.baselines import ALONE
+from paofed.words import counted, size
+
+_WORDS: Mapping[str, str] = {
+    "last value": "repeating the last value",
+    "alone": "learning alone",
+    "rls": "a linear filter alone (rls)",
+    "start": "the fit of the calibration period, left as it is (start)",
+    "start alone": "learning alone from the fit of the calibration period (start alone)",
+    "central": "one learner that has every sample at once (central)",
+    "batch fourier": "a batch fit at one place (batch fourier)",
+    "batch linear": "a linear batch fit at one place (batch linear)",
+    "boost": "gradient boosting at one place (boost)",
+}
+_STEPS: Mapping[str, str] = {
+    "race": "chosen by a race",
+    "name": "as given with its name",
+    "scenario": "the scenario's",
+}
+
+
+def sentences(advice: Advice) -> Iterator[str]:
+    """What to do, most important first: whether, where else, which method, how, at which cost."""
+    yield whether(advice)
+    if advice.at_one_place:
+        yield _elsewhere(advice.at_one_place[0], advice.method)
+    if advice.others:
+        yield _among(advice)
+    yield _settings(advice)
+    yield _cost(advice)
+
+
+def fleet_command(advice: Advice, saved: Path) -> str:
+    """What makes a fleet with the settings of a run that was saved."""
+    words = ["paofed", "fleet", "init", "FOLDER", "--from", str(saved)]
+    return shlex.join([*words, "--algorithm", advice.method] if advice.others else words)
+
+
+def whether(advice: Advice) -> str:
+    """Whether taking part pays, for which readings of a device, and what it does to the others."""
+    main, *rest = advice.spans
+    if not main.over.rival:
+        ways = ",".join(way.replace(" ", "-") for way in ALONE)
+        return (
+            f"Whether taking part pays cannot be told: no way of being alone was judged beside it "
+            f"(--baselines {ways})."
+        )
+    rival = f"{_WORDS[main.over.rival]}, the best way of being alone"
+    for late in rest:
+        return (
+            f"Taking part pays up to reading {main.last:,} of a device: {_better(main.gain)} than "
+            f"{rival}; from then on {_does(late)}."
+        )
+    match advice.verdict:
+        case "pays":
+            return f"Taking part pays: {_better(main.gain)} than {rival}, over all readings."
+        case "worse":
+            return f"Taking part does not pay: it is {_better(main.gain)} than {rival}."
+        case "changes nothing":
+            tie = f"{_tie(main.gain)}, against {rival}"
+            return f"Taking part does not pay: it changes nothing ({tie})."
+        case _:
+            return f"Whether taking part pays cannot be told: {_doubt(main.gain)}, against {rival}."
+
+
+def _does(late: Stage) -> str:
+    """What taking part does where it does not pay any more."""
+    against = _WORDS[late.over.rival]
+    if late.gain.verdict == "tie":
+        return f"it changes nothing ({_tie(late.gain)}, against {against})"
+    if late.gain.verdict == "does not hold":
+        return f"it is {_better(late.gain)} than {against}"
+    return f"it cannot be told ({_doubt(late.gain)}, against {against})"
+
+
+def _better(gain: Estimate) -> str:
+    """A gain that is surely none, or surely one: 2.10 dB (1.60 to 2.60) better."""
+    if gain.mean >= 0:
+        return f"{_ends(gain)} better"
+    return f"{_ends(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} worse"
+
+
+def _tie(gain: Estimate) -> str:
+    return f"within {TIE} dB: {_ends(gain)}"
+
+
+def _doubt(gain: Estimate) -> str:
+    """Why a gain is not sure."""
+    if not math.isfinite(gain.mean):
+        return "one of them diverged"
+    if not math.isfinite(gain.low):
+        return f"one device has no interval, and this one gains {_ends(gain)}"
+    return f"the interval of the gain has 0 inside, {_ends(gain)}"
+
+
+def _ends(gain: Estimate) -> str:
+    if not math.isfinite(gain.low):
+        return f"{number(gain.mean)} dB"
+    return f"{number(gain.mean)} dB ({number(gain.low)} to {number(gain.high)})"
+
+
+def _elsewhere(best: Gain, method: str) -> str:
+    """Whether all readings at one place would do better than what is advised."""
+    than = "taking part" if best.over == method else "that"
+    told, who = best.gain.verdict, _WORDS[best.name]
+    if told == "holds":
+        return f"{_capital(who)} would be {_better(best.gain)} than {than}."
+    nothing = "Of what has every reading at one place, nothing is better"
+    if told == "does not hold":
+        return f"{nothing}: {who} is {_better(best.gain)} than {than}."
+    if told == "tie":
+        return f"{nothing}: {who} is a tie with {than} ({_tie(best.gain)})."
+    return f"Whether {who} would be better than {than} cannot be told: {_doubt(best.gain)}."
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _among(advice: Advice) -> str:
+    """Which method is best on devices, and how sure that is."""
+    next_best, count = advice.others[0], len(advice.others) + 1
+    gain, other = next_best.gain, next_best.over
+    best = f"Of {counted(count, 'method')}, {advice.method} has the least error on devices"
+    if gain.verdict == "tie":
+        return (
+            f"Of {counted(count, 'method')}, take {advice.method}: {other} is a tie with it "
+            f"({_tie(gain)}) and sends no less."
+        )
+    if gain.mean == math.inf:
+        return f"{best}; the next, {other}, diverged."
+    if gain.verdict == "holds":
+        return f"{best}, {_better(gain)} than the next, {other}."
+    return f"{best}; whether it is better than {other} cannot be told: {_doubt(gain)}."
+
+
+def _settings(advice: Advice) -> str:
+    """What the method was run with."""
+    s = advice.settings
+    shared = "messages of its own" if s.shared is None else f"{s.shared} of {s.features} numbers"
+    begins = "the fit of the calibration period" if s.start == "calibration" else "zeros"
+    parts = [
+        f"{shared} in a message" if s.shared is not None else shared,
+        f"step size {s.step_size:g} ({_STEPS[s.step_from]})",
+        f"learner {s.learner}",
+        f"start from {begins}",
+        f"{'with' if s.linear else 'without'} linear terms",
+        f"newcomers begin with {'the whole model' if s.newcomers == 'whole' else 'windows'}",
+    ]
+    return f"The settings: {s.algorithm}, {', '.join(parts)}."
+
+
+def _cost(advice: Advice) -> str:
+    """What taking part sends."""
+    c, tariff = advice.cost, advice.tariff
+    by = f"on the wire by tariff {tariff.name}" if tariff.adds else "of payload alone (--tariff)"
+    at_first = "among them" if c.has_download else "and, not counted here,"
+    busy = "" if c.per == "tick" else f" ({_bytes(c.busy)} on a day with one at every tick)"
+    return (
+        f"The cost of taking part: {_bytes(c.up + c.down)} per device and {c.per} {by}, "
+        f"{_bytes(c.up)} up and {_bytes(c.down)} down, mean over the time of the table; "
+        f"{_bytes(c.reading)} per reading{busy}; {at_first} one download of the whole model, "
+        f"{_bytes(c.download)}."
+    )
+
+
+def _bytes(number: float) -> str:
+    return "less than 1 B" if 0 < number < 1 else size(number)
+
+
+class Behind(NamedTuple):
+    """One number behind the advice, as a file or JSON has it."""
+
+    about: str  # taking part, method, one place, or cost
+    learner: str
+    over: str  # whom it is held against, or what bytes are of
+    first: int | None  # the readings of a device that it is of; None: all
+    last: int | None
+    devices: int | None
+    value: float
+    low: float
+    high: float
+    unit: str
+
+
+def numbers(advice: Advice) -> Iterator[Behind]:
+    """All of them."""
+    for span in advice.spans:
+        g = span.gain
+        yield Behind("taking part", advice.method, span.over.rival, span.first, span.last, g.runs,
+                     *g[:3], "dB")  # fmt: skip
+    for about, gains in (("one place", advice.at_one_place), ("method", advice.others)):
+        for name, over, g in gains:
+            yield Behind(about, name, over, None, None, g.runs, *g[:3], "dB")
+    c, device = advice.cost, f"device and {advice.cost.per}"
+    costs = {
+        f"{device}, up": c.up,
+        f"{device}, down": c.down,
+        "reading": c.reading,
+        f"{device} with a reading at every tick": c.busy,
+        "whole model": c.download,
+    }
+    for over, value in costs.items():
+        nothing = None, None, None
+        yield Behind("cost", advice.method, over, *nothing, value, math.nan, math.nan, "B")
+
+
+def as_json(advice: Advice) -> dict[str, Any]:
+    """The advice in plain values, and in words."""
+    return {
+        "verdict": advice.verdict,
+        "method": advice.method,
+        "advised": advice.advised,
+        "sentences": list(sentences(advice)),
+        "settings": advice.settings._asdict(),
+        "cost": {**advice.cost._asdict(), "tariff": advice.tariff.name},
+        "numbers": [behind._asdict() for behind in numbers(advice)],
+    }

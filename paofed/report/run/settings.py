@@ -1,0 +1,76 @@
+"""With which settings an algorithm was run, as far as a fleet must agree on them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from paofed.core import bounded_steps
+from paofed.core.learners import FORGETFUL
+from paofed.core.rules import LMS
+from paofed.simulate.results.result import Result
+
+
+class Settings(NamedTuple):
+    """What a fleet would be made with."""
+
+    algorithm: str
+    shared: int | None  # coordinates of a message; None: it varies
+    features: int
+    step_size: float
+    step_from: str  # who said it: a race, the algorithm's name, or the scenario
+    learner: str
+    start: str
+    linear: bool
+    newcomers: str
+
+
+def settings(result: Result, name: str) -> Settings:
+    """The settings of one algorithm of a run."""
+    scenario = result.provenance["scenario"]
+    described = result.provenance["algorithms"][result.algorithms.index(name)]
+    own = described.get("step_size")
+    return Settings(
+        algorithm=name,
+        shared=_shared(described.get("uplink"), scenario["features"]),
+        features=scenario["features"],
+        step_size=scenario["step_size"] if own is None else own,
+        step_from="race" if _was_raced(result, name) else "scenario" if own is None else "name",
+        learner=_learner(described.get("learner")),
+        start=scenario.get("start", "zeros"),
+        linear=scenario.get("linear", False),
+        newcomers=scenario.get("newcomers", "windows"),
+    )
+
+
+def _shared(uplink: Any, features: int) -> int | None:
+    if not isinstance(uplink, dict) or uplink.get("kind") != "Windows":
+        return None
+    width: int | None = uplink["width"]
+    return features if width is None else width
+
+
+def _was_raced(result: Result, name: str) -> bool:
+    """Whether a race has chosen the step size."""
+    return any(
+        choice.get("winner") == name and "step_size" in choice.get("options", ())
+        for choice in result.provenance.get("chosen", ())
+        if not choice.get("reason")
+    )
+
+
+def _written(function: Callable[..., object]) -> str:
+    """A function as provenance writes it."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+_LEARNERS: Mapping[str, str] = {
+    _written(LMS.learn): "lms",
+    _written(bounded_steps.learn): "lms",
+    **{_written(forgets.step): name for name, forgets in FORGETFUL.items()},
+}
+
+
+def _learner(described: Any) -> str:
+    """The name of a learner as provenance describes it."""
+    step = described.get("learn") if isinstance(described, dict) else None
+    function = step.get("function") if isinstance(step, dict) else step
+    return _LEARNERS.get(str(function), "its own")

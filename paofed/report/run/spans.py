@@ -1,0 +1,45 @@
+"""The life of a device in one span or two: as long as taking part pays, and the rest."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from paofed.report.run.alone import Compared
+from paofed.report.run.lives import Stage, stages, stops_paying
+from paofed.simulate.results import estimates
+from paofed.simulate.results.lives import Lives
+
+Verdict = Literal["pays", "pays at first", "changes nothing", "worse", "unknown"]
+_OF_WHOLE: Mapping[estimates.Verdict, Verdict] = {
+    "holds": "pays",
+    "tie": "changes nothing",
+    "does not hold": "worse",
+    "inconclusive": "unknown",
+}
+
+
+def verdict(spans: Sequence[Stage]) -> Verdict:
+    """Whether taking part pays, for the whole life of a device or at first."""
+    return "pays at first" if len(spans) > 1 else _OF_WHOLE[spans[0].gain.verdict]
+
+
+def spans_of(lives: Lives, name: str) -> tuple[Stage, ...]:
+    """The life up to where taking part stops paying, and the rest; or all of it as one span.
+
+    Who takes part does so from the first reading on. So it is not enough that some stage pays: all
+    readings up to there must pay together. The errors of a span are pooled.
+    """
+    found, compared = list(stages(lives, name)), Compared(lives, name)
+
+    def span(first: int, stop: int) -> Stage:
+        """From one reading up to another; both begin a stage."""
+        begin, end = (reading.bit_length() - 1 for reading in (first, stop))
+        here = (lives.stage >= begin) & (lives.stage < end)
+        return Stage(first, stop - 1, compared.over_alone(here))
+
+    begin, end = found[0].first, found[-1].last + 1
+    stop = stops_paying(found)
+    if stop is not None and stop > begin:
+        early, late = span(begin, stop), span(stop, end)
+        if early.pays and not late.pays:
+            return early, late
+    return (span(begin, end),)
