@@ -133,7 +133,7 @@ def judged_baselines(
     refits = (points + 1).tolist()
     found = baselines(readings, fourier_map, scenario.step_size, refits, report, names)
     return Places.of(readings).judged(
-        np.array(list(found.values())).reshape(len(names), -1), points
+        np.array(list(found.values())).reshape(len(names), len(readings.y)), points
     )
 
 

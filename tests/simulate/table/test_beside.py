@@ -194,6 +194,16 @@ def test_baselines_stand_beside_the_algorithms_the_same_in_all_runs_of_a_world(
     np.testing.assert_array_equal(same.errors[0, 2:], found.errors[0, -len(USUAL) :])
 
 
+@pytest.mark.parametrize("name", ["alone", "last value"])
+def test_one_baseline_by_itself_is_what_it_is_among_all(
+    scenario: Scenario, result: Result, name: str
+) -> None:
+    """One of those that need the map, and one that does not."""
+    only = judged(run(scenario, U1, runs=2, baselines=[name]))
+    assert only.baselines == [name]
+    assert only.final(name, "baseline").db == judged(result).final(name, "baseline").db
+
+
 def test_alone_is_an_algorithm_of_devices_that_are_never_there(path: Path) -> None:
     never = {"kind": "bernoulli", "probabilities": (0.0,)}
     setting = fleet(table(path), availability=never, start="zeros")
