@@ -12,12 +12,11 @@ import numpy as np
 from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.report.run.cost import Cost, cost
-from paofed.report.run.gains import pooled_gain
 from paofed.report.run.lives import Stage
 from paofed.report.run.settings import Settings, settings
 from paofed.report.run.spans import Verdict, spans_of, verdict
 from paofed.report.shared.captions import rank
-from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose

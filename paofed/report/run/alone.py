@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray
-from paofed.report.run.gains import pooled_gain
 from paofed.report.shared.captions import rank
-from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose

@@ -8,10 +8,9 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.simulate.results.estimates import Estimate, estimate
+from paofed.simulate.results.estimates import Estimate, estimate, pooled_gain
 from paofed.simulate.results.progressive import WAYS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.statistics import NEPERS
 from paofed.world.table.columns import duration_text
 
 _DAY, _PERIODS = 86_400.0, 50
@@ -52,22 +51,6 @@ def _gains(cold: ColdStart, errors: FloatArray) -> tuple[Estimate, ...]:
         pooled_gain(alone[some, h], joined[some, h], cold.independent(horizon))
         for h, (some, horizon) in enumerate(zip(there.T, cold.horizons.tolist(), strict=True))
     )
-
-
-def pooled_gain(alone: FloatArray, joined: FloatArray, independent: int | None = None) -> Estimate:
-    """By how many dB the sum of errors is less than that of others, pair by pair (n,).
-
-    A mean of gains by pair would let one that is easy to predict count as much as all others. To
-    first order the gain of the sums is a mean over pairs, too, of what each adds to it: so it has
-    an interval. Where pairs overlap, `independent` says as how many of them they count.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
-        sums = [np.nan_to_num(part.sum(), nan=np.inf, posinf=np.inf) for part in (alone, joined)]
-        gain = float(decibels(sums[0]) - decibels(sums[1]))
-        shares = alone / sums[0] - joined / sums[1]
-    if not np.isfinite(gain):
-        return Estimate(gain, np.nan, np.nan, alone.size)
-    return estimate(gain + NEPERS * alone.size * shares, independent)
 
 
 _SPANS = {"1d": "day", "1w": "week", "30d": "30 days"}

@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
+from paofed.simulate.results.statistics import NEPERS
 
 Verdict = Literal["holds", "does not hold", "tie", "inconclusive"]
 TIE = 0.1  # dB: an interval inside +- this is a tie, whatever its sign
@@ -60,6 +62,22 @@ def estimate(
             return Estimate(mean, np.nan, np.nan, runs)
         half = (student or student_95)(count - 1) * float(differences.std(ddof=1)) / np.sqrt(count)
     return Estimate(mean, mean - half, mean + half, runs)
+
+
+def pooled_gain(alone: FloatArray, joined: FloatArray, independent: int | None = None) -> Estimate:
+    """By how many dB the sum of errors is less than that of others, pair by pair (n,).
+
+    A mean of gains by pair would let one that is easy to predict count as much as all others. To
+    first order the gain of the sums is a mean over pairs, too, of what each adds to it: so it has
+    an interval. Where pairs overlap, `independent` says as how many of them they count.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
+        sums = [np.nan_to_num(part.sum(), nan=np.inf, posinf=np.inf) for part in (alone, joined)]
+        gain = float(decibels(sums[0]) - decibels(sums[1]))
+        shares = alone / sums[0] - joined / sums[1]
+    if not np.isfinite(gain):
+        return Estimate(gain, np.nan, np.nan, alone.size)
+    return estimate(gain + NEPERS * alone.size * shares, independent)
 
 
 _STUDENT_95 = {1: 12.706, 2: 4.303, 3: 3.182}

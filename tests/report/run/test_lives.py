@@ -5,10 +5,9 @@ import pytest
 
 from paofed.core.arrays import FloatArray
 from paofed.report.run.alone import OverAlone
-from paofed.report.run.gains import pooled_gain
 from paofed.report.run.groups import groups
 from paofed.report.run.lives import Stage, extremes, stages, stops_paying
-from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 
 
