@@ -3,6 +3,7 @@
 ACTIONS = {
     "engines": "the simulator's engines side by side, and how they scale",
     "table": "a run over a table of readings: time by stage, memory",
+    "tables": "the recommended setting beside every baseline, table by table",
     "contact": "what a live contact costs server and device, without a network",
     "wire": "bytes of a contact, counted on the wire",
     "load": "contacts per second with thousands of devices, latency, memory, reconnection",

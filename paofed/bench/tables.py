@@ -1,0 +1,161 @@
+"""The recommended setting over a table, beside every baseline and what devices did alone before."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.spec import parted
+from paofed.core.arrays import FloatArray
+from paofed.racing.race import race
+from paofed.racing.record import Race
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.estimates import Estimate, pooled_gain
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.places import summed
+from paofed.simulate.results.progressive import Whose
+from paofed.simulate.stopping import Report, ignored
+from paofed.world.scenario import Scenario
+from paofed.world.table.columns import column
+
+METHOD = "pao-fed-u1"
+CANDIDATES = (f"{METHOD}:learner=two-speed,step_size=auto", f"{METHOD}:step_size=auto")
+RECOMMENDED: Mapping[str, Any] = {"linear": True, "start": "calibration", "newcomers": "whole"}
+# How every fleet over a table began before there was a choice.
+BEFORE: Mapping[str, Any] = {
+    "linear": False,
+    "start": "zeros",
+    "newcomers": "windows",
+    "step_size": 0.4,
+}
+NEVER: Mapping[str, Any] = {"availability": {"kind": "bernoulli", "probabilities": (0.0,)}}
+WITHIN = 0.3  # dB: nearer than this to the best baseline is as good
+_RACE, _RUN, _APART, _BEFORE = 0.4, 0.4, 0.1, 0.1  # shares of the work, for honest progress
+
+
+class Score(NamedTuple):
+    """The error on samples to come."""
+
+    db: float
+    rmse: float  # in the target's own unit
+
+
+class Compared(NamedTuple):
+    """What one table says."""
+
+    table: str
+    target: str
+    devices: int  # those with samples that count
+    readings: int  # samples that count
+    runs: int
+    setting: str  # the algorithm with its options, as a race chose them
+    choice: str  # how it was chosen, in a sentence
+    recommended: Score  # of the devices' models
+    apart: Score  # the same without any contact
+    shared: Estimate  # dB gained by contacts, over devices
+    before: Score  # each device alone, with zeros to begin with and Fourier features alone
+    gain: Estimate  # dB over that, likewise
+    baselines: Mapping[str, Score]
+    best: str  # the best of these
+    behind: Estimate  # dB by which the recommended setting is worse than it, likewise
+
+    @property
+    def verdict(self) -> str:
+        """Whether the recommended setting is as good as the best baseline."""
+        if self.behind.high < 0:
+            return "better than all"
+        near = self.behind.mean <= WITHIN
+        return f"within {WITHIN} dB" if near else f"{self.best} is better"
+
+
+def compared(
+    scenario: Scenario,
+    *,
+    runs: int,
+    seed: int = 0,
+    baselines: str | Sequence[str] | None = None,
+    workers: int | None = None,
+    report: Report = ignored,
+) -> Compared:
+    """Choose by a race on the calibration period, run what was chosen, compare device by device.
+
+    Step sizes and learners are raced. Baselines that take LMS steps have the best step size for it.
+    """
+    setting = _with(scenario, RECOMMENDED)
+    won = race(setting, CANDIDATES, seed=seed, workers=workers, report=_part(report, 0.0, _RACE))
+
+    parts = _parts(report, _RACE, (_RUN, _APART, _BEFORE))
+
+    def lives_of(changes: Mapping[str, Any], method: str, beside: Any) -> Lives:
+        found = run(_with(scenario, changes), method, baselines=beside, runs=runs, seed=seed,
+                    clean=False, workers=workers, report=next(parts)).lives  # fmt: skip
+        if found is None:
+            raise AssertionError("a run over a table has lives")
+        return found
+
+    recommended = {**RECOMMENDED, "step_size": _lms_step(won) or scenario.step_size}
+    now = lives_of(recommended, won.winner, baselines)
+    apart = lives_of({**recommended, **NEVER}, won.winner, "none")
+    before = lives_of(BEFORE, METHOD, "alone")
+    return _told(scenario, won, now, apart, before)
+
+
+def _lms_step(won: Race) -> float | None:
+    """The step size of the best candidate with LMS steps; None where nothing could be tried."""
+    options = [parted(one.candidate)[1] for one in won.tried]  # the best first
+    return next((float(found["step_size"]) for found in options if "learner" not in found), None)
+
+
+def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives) -> Compared:
+    names = [name for name, whose in now.learners.tolist() if whose == "baseline"]
+    scores = {name: _score(now, name, "baseline") for name in names}
+    best = min(scores, key=lambda name: _or_infinite(scores[name].db))
+    ours = _by_device(now, won.winner, "device")
+    return Compared(
+        table=scenario.name,
+        target=column(scenario.table.target).name,
+        devices=ours.size,
+        readings=int(now.samples.sum()),
+        runs=len(now.sums),
+        setting=won.winner,
+        choice=won.sentence,
+        recommended=_score(now, won.winner, "device"),
+        apart=_score(apart, won.winner, "device"),
+        shared=pooled_gain(_by_device(apart, won.winner, "device"), ours),
+        before=_score(before, "alone", "baseline"),
+        gain=pooled_gain(_by_device(before, "alone", "baseline"), ours),
+        baselines=scores,
+        best=best,
+        behind=pooled_gain(ours, _by_device(now, best, "baseline")),
+    )
+
+
+def _score(lives: Lives, name: str, whose: Whose) -> Score:
+    (db,) = lives.db_by(name, whose, np.zeros_like(lives.device), 1).tolist()
+    return Score(db, lives.own_unit(name, whose).rmse)
+
+
+def _by_device(lives: Lives, name: str, whose: Whose) -> FloatArray:
+    """Squared errors of every device with samples that count, mean over runs."""
+    devices, place = np.unique(lives.device, return_inverse=True)
+    return summed(lives.mean_sums(name, whose).squared, place, devices.size)
+
+
+def _with(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    return Scenario.made({**scenario.model_dump(), **changes}, "")
+
+
+def _parts(report: Report, begin: float, widths: Sequence[float]) -> Iterator[Report]:
+    for width in widths:
+        yield _part(report, begin, width)
+        begin += width
+
+
+def _part(report: Report, begin: float, width: float) -> Report:
+    return lambda share: report(begin + width * share)
+
+
+def _or_infinite(error: float) -> float:
+    """A learner that diverged is no best one."""
+    return math.inf if math.isnan(error) else error
