@@ -15,6 +15,7 @@ from paofed.errors import InputError
 from paofed.live.protocol.manifest import SERVED, Manifest, short, usual_shared
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.seen import agreed_on
+from paofed.report.run.advice import advise
 from paofed.world.realize import map_key
 
 _OF_MANIFEST = ("step_size", "max_age", "shared", "clip", "aside", "bound", "learner", "forgetting")
@@ -22,11 +23,14 @@ _FAR = 10.0  # halves of the usual range from its middle: beyond that a sensor i
 
 
 def best_served(run: TableRun) -> str:
-    """The algorithm whose devices have predicted best, of those that a fleet can serve."""
+    """The algorithm that the run's page advises or, where no fleet can serve it, the next best."""
     names = run.result.algorithms
     served = [name for name in names if not _why_not(name)]
     if not served:
         raise InputError(f"{run.path}: {'; '.join(map(_why_not, names))}")
+    advice = advise(run.result)
+    if advice is not None and advice.method in served:
+        return advice.method
     return run.best(served, "device")
 
 
