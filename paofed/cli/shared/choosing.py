@@ -36,7 +36,7 @@ def check(words: Sequence[str]) -> None:
             from_text(word)
 
 
-class Chosen(NamedTuple):
+class Choice(NamedTuple):
     """What is run, and the races that decided it."""
 
     words: list[str]
@@ -44,14 +44,14 @@ class Chosen(NamedTuple):
     races: list[Race]
 
 
-def chosen(words: Sequence[str], scenario: Scenario, args: Namespace) -> Chosen:
+def chosen(words: Sequence[str], scenario: Scenario, args: Namespace) -> Choice:
     """Put what wins a race in the place of every `auto`."""
     races = {word: _raced(word, scenario, args) for word in words if asks(word)}
     found = [races[word].winner if word in races else word for word in words]
     if args.step_size == AUTO:
         scenario = _with_step_of_best(scenario, list(races.values()))
     # What was chosen for one may have been given for another.
-    return Chosen(list(dict.fromkeys(found)) if races else found, scenario, list(races.values()))
+    return Choice(list(dict.fromkeys(found)) if races else found, scenario, list(races.values()))
 
 
 def _with_step_of_best(scenario: Scenario, races: Sequence[Race]) -> Scenario:

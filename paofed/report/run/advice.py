@@ -11,9 +11,9 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
-from paofed.report.run.cost import Cost, cost
+from paofed.report.run.cost import CostOfTakingPart, cost
 from paofed.report.run.lives import Stage
-from paofed.report.run.settings import Settings, settings
+from paofed.report.run.settings import AdvisedSettings, settings
 from paofed.report.run.spans import Verdict, spans_of, verdict
 from paofed.report.shared.captions import rank
 from paofed.simulate.results.estimates import Estimate, pooled_gain
@@ -41,8 +41,8 @@ class Advice:
     spans: tuple[Stage, ...]  # of a life: see spans_of
     advised: str  # the method or, where it gains nothing, the best way of being alone
     at_one_place: tuple[Gain, ...]  # those who need every reading over `advised`, the best first
-    settings: Settings  # of `method`
-    cost: Cost  # likewise
+    settings: AdvisedSettings  # of `method`
+    cost: CostOfTakingPart  # likewise
     tariff: Tariff  # of `cost`
 
     @property

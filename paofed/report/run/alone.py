@@ -29,7 +29,7 @@ class OverAlone(NamedTuple):
     gain: Estimate  # in dB, paired over devices; NaN where there is no rival
 
 
-class Compared:
+class BesideAlone:
     """One learner beside all ways of being alone that were judged."""
 
     def __init__(self, lives: Lives, name: str, whose: Whose = "device") -> None:

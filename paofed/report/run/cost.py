@@ -10,7 +10,7 @@ from paofed.simulate.results.result import Result
 _DAY = 86_400.0  # seconds
 
 
-class Cost(NamedTuple):
+class CostOfTakingPart(NamedTuple):
     """Bytes under a tariff: the mean over runs, devices and the time of a table."""
 
     per: str  # day, or tick where times are plain numbers
@@ -22,7 +22,7 @@ class Cost(NamedTuple):
     has_download: bool  # whether what was counted has such a download to every device
 
 
-def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> Cost:
+def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> CostOfTakingPart:
     """What an algorithm cost in this run."""
     scenario, table = result.provenance["scenario"], result.provenance["table"]
     wire = result.run_wire(name, tariff)
@@ -30,7 +30,7 @@ def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> Cost
     ticks_per = _DAY / table["tick"] if table["calendar"] else 1.0
     shares = scenario["clients"] * scenario["ticks"] / ticks_per
     reading = (up + down) / int(judged.samples.sum())
-    return Cost(
+    return CostOfTakingPart(
         per="day" if table["calendar"] else "tick",
         up=up / shares,
         down=down / shares,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from paofed.report.run.alone import Compared, OverAlone
+from paofed.report.run.alone import BesideAlone, OverAlone
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import Whose
 
@@ -22,9 +22,9 @@ def groups(lives: Lives, name: str, whose: Whose) -> Iterator[Group]:
     names, by = lives.groups
     db = lives.db_by(name, whose, by, len(names))
     own = lives.own_unit_by(name, whose, by, len(names))
-    compared = Compared(lives, name, whose)
+    beside = BesideAlone(lives, name, whose)
     for g, group in enumerate(names):
         here = by == g
         if here.any():
             numbers = OwnUnit(*(float(part[g]) for part in own))
-            yield Group(group, float(db[g]), numbers, compared.over_alone(here))
+            yield Group(group, float(db[g]), numbers, beside.over_alone(here))

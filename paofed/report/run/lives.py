@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paofed.report.run.alone import Compared, OverAlone
+from paofed.report.run.alone import BesideAlone, OverAlone
 from paofed.report.shared.markup import interval
 from paofed.simulate.results.estimates import TIE, Estimate
 from paofed.simulate.results.lives import Lives
@@ -46,10 +46,10 @@ class Stage(NamedTuple):
 
 def stages(lives: Lives, name: str, whose: Whose = "device") -> Iterator[Stage]:
     """The gain of a learner over the best way of being alone at every stage that has samples."""
-    compared = Compared(lives, name, whose)
+    beside = BesideAlone(lives, name, whose)
     for stage in np.unique(lives.stage).tolist():
         here = lives.stage == stage
-        yield Stage(1 << stage, (2 << stage) - 1, compared.over_alone(here))
+        yield Stage(1 << stage, (2 << stage) - 1, beside.over_alone(here))
 
 
 def stops_paying(found: Sequence[Stage]) -> int | None:

@@ -9,7 +9,7 @@ from paofed.core.rules import LMS
 from paofed.simulate.results.result import Result
 
 
-class Settings(NamedTuple):
+class AdvisedSettings(NamedTuple):
     """What a fleet would be made with."""
 
     algorithm: str
@@ -23,12 +23,12 @@ class Settings(NamedTuple):
     newcomers: str
 
 
-def settings(result: Result, name: str) -> Settings:
+def settings(result: Result, name: str) -> AdvisedSettings:
     """The settings of one algorithm of a run."""
     scenario = result.provenance["scenario"]
     described = result.provenance["algorithms"][result.algorithms.index(name)]
     own = described.get("step_size")
-    return Settings(
+    return AdvisedSettings(
         algorithm=name,
         shared=_shared(described.get("uplink"), scenario["features"]),
         features=scenario["features"],

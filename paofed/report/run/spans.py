@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from paofed.report.run.alone import Compared
+from paofed.report.run.alone import BesideAlone
 from paofed.report.run.lives import Stage, stages, stops_paying
 from paofed.simulate.results import estimates
 from paofed.simulate.results.lives import Lives
@@ -28,13 +28,13 @@ def spans_of(lives: Lives, name: str) -> tuple[Stage, ...]:
     Who takes part does so from the first reading on. So it is not enough that some stage pays: all
     readings up to there must pay together. The errors of a span are pooled.
     """
-    found, compared = list(stages(lives, name)), Compared(lives, name)
+    found, beside = list(stages(lives, name)), BesideAlone(lives, name)
 
     def span(first: int, stop: int) -> Stage:
         """From one reading up to another; both begin a stage."""
         begin, end = (reading.bit_length() - 1 for reading in (first, stop))
         here = (lives.stage >= begin) & (lives.stage < end)
-        return Stage(first, stop - 1, compared.over_alone(here))
+        return Stage(first, stop - 1, beside.over_alone(here))
 
     begin, end = found[0].first, found[-1].last + 1
     stop = stops_paying(found)

@@ -31,7 +31,7 @@ class OwnUnit(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lives:
-    """Sums of L learners over R runs, by cell: see Cells."""
+    """Sums of L learners over R runs, by cell: see LifeCells."""
 
     learners: Names  # (L, 2): as in Progressive
     device: IntArray  # (C,)

@@ -46,7 +46,7 @@ class Tally(NamedTuple):
         return cls(np.zeros((*shape, 0)), np.zeros((*shape, len(Sums._fields), 0)))
 
 
-class Cells(NamedTuple):
+class LifeCells(NamedTuple):
     """The samples that count of each device, by how many readings it has had."""
 
     device: IntArray  # (C,)
@@ -124,12 +124,12 @@ class Places:
         return self.measured(self.y[self.counts])
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> LifeCells:
         """The cells, device after device."""
         keys, samples = np.unique(self._keys, return_counts=True)
         off = self._own - self._own.mean()
         target = summed(np.stack([off, off**2]), self._cell, keys.size)
-        return Cells(keys // STAGES, keys % STAGES, samples, target)
+        return LifeCells(keys // STAGES, keys % STAGES, samples, target)
 
     # Errors of a learner that diverged overflow when they are squared; the sums then say so.
     @np.errstate(over="ignore", invalid="ignore")

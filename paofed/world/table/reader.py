@@ -135,10 +135,11 @@ def _groups(
     groups = np.full(len(devices), _NO_GROUP, dtype=object)
     groups[found] = texts[known[first]]
     for row in known[texts[known] != groups[device[known]]].tolist()[:1]:
+        here, elsewhere = str(texts[row]), str(groups[device[row]])
         source.refuse(
             row,
-            f"{name} of {devices[device[row]]} is {texts[row]!r}, and {groups[device[row]]!r} "
-            f"elsewhere: expected one group per device",
+            f"{name} of {devices[device[row]]} is {here!r}, and {elsewhere!r} elsewhere: expected "
+            f"one group per device",
         )
     return tuple(groups.tolist())
 

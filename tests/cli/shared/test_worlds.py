@@ -18,6 +18,7 @@ from paofed.report.run.numbers import PAGE
 from paofed.simulate import montecarlo
 from paofed.simulate.engines import reference
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.baselines import USUAL
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -62,17 +63,24 @@ def test_a_table_and_nothing_else(csv: Path, capsys: Capture) -> None:
         ": the median distance between two inputs of the calibration period",
     ):
         assert said in err
-    errors, baselines, note, newcomers = out.split("\n\n")[1:]
+    errors, baselines, unit, own_unit, note, newcomers, to_do, advice = out.split("\n\n")[1:]
     assert errors.split("\n")[0].split("  ")[0] == "algorithm"
     assert [line.split()[0] for line in errors.splitlines()[1:]] == ["pao-fed-u1", "online-fedsgd"]
     assert [line.partition("  ")[0] for line in baselines.splitlines()] == [
-        "baseline", "last value", "alone", "central", "batch fourier", "batch linear",
+        "baseline", *USUAL,
     ]  # fmt: skip
+    assert unit == "in the unit of y"
+    assert own_unit.split("\n")[0].split() == ["model", "RMSE", "MAE", "R2", "coverage", "width"]
+    assert len(own_unit.splitlines()) == 1 + 2 * 2 + len(USUAL)
     assert note.startswith("devices that join late, 12 times each")
     header, *rows = newcomers.rstrip().splitlines()
     assert header.split("  ")[-1].strip() == "first day"
     assert len(rows) == 2 + 3 * 2
     assert "±" in rows[-1]
+    assert to_do == "what to do"
+    assert [line.split(":")[0] for line in advice.splitlines()[-2:]] == [
+        "The settings", "The cost of taking part",
+    ]  # fmt: skip
 
 
 def test_what_befalls_contacts_over_a_table(csv: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -176,9 +184,7 @@ def test_json_has_what_is_beside(csv: Path, tmp_path: Path, capsys: Capture) -> 
     assert main(over(csv, *SMALL, "--json", "--cold-starts", "1", "--out", str(out))) == 0
     text = capsys.readouterr().out
     printed = json.loads(text, parse_constant=refuse)  # no NaN
-    assert set(printed["baselines"]) == {
-        "last value", "alone", "central", "batch fourier", "batch linear",
-    }  # fmt: skip
+    assert list(printed["baselines"]) == list(USUAL)
     assert printed["baselines"]["alone"]["standard_error"] is None  # of one run
     assert isinstance(printed["algorithms"][0]["device_db"], float)
     assert len(printed["newcomers"]) == 3 * 2
@@ -195,7 +201,7 @@ def test_one_start_has_no_interval(csv: Path, capsys: Capture) -> None:
     assert main(over(csv, *SMALL, "--cold-starts", "1")) == 0
     out = capsys.readouterr().out
     assert "devices that join late, 1 time each" in out
-    assert "±" not in out.split("\n\n")[-1]
+    assert "±" not in out.partition("devices that join late")[2]
 
 
 def test_what_diverged_is_said_and_not_a_number(csv: Path, capsys: Capture) -> None:
@@ -204,7 +210,8 @@ def test_what_diverged_is_said_and_not_a_number(csv: Path, capsys: Capture) -> N
     out, err = capsys.readouterr()
     assert "its step size is too large" in err
     assert "nan" not in out
-    assert out.rstrip().endswith("diverged")
+    assert out.count("  diverged") == 2 + 3
+    assert "Whether taking part pays cannot be told: one of them diverged" in out
     assert main(over(csv, *wild, "--cold-starts", "2", "--json")) == 0
     assert "NaN" not in capsys.readouterr().out
 

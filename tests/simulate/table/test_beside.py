@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.core.arrays import IntArray
 from paofed.core.rules import LMS
-from paofed.errors import AlgorithmError, InputError
+from paofed.errors import AlgorithmError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast.family import Simulation, settle
 from paofed.simulate.montecarlo import run
@@ -256,7 +257,7 @@ def test_an_error_that_is_no_number_counts_as_one(scenario: Scenario, engine: st
 def test_baselines_that_diverge_say_so(path: Path) -> None:
     found = judged(run(fleet(table(path), step_size=1e40), ["pao-fed-u1"]))
     for name in USUAL:
-        steps = name in ("alone", "central")
+        steps = name in ("alone", "start alone", "central")
         assert np.isfinite(found.final(name, "baseline").db) == (not steps)
 
 
@@ -300,7 +301,9 @@ def test_or_by_what_the_table_says(tmp_path: Path) -> None:
     assert result.lives.group.tolist() == ["roof", "wall", "roof", "no group"]
     lines[-4] = lines[-4].replace("roof", "cellar")
     path.write_text("\n".join(["device,time,y,a,b,where", *lines]))
-    with pytest.raises(InputError, match=r"line 158: where of d0 is 'cellar', and 'roof' else"):
+    with pytest.raises(
+        ValidationError, match=r"line 158: where of d0 is 'cellar', and 'roof' else"
+    ):
         run(fleet(table(path, group="where")), U1)
 
 
