@@ -24,10 +24,12 @@ def small_trace(
     linear: bool = False,
     start: bool = False,
     newcomers: bool = False,
+    personal: bool = False,
 ) -> Trace:
     """Draw a trace with gaps, delays around small age limits, lottery ties, and perhaps losses.
 
-    Linear terms, if any, are beside so many features; newcomers may get the server's whole model.
+    Linear terms, if any, are beside so many features; newcomers may get the server's whole model,
+    and devices may keep linear terms of their own.
     """
     rng = np.random.default_rng(seed)
     shape = (ticks, clients)
@@ -56,11 +58,12 @@ def small_trace(
         trace = replace(trace, linear_low=low, linear_high=low + rng.uniform(0.1, 3.0, size=inputs))
     if start:
         trace = replace(trace, start=rng.normal(size=trace.features))
-    return replace(trace, newcomers_whole=np.array([newcomers]))
+    kept = {"newcomers_whole": np.array([newcomers]), "personal": np.array([personal])}
+    return replace(trace, **kept)
 
 
-BEGINNINGS = [  # how the map is made, what all begin with, and what newcomers get
-    {"linear": linear, "start": start, "newcomers": newcomers}
+BEGINNINGS = [  # how the map is made, what all begin with, what newcomers get, what devices keep
+    {"linear": linear, "start": start, "newcomers": newcomers, "personal": linear and start}
     for linear in (False, True)
     for start in (False, True)
     for newcomers in (False, True)

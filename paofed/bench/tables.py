@@ -21,12 +21,18 @@ from paofed.world.table.columns import column
 
 METHOD = "pao-fed-u1"
 CANDIDATES = (f"{METHOD}:learner=two-speed,step_size=auto", f"{METHOD}:step_size=auto")
-RECOMMENDED: Mapping[str, Any] = {"linear": True, "start": "calibration", "newcomers": "whole"}
+RECOMMENDED: Mapping[str, Any] = {
+    "linear": True,
+    "start": "calibration",
+    "newcomers": "whole",
+    "personal": True,
+}
 # How every fleet over a table began before there was a choice.
 BEFORE: Mapping[str, Any] = {
     "linear": False,
     "start": "zeros",
     "newcomers": "windows",
+    "personal": False,
     "step_size": 0.4,
 }
 NEVER: Mapping[str, Any] = {"availability": {"kind": "bernoulli", "probabilities": (0.0,)}}

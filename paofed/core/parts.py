@@ -115,6 +115,12 @@ def weights(state: State) -> FloatArray:
     return w
 
 
+def not_own(part: Part, heard: int) -> Part:
+    """Return what a part says of the first `heard` coordinates: a device's own come after them."""
+    ours = part.coordinates < heard
+    return Part(part.coordinates[ours], part.values[ours])
+
+
 def overwrite(state: State, part: Part) -> State:
     """Put the values of a part into the field `w`: M w_server + (I - M) w (first part of eq. 7)."""
     return state._replace(w=placed(state.w, part))

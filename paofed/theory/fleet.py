@@ -34,7 +34,7 @@ class Contacts(NamedTuple):
         """Read the rates off a scenario's laws."""
         _require_known(*(name for name in _UNKNOWN if getattr(scenario, name)))
         data = scenario.synthetic.samples_of(scenario.clients) / scenario.ticks
-        _require_plain_beginning(scenario.start, scenario.newcomers)
+        _require_plain_beginning(scenario.start, scenario.newcomers, personal=scenario.personal)
         presence, delay = scenario.availability, scenario.delay
         if isinstance(presence, Recorded):
             there = presence.table(scenario.ticks, scenario.clients).mean(axis=0)
@@ -52,7 +52,11 @@ class Contacts(NamedTuple):
         """Count the rates in a trace."""
         _require_known(*(["loss"] if any(lost.any() for lost in trace.losses) else []))
         whole, start = trace.newcomers_whole.any(), trace.start.any()
-        _require_plain_beginning("a model" if start else "zeros", "whole" if whole else "windows")
+        _require_plain_beginning(
+            "a model" if start else "zeros",
+            "whole" if whole else "windows",
+            personal=trace.sparse().heard < trace.features,
+        )
         data, available = (seen.mean(axis=0) for seen in (trace.has_data, trace.available))
         ages, late = _frequencies(np.where(trace.available, trace.delay, -1))
         return cls(data, available, ages, late)
@@ -96,13 +100,15 @@ def _require_known(*laws: str) -> None:
         )
 
 
-def _require_plain_beginning(start: str, newcomers: str) -> None:
-    """Refuse fleets that begin otherwise than the paper's."""
-    for key, got, known in (("start", start, "zeros"), ("newcomers", newcomers, "windows")):
-        if got != known:
+def _require_plain_beginning(start: str, newcomers: str, *, personal: bool) -> None:
+    """Refuse fleets that begin otherwise than the paper's, or whose devices keep something."""
+    got: dict[str, object] = {"start": start, "newcomers": newcomers, "personal": personal}
+    known: dict[str, object] = {"start": "zeros", "newcomers": "windows", "personal": False}
+    for key in known:
+        if got[key] != known[key]:
             raise InputError(
-                f"theory begins with zeros, and newcomers get windows: {key} is {got!r}, expected "
-                f"{known!r}; or simulate"
+                f"theory begins with zeros, and devices take over all that windows hold: {key} is "
+                f"{got[key]!r}, expected {known[key]!r}; or simulate"
             )
 
 

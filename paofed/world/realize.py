@@ -163,6 +163,7 @@ def realize(
         drift_ticks=samples.test_targets.takes,
         start=start_of(scenario, world_key(seed, world)),
         newcomers_whole=np.array([scenario.newcomers == "whole"]),
+        personal=np.array([scenario.personal]),
     )
 
 

@@ -57,6 +57,7 @@ def realize_samples(
         test_targets=test_targets,
         start=start_of(scenario, made),
         newcomers_whole=scenario.newcomers == "whole",
+        personal=scenario.personal,
     )
 
 

@@ -37,9 +37,15 @@ _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "linear": True,
     "start": "calibration",
     "newcomers": "whole",
+    "personal": True,
 }
 # What results over tables meant before there were these keys.
-_BEFORE: Mapping[str, Any] = {"linear": False, "start": "zeros", "newcomers": "windows"}
+_BEFORE: Mapping[str, Any] = {
+    "linear": False,
+    "start": "zeros",
+    "newcomers": "windows",
+    "personal": False,
+}
 _Kind = TypeVar("_Kind", bound=Fault)
 
 
@@ -57,6 +63,7 @@ class Scenario(Value):
     linear: bool = False  # a constant and the inputs themselves are features too; tables: True
     start: Literal["zeros", "calibration"] = "zeros"  # tables: calibration
     newcomers: Literal["windows", "whole"] = "windows"  # tables: whole
+    personal: bool = False  # linear terms, if any, stay a device's own; tables: True
     stream: Stream
     availability: Availability
     delay: Delay
@@ -177,6 +184,8 @@ class Scenario(Value):
         without = "but a synthetic stream has no calibration period: expected"
         if self.linear:
             _misfit("linear", f"linear is true, {without} false, or a table")
+        if self.personal:
+            _misfit("personal", f"personal is true, {without} false, or a table")
         if self.start == "calibration":
             _misfit("start", f"start is 'calibration', {without} 'zeros', or a table")
 

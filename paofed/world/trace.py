@@ -8,7 +8,7 @@ import numpy as np
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.features import FourierMap, Ranges
+from paofed.core.features import FourierMap, Ranges, linear_terms
 from paofed.errors import TraceError
 from paofed.forms import Contents, Form
 
@@ -33,6 +33,7 @@ _TRACE = Contents(
         {"linear_low": Form("f", "d"), "linear_high": Form("f", "d")},  # ranges of linear terms
         {"start": Form("f", "P")},
         {"newcomers_whole": Form("b", "1")},
+        {"personal": Form("b", "1")},
     ),
     sizes={
         "N": "ticks",
@@ -45,7 +46,7 @@ _TRACE = Contents(
     },
 )
 # Written only if not all are 0 or false.
-_WHERE_USED = ("drift_ticks", "lost_up", "lost_down", "start", "newcomers_whole")
+_WHERE_USED = ("drift_ticks", "lost_up", "lost_down", "start", "newcomers_whole", "personal")
 _ALWAYS_NUMBERS = (  # with or without a sample
     "frequencies",
     "phases",
@@ -120,6 +121,7 @@ class Trace:
     linear_high: FloatArray = field(default_factory=lambda: np.zeros(0))  # (d,)
     start: FloatArray = field(default_factory=lambda: np.zeros(0))  # (P,), P = features of the map
     newcomers_whole: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=bool))  # (1,)
+    personal: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=bool))  # (1,)
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(getattr(self, name)) for name in _TRACE.known}
@@ -220,6 +222,7 @@ class Trace:
             test_targets=self.test_targets,
             start=self.start if self.start.size else np.zeros(self.features),
             newcomers_whole=bool(self.newcomers_whole[0]),
+            personal=bool(self.personal[0]),
         )
 
     def save(self, path: str | Path) -> None:
@@ -262,11 +265,18 @@ class SparseTrace:
     test_targets: Targets
     start: FloatArray  # (D,): the model with which all devices and the server begin
     newcomers_whole: bool  # at its first contact a device gets the server's whole model
+    personal: bool  # of windows, devices take no linear terms: these stay their own
 
     @property
     def features(self) -> int:
         """Count the features of the map (D)."""
         return self.fourier_map.features
+
+    @property
+    def heard(self) -> int:
+        """Count the coordinates that devices take over from a window: all, or the first ones."""
+        own = linear_terms(self.fourier_map.ranges) if self.personal else 0
+        return self.features - own
 
     def between(self, begin: int, end: int) -> slice:
         """Say where the samples of the ticks from `begin` up to `end` stand."""

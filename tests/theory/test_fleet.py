@@ -226,6 +226,7 @@ def test_so_is_a_trace_of_one() -> None:
     [
         ({"start": True}, "start is 'a model', expected 'zeros'; or simulate"),
         ({"newcomers": True}, "newcomers is 'whole', expected 'windows'; or simulate"),
+        ({"personal": True, "linear": True}, "personal is True, expected False; or simulate"),
     ],
 )
 def test_a_fleet_that_begins_otherwise_is_refused(changes: dict[str, bool], text: str) -> None:

@@ -210,7 +210,7 @@ def test_linear_terms_follow_the_calibration_period(scenario: Scenario) -> None:
 
 def test_the_old_way_is_there(scenario: Scenario) -> None:
     """Pure Fourier features, zeros and windows: the map that any fleet of this size would draw."""
-    old = {"linear": False, "start": "zeros", "newcomers": "windows"}
+    old = {"linear": False, "start": "zeros", "newcomers": "windows", "personal": False}
     trace = realize(scenario.model_copy(update=old), 1)
     expected = map_of(scenario, world_key(0, 1), 2)
     np.testing.assert_array_equal(trace.phases, expected.phases)
@@ -218,4 +218,6 @@ def test_the_old_way_is_there(scenario: Scenario) -> None:
     assert trace.linear_low.size == 0
     assert not trace.start.any()
     assert not trace.newcomers_whole.any()
+    assert not trace.personal.any()
     assert realize(scenario, 1).newcomers_whole.all()
+    assert realize(scenario, 1).personal.all()

@@ -24,6 +24,7 @@ COMMON = {
     "linear": False,
     "start": "zeros",
     "newcomers": "windows",
+    "personal": False,
     "loss": None,
     "outages": None,
     "battery": None,

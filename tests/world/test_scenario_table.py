@@ -259,7 +259,9 @@ def test_theory_refuses_a_table(folder: Path) -> None:
 
 
 def test_theory_takes_a_trace_of_a_table(folder: Path) -> None:
-    plain = 'start = "zeros"\nnewcomers = "windows"\n' + TEXT  # theory takes linear terms
+    plain = (
+        'start = "zeros"\nnewcomers = "windows"\npersonal = false\n' + TEXT
+    )  # theory takes linear terms
     trace = realize(Scenario.parse(plain, "fleet.toml", folder))
     np.testing.assert_allclose(FleetInTheory.seen(trace).contacts.data, trace.has_data.mean(axis=0))
 
@@ -321,19 +323,22 @@ def test_how_a_fleet_over_a_table_begins(folder: Path) -> None:
     """Defaults of tables; said otherwise, the old way; written out and read back either way."""
     usual = Scenario.parse(TEXT, "fleet.toml", folder)
     assert (usual.linear, usual.start, usual.newcomers) == (True, "calibration", "whole")
-    said = 'linear = false\nstart = "zeros"\nnewcomers = "windows"\n' + TEXT
+    assert usual.personal
+    said = 'linear = false\nstart = "zeros"\nnewcomers = "windows"\npersonal = false\n' + TEXT
     old = Scenario.parse(said, "fleet.toml", folder)
     assert (old.linear, old.start, old.newcomers) == (False, "zeros", "windows")
+    assert not old.personal
     for scenario in (usual, old):
         assert Scenario.parse(scenario.to_toml(), "again", folder) == scenario
 
 
 def test_an_earlier_result_is_repeated_as_it_was(folder: Path) -> None:
     """Its values say nothing of linear terms, a start and newcomers: there were none."""
+    keys = ("linear", "start", "newcomers", "personal")
     values = Scenario.parse(TEXT, "fleet.toml", folder).model_dump()
-    earlier = {key: v for key, v in values.items() if key not in ("linear", "start", "newcomers")}
+    earlier = {key: v for key, v in values.items() if key not in keys}
     again = Scenario.parse(to_toml(earlier), "again", folder)
-    assert (again.linear, again.start, again.newcomers) == (False, "zeros", "windows")
+    assert [getattr(again, key) for key in keys] == [False, "zeros", "windows", False]
 
 
 def test_linear_terms_need_room(folder: Path) -> None:
@@ -347,13 +352,14 @@ def test_linear_terms_need_room(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
+        ("personal = true", "personal is true, but a synthetic stream has no calibration period"),
         ("linear = true", "linear is true, but a synthetic stream has no calibration period"),
         ('start = "calibration"', "start is 'calibration', but a synthetic stream has no"),
     ],
 )
 def test_what_needs_a_calibration_period_needs_a_table(line: str, says: str) -> None:
     text = f"{line}\n{Scenario.load('ideal').to_toml()}"
-    for key in ("linear = false\n", 'start = "zeros"\n'):
+    for key in ("linear = false\n", "personal = false\n", 'start = "zeros"\n'):
         if line.startswith(key[:5]):
             text = text.replace(key, "")
     with pytest.raises(ScenarioError, match=f"^here:1: {says}"):

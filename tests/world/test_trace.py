@@ -60,21 +60,23 @@ def test_losses_that_do_not_fit(name: str, lost: Any, text: str) -> None:
         Trace(**arrays(small_trace(1)), **{name: lost})
 
 
-BEGINNING = ("linear_low", "linear_high", "start", "newcomers_whole")
+BEGINNING = ("linear_low", "linear_high", "start", "newcomers_whole", "personal")
 
 
 def test_how_a_fleet_begins_is_written_where_it_is_not_as_usual(tmp_path: Path) -> None:
     for used in BEGINNINGS:
         trace = small_trace(1, **used)
         trace.save(tmp_path / "t.npz")
-        linear, start, newcomers = used.values()
-        expected = zip(BEGINNING, (linear, linear, start, newcomers), strict=True)
+        linear, start, newcomers, personal = used.values()
+        expected = zip(BEGINNING, (linear, linear, start, newcomers, personal), strict=True)
         with np.load(tmp_path / "t.npz") as file:
             assert set(file.files) - set(NAMES) == {name for name, there in expected if there}
         loaded = Trace.load(tmp_path / "t.npz")
         assert loaded.features == trace.features == (10 if linear else 7)
         one, other = loaded.sparse(), trace.sparse()
         assert one.newcomers_whole == other.newcomers_whole == newcomers
+        assert replace(trace, personal=np.ones(1, dtype=bool)).sparse().heard == 7
+        assert one.heard == other.heard == 7 + (0 if personal or not linear else 3)
         np.testing.assert_array_equal(one.start, other.start)
         np.testing.assert_array_equal(
             one.fourier_map(trace.x_test), other.fourier_map(trace.x_test)

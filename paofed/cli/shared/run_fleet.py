@@ -59,6 +59,7 @@ def fleet_of(
         target=_plausible(run, agreed.target),
         seen=agreed.seen,
         linear=tuple(zip(low.tolist(), high.tolist(), strict=True)) or None,
+        personal=(run.linear.low.size > 0 and scenario.get("personal")) or None,
         start_model=None if model is None else short(model),
     )
 

@@ -32,12 +32,12 @@ _OPTIONAL = (
     "separator",
     "decimal",
 )
-_VALUES = ("features", "kernel_width", "step_size", "linear", "start", "newcomers")
+_VALUES = ("features", "kernel_width", "step_size", "linear", "start", "newcomers", "personal")
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
 # What a scenario says of its own samples alone.
 _OF_A_STREAM = {
     *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
-    *("linear", "start", "newcomers"),
+    *("linear", "start", "newcomers", "personal"),
 }
 _LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
 
@@ -59,6 +59,8 @@ def add_arguments(
         help="the model that all begin with (over a table: calibration)")  # fmt: skip
     add("--newcomers", choices=_choices("newcomers"),
         help="what the first contact of a device brings it (over a table: whole)")  # fmt: skip
+    add("--personal", action=BooleanOptionalAction,
+        help="devices keep linear terms of their own (over a table: yes)")  # fmt: skip
     add("--fault", action="append", default=[], metavar="F",
         help="what is wrong with some clients, beside the scenario's own faults, as in "
         "scaled:by=10,clients=0.1; several times for several faults")  # fmt: skip

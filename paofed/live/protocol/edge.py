@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.intervals import Interval
-from paofed.core.parts import Part
+from paofed.core.parts import Part, not_own
 from paofed.core.starting import device_from, whole
 from paofed.errors import InputError
 from paofed.live.protocol.level import Recent
@@ -303,8 +303,9 @@ class Edge:
         self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
         if reply.tick > self.merged:
             down = self._parts.downlink(self.device, reply.tick, self._features)
-            heard = Part(down, reply.values.astype(np.float64))
-            self.learned = self._parts.learner.merge(self.learned, heard)
+            heard = not_own(Part(down, reply.values.astype(np.float64)), self.manifest.heard)
+            if heard.coordinates.size:
+                self.learned = self._parts.learner.merge(self.learned, heard)
             self.merged = reply.tick
         self._follow(reply.tick, seconds)
         return confirmed

@@ -10,7 +10,14 @@ import numpy as np
 from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.numbers import Number
-from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map, require_features
+from paofed.core.features import (
+    NO_RANGES,
+    FourierMap,
+    Ranges,
+    draw_map,
+    linear_terms,
+    require_features,
+)
 from paofed.core.learners import FORGETFUL
 from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
@@ -57,7 +64,7 @@ class ServedParts(NamedTuple):
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 # Written only where they are used, and then in a manifest of version 3: a device that knows no
 # such key must not take part, and says so. Messages are those of version 2.
-SINCE_3 = ("learner", "forgetting", "seen", "linear", "start_model")
+SINCE_3 = ("learner", "forgetting", "seen", "linear", "personal", "start_model")
 _NEWEST = 3
 
 
@@ -86,6 +93,7 @@ class Manifest:
     seen: Seen | None = None  # how what is measured becomes what the model sees; None: scaled
     linear: tuple[tuple[float, float], ...] | None = None  # range of each scaled input, if the
     # map has linear terms
+    personal: bool | None = None  # True: devices keep linear terms of their own; None: they do not
     start_model: tuple[float, ...] | None = None  # D numbers that all begin with; None: zeros
     learner: str | None = None  # None: LMS
     forgetting: float | None = None  # of another learner; None: its usual one
@@ -145,6 +153,8 @@ class Manifest:
                 require_features(self.features, self._ranges)
             except InputError as error:
                 raise ManifestError(f"the manifest's {error}") from None
+        right = self.personal is None or (self.personal is True and self.linear is not None)
+        check("personal", right, self.personal, "true with linear, or none")
         if self.start_model is not None:
             right = len(self.start_model) == self.features and all(
                 is_finite(value) and abs(value) <= LARGEST for value in self.start_model
@@ -155,6 +165,11 @@ class Manifest:
     @property
     def _ranges(self) -> Ranges:
         return NO_RANGES if self.linear is None else Ranges(*np.array(self.linear, dtype=float).T)
+
+    @property
+    def heard(self) -> int:
+        """How many coordinates, from the first on, a device takes over from a reply."""
+        return self.features - (linear_terms(self._ranges) if self.personal else 0)
 
     @cached_property
     def begins_with(self) -> FloatArray:

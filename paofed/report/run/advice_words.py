@@ -156,7 +156,7 @@ def _settings(advice: Advice) -> str:
         f"step size {s.step_size:g} ({_STEPS[s.step_from]})",
         f"learner {s.learner}",
         f"start from {begins}",
-        f"{'with' if s.linear else 'without'} linear terms",
+        f"{'with' if s.linear else 'without'} linear terms{' of its own' if s.personal else ''}",
         f"newcomers begin with {'the whole model' if s.newcomers == 'whole' else 'windows'}",
     ]
     return f"The settings: {s.algorithm}, {', '.join(parts)}."

@@ -21,6 +21,7 @@ class AdvisedSettings(NamedTuple):
     start: str
     linear: bool
     newcomers: str
+    personal: bool
 
 
 def settings(result: Result, name: str) -> AdvisedSettings:
@@ -38,6 +39,7 @@ def settings(result: Result, name: str) -> AdvisedSettings:
         start=scenario.get("start", "zeros"),
         linear=scenario.get("linear", False),
         newcomers=scenario.get("newcomers", "windows"),
+        personal=scenario.get("linear", False) and scenario.get("personal", False),
     )
 
 

@@ -15,7 +15,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import BYTES_PER_COORDINATE, mean_squared_error
-from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, travelled
+from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, not_own, travelled
 from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.core.starting import device_from, server_from, whole
@@ -165,6 +165,7 @@ class _Federation:
         self._server = server_from(name, self.method.server, clients, trace.start)
         self._devices = [device_from(name, learner, trace.start) for _ in range(clients)]
         self._newcomers = set(range(clients)) if trace.newcomers_whole else set()
+        self._heard = trace.heard
         self._hellos: defaultdict[int, set[int]] = defaultdict(set)  # by the tick of arrival
         self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
         self._unheard: set[tuple[int, int]] = set()  # messages whose answer is lost: when, by whom
@@ -186,10 +187,11 @@ class _Federation:
     def share(self, k: int, n: int, *, lost: bool) -> None:
         """The server's values overwrite the client's on the downlink part of (k, n).
 
-        To a newcomer the server sends all of its model in the place of that part.
+        Personal coordinates of it are left alone. To a newcomer the server sends all of its model
+        in the place of that part.
         """
         if self.has_joined(k):
-            part = self._down.sent(self.state.server, k, n)
+            part = not_own(self._down.sent(self.state.server, k, n), self._heard)
         else:
             part = self._down.sent_whole(self.state.server, k)
         if part.coordinates.size and not lost:

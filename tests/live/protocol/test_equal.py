@@ -99,6 +99,20 @@ def test_a_start_and_newcomers(name: str, max_age: int, tmp_path: Path) -> None:
     compare(replace(trace, start=agreed.begins_with), agreed, tmp_path / "fleet")
 
 
+@pytest.mark.parametrize("newcomers", [False, True])
+@pytest.mark.parametrize("name", SERVED)
+def test_linear_terms_of_their_own(name: str, newcomers: bool, tmp_path: Path) -> None:
+    """A device takes them over with the whole model alone."""
+    numbers = {"algorithm": name, "features": 12, "shared": 12 if name == "online-fedsgd" else 5}
+    linear = ((-1.0, 1.0), (-0.5, 1.5))
+    agreed = manifest(**numbers, max_age=3, linear=linear, personal=True)
+    low, high = np.array(linear).T
+    trace = small_trace(7, ticks=60, clients=6, features=9, newcomers=newcomers, personal=True)
+    trace = replace(trace, linear_low=low, linear_high=high)
+    assert (trace.features, trace.sparse().heard) == (12, agreed.heard) == (12, 9)
+    compare(trace, agreed, tmp_path / "fleet")
+
+
 @pytest.mark.parametrize("name", ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"])
 @pytest.mark.parametrize("options", [{"aside": True}, {"aside": False, "bound": None}])
 def test_bounded_influence(name: str, options: dict[str, Any], tmp_path: Path) -> None:

@@ -371,20 +371,26 @@ def begun(**changes: object) -> str:
 
 
 @pytest.mark.parametrize(
-    "new", [{"linear": LINEAR}, {"start_model": START}, {"linear": LINEAR, "start_model": START}]
+    "new",
+    [
+        {"linear": LINEAR},
+        {"start_model": START},
+        {"linear": LINEAR, "start_model": START},
+        {"linear": LINEAR, "personal": True},
+    ],
 )
 def test_what_a_fleet_begins_with_comes_back_from_json(new: dict[str, Any]) -> None:
     agreed = manifest(**new)
     assert Manifest.from_json(agreed.to_json()) == agreed
     found = json.loads(agreed.to_json())
     assert found["wire"] == 3  # so that an earlier paofed says: upgrade paofed
-    assert {key for key in ("linear", "start_model") if key in found} == set(new)
+    assert {key for key in ("linear", "personal", "start_model") if key in found} == set(new)
 
 
 def test_a_manifest_without_is_written_as_before() -> None:
     found = json.loads(as_json())
     assert found["wire"] == 2
-    assert not {"linear", "start_model"} & set(found)
+    assert not {"linear", "personal", "start_model"} & set(found)
 
 
 def test_linear_terms_are_those_of_the_map_that_every_engine_draws() -> None:
@@ -420,6 +426,9 @@ def test_a_fleet_begins_with_numbers_as_they_travel() -> None:
         ({"start_model": [2e6] * 8}, "the manifest's start_model is (2000000.0, 2"),
         ({"start_model": ["1"] * 8}, "the manifest's start_model is ('1', '1', '1'"),
         ({"start_model": "abc"}, "the manifest's start_model is 'abc': expected a list"),
+        ({"personal": 1}, "the manifest's personal is 1: expected true with linear, or none"),
+        ({"personal": False}, "the manifest's personal is False: expected true with linear"),
+        ({"personal": True, "linear": None}, "the manifest's personal is True: expected true with"),
         ({"features": 4, "shared": 2}, "the manifest's features is 4: expected at least 5, since"),
         ({"wire": 4}, "the fleet speaks wire version 4, this paofed 3: upgrade paofed"),
     ],

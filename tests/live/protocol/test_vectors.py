@@ -179,6 +179,11 @@ def test_the_page_names_every_key_of_a_manifest() -> None:
     named = [word for cell in cells for word in re.findall(r"`(\w+)`", cell)]
     seen = Seen((Number("a"), Number("b")), Number("y"))
     all_keys = manifest(
-        learner="rls", forgetting=0.9, seen=seen, linear=((0.0, 1.0),) * 2, start_model=(0.0,) * 8
+        learner="rls",
+        forgetting=0.9,
+        seen=seen,
+        linear=((0.0, 1.0),) * 2,
+        personal=True,
+        start_model=(0.0,) * 8,
     )
     assert set(named) == set(json.loads(all_keys.to_json()))

@@ -1,4 +1,4 @@
-"""Newcomers that get the server's whole model, on the readable engine, by what must be true.
+"""What devices take over from the server, on the readable engine, by what must be true.
 
 Both compiled forms are held against it in test_fast.py and own/test_simulation.py, and the live
 federation in tests/live/protocol/test_equal.py.
@@ -122,3 +122,26 @@ def test_online_fedsgd_gets_the_whole_model_anyway() -> None:
     for (one, first), (other, second) in pairs:
         assert first.traffic == second.traffic
         np.testing.assert_array_equal(one.server, other.server)
+
+
+@pytest.mark.parametrize("newcomers", [False, True])
+def test_linear_terms_stay_a_device_s_own(newcomers: bool) -> None:
+    """Exchange single: after its step a device has the server's model but for them.
+
+    The whole model that a newcomer gets has them, too.
+    """
+    trace = small_trace(9, linear=True, newcomers=newcomers, personal=True)
+    heard, before = trace.sparse().heard, (np.zeros(10), np.zeros((trace.clients, 10)))
+    assert (trace.features, heard) == (10, 7)
+    waiting = set(range(trace.clients)) if newcomers else set()
+    for state, info in ticks(trace, algorithm("online-fedsgd", exchange="single")):
+        server, local = before
+        for k in np.flatnonzero(trace.available[info.tick]).tolist():
+            z, y = trace.fourier_map(trace.x[info.tick, k]), trace.y[info.tick, k]
+            own = server if k in waiting else local[k] + 0.4 * (y - local[k] @ z) * z
+            expected = [*server[:heard], *own[heard:]]
+            np.testing.assert_allclose(state.local[k], expected, rtol=0, atol=1e-14)
+            waiting.discard(k)
+        before = state.server.copy(), state.local.copy()
+    assert not waiting
+    assert not np.allclose(state.local[:, heard:], state.server[heard:])

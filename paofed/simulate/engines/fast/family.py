@@ -115,6 +115,7 @@ class Simulation:
         *,
         start: FloatArray | None = None,
         newcomers_whole: bool = False,
+        heard: int | None = None,
         judged: bool = False,
     ) -> None:
         inputs, features = len(fourier_map.frequencies), fourier_map.features
@@ -122,7 +123,7 @@ class Simulation:
             method.require_fits(features)
         kept = layout.kept(ages, methods)
         self.nature = nature
-        self.family = layout.family(methods, kept, features)
+        self.family = layout.family(methods, kept, features, heard)
         up, down = self.family.up[:, 0], self.family.down[:, 0]
         live = self.family.exchange == kernels.LIVE
         # At the contacts of newcomers the whole model comes down, and a live hello holds nothing.
@@ -151,7 +152,7 @@ class Simulation:
         nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
         return cls(
             methods, nature, ages, trace.fourier_map, trace.clients, precision, judged=judged,
-            start=trace.start, newcomers_whole=trace.newcomers_whole,
+            start=trace.start, newcomers_whole=trace.newcomers_whole, heard=trace.heard,
         )  # fmt: skip
 
     def branch(self, nature: Nature) -> Self:

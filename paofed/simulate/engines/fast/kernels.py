@@ -435,9 +435,10 @@ def _window(windows: Any, a: Any, k: Any, n: Any, features: Any) -> Any:
 
 
 @_inner
-def _merge(here: Any, there: Any, windows: Any, k: Any, a: Any, n: Any) -> None:
-    """Overwrite the downlink window of (k, n) with the server's values."""
-    for begin, end in _window(windows, a, k, n, there.size):
+def _merge(here: Any, there: Any, family: Any, k: Any, a: Any, n: Any) -> None:
+    """Overwrite the downlink window of (k, n), as far as it is heard, with the server's values."""
+    for begin, full in _window(family.down, a, k, n, there.size):
+        end = max(begin, min(full, family.heard[a]))
         old, new = here[begin:end], there[begin:end]
         for j in range(new.size):
             old[j] = new[j]
@@ -447,7 +448,7 @@ def _merge(here: Any, there: Any, windows: Any, k: Any, a: Any, n: Any) -> None:
 def _hear(family: Any, model: Any, k: Any, a: Any, n: Any) -> None:
     """Let client k take the server's values: a newcomer all of them, others those of a window."""
     if model.joins[a, k] == JOINED:
-        _merge(model.local[k, a], model.shared[a], family.down, k, a, n)
+        _merge(model.local[k, a], model.shared[a], family, k, a, n)
         return
     here, there = model.local[k, a], model.shared[a]
     for j in range(there.size):

@@ -242,8 +242,10 @@ def blocks_of(clients: int) -> IntArray:
     return np.append(np.arange(0, clients, size), clients)
 
 
-def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Family:
-    """Algorithms as rows of numbers."""
+def family(
+    methods: Sequence[Algorithm], ages: IntArray, features: int, heard: int | None = None
+) -> Family:
+    """Algorithms as rows of numbers; `heard` coordinates of a window are taken over, or all."""
 
     def column(values: Iterable[float], dtype: DTypeLike) -> NDArray[Any]:
         return np.array(list(values), dtype=dtype)
@@ -252,6 +254,7 @@ def family(methods: Sequence[Algorithm], ages: IntArray, features: int) -> Famil
     parts = [method.require_paper_parts("the family") for method in methods]
     return Family(
         down=np.array([windows(part.downlink, features) for part in parts]),
+        heard=np.full(len(methods), features if heard is None else heard),
         up=np.array([windows(part.uplink, features) for part in parts]),
         learns_away=column((m.learns_while_away for m in methods), np.uint8),
         picks=column((m.subset is not None for m in methods), np.uint8),

@@ -103,6 +103,7 @@ class Family(NamedTuple):
     """Algorithms as rows of numbers, A of each."""
 
     down: Any  # (A, 3) int64 windows: width, windows further on per client, windows ahead
+    heard: Any  # int64: how many coordinates, from the first on, devices take over from a window
     up: Any
     learns_away: Any
     picks: Any  # whether the server picks a subset

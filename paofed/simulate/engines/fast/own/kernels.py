@@ -41,6 +41,7 @@ class Numbers(NamedTuple):
     exchange: Any  # 0 paper, 1 single, 2 live
     up: Any
     down: Any
+    heard: Any  # how many coordinates, from the first on, devices take over from a part
     up_key: Any
     down_key: Any
     server_key: Any
@@ -110,6 +111,20 @@ def windowed(w: Any, windows: Any, stamp: Any) -> Any:
 def whole(w: Any) -> Any:
     """All of a model (paofed.core.starting.whole)."""
     return Part(np.arange(w.size), w.copy())
+
+
+@_inner
+def others(part: Any, heard: Any) -> Any:
+    """A part without what is the device's own (paofed.core.parts.not_own)."""
+    count = 0
+    for coordinate in part.coordinates:
+        count += coordinate < heard
+    coordinates, values, place = np.empty(count, dtype=np.int64), np.empty(count), 0
+    for j in range(part.coordinates.size):
+        if part.coordinates[j] < heard:
+            coordinates[place], values[place] = part.coordinates[j], part.values[j]
+            place += 1
+    return Part(coordinates, values)
 
 
 @_inner

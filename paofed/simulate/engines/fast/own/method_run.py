@@ -60,9 +60,10 @@ class MethodRun:
         judged: int,
         start: FloatArray | None = None,
         newcomers_whole: bool = False,
+        heard: int | None = None,
     ) -> None:
         self._kernel, self._subset, self._features = kernel, method.subset, features
-        self._numbers = _numbers(method, features, keys, step_size, max_age)
+        self._numbers = _numbers(method, features, keys, step_size, max_age, heard)
         start, name = np.zeros(features) if start is None else start, method.name
         self._learner = _stack(device_from(name, method.learner, start), clients)
         self.name, self._rule = name, guarded(method, features, clients).server
@@ -116,7 +117,12 @@ def _picked(samples: Stretch, lottery: FloatArray, subset: float) -> NDArray[np.
 
 
 def _numbers(
-    method: Algorithm, features: int, keys: Keys, step_size: float, max_age: int
+    method: Algorithm,
+    features: int,
+    keys: Keys,
+    step_size: float,
+    max_age: int,
+    heard: int | None,
 ) -> Numbers:
     mu, limit = method.settled(step_size=step_size, max_age=max_age)
     rule, by_age = guarded(method, features, clients=1).server, np.zeros(1)
@@ -130,6 +136,7 @@ def _numbers(
         exchange=layout.EXCHANGES[method.exchange],
         up=_windows(method.uplink, features),
         down=_windows(method.downlink, features),
+        heard=features if heard is None else heard,
         up_key=keys.up,
         down_key=keys.down,
         server_key=keys.server,

@@ -77,13 +77,14 @@ class General:
         judged: int = 0,
         start: FloatArray | None = None,
         newcomers_whole: bool = False,
+        heard: int | None = None,
     ) -> None:
         self._source = source
         self._runs = [
             MethodRun(
                 kernel_of(method), method, clients, features, keys,
                 method.step_size or 0.0, method.max_age or 0, judged=judged,
-                start=start, newcomers_whole=newcomers_whole,
+                start=start, newcomers_whole=newcomers_whole, heard=heard,
             )
             for method in methods
         ]  # fmt: skip
@@ -103,7 +104,7 @@ class General:
         return cls(
             methods, source, trace.clients, trace.features, keys,
             judged=trace.y.size if judged else 0,
-            start=trace.start, newcomers_whole=trace.newcomers_whole,
+            start=trace.start, newcomers_whole=trace.newcomers_whole, heard=trace.heard,
         )  # fmt: skip
 
     @property

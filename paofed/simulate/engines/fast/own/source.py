@@ -14,8 +14,8 @@ from numba import njit
 from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, counted, depart, greetings, keep, messages_of, newest, nothing, updates, valid,
-    whole, windowed
+    arrived, asks, counted, depart, greetings, keep, messages_of, newest, nothing, others,
+    updates, valid, whole, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -28,7 +28,8 @@ def share(numbers, learner, server, memory, joined, tally, k, n, lost, merges):
         return share_whole(learner, server, joined, tally, k, merges and not lost)
     w = {server_model}
     {pass_down}
-    if merges and not lost:
+    arriving = others(arriving, numbers.heard)
+    if merges and not lost and arriving.coordinates.size:
         {merge}
     return 0
 
