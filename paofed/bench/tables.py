@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paofed.algorithms.spec import parted
 from paofed.core.arrays import FloatArray
 from paofed.racing.race import race
-from paofed.racing.record import Race
+from paofed.racing.record import Race, lms_step
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
@@ -20,7 +19,7 @@ from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
 
 METHOD = "pao-fed-u1"
-CANDIDATES = (f"{METHOD}:learner=two-speed,step_size=auto", f"{METHOD}:step_size=auto")
+CANDIDATES = f"{METHOD}:learner=auto,step_size=auto"
 RECOMMENDED: Mapping[str, Any] = {
     "linear": True,
     "start": "calibration",
@@ -100,17 +99,11 @@ def compared(
             raise AssertionError("a run over a table has lives")
         return found
 
-    recommended = {**RECOMMENDED, "step_size": _lms_step(won) or scenario.step_size}
+    recommended = {**RECOMMENDED, "step_size": lms_step([won]) or scenario.step_size}
     now = lives_of(recommended, won.winner, baselines)
     apart = lives_of({**recommended, **NEVER}, won.winner, "none")
     before = lives_of(BEFORE, METHOD, "alone")
     return _told(scenario, won, now, apart, before)
-
-
-def _lms_step(won: Race) -> float | None:
-    """The step size of the best candidate with LMS steps; None where nothing could be tried."""
-    options = [parted(one.candidate)[1] for one in won.tried]  # the best first
-    return next((float(found["step_size"]) for found in options if "learner" not in found), None)
 
 
 def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives) -> Compared:

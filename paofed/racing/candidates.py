@@ -2,19 +2,20 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from inspect import Parameter
-from itertools import product
 from typing import Any, NamedTuple
 
 from paofed.algorithms import made, options_of
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import parted
+from paofed.core.learners import NAMES, chosen
 from paofed.errors import AlgorithmError
 from paofed.world.scenario import Scenario
 
 AUTO = "auto"
 _MOST = 200  # candidates of one race
+_MOST_NUMBERS = 2**25  # of the matrices of a fleet: a race holds those of several fleets at once
 
 
 class Grid(NamedTuple):
@@ -30,6 +31,12 @@ def _staleness(method: Algorithm) -> Any:
     return getattr(getattr(method.server, "staleness", None), "base", None)
 
 
+def _learner(method: Algorithm) -> str | None:
+    """The name of the learner; None: it has rules of its own."""
+    found = chosen(method.learner)
+    return None if found is None else found.learner
+
+
 # The one table of choices. Step sizes: |z|^2 is 1 on average and at most 2, so that steps are
 # stable on average below 2 and always below 1; each is twice the one before.
 GRIDS: Mapping[str, Grid] = {
@@ -37,7 +44,10 @@ GRIDS: Mapping[str, Grid] = {
     "shared": Grid((1, 2, 4, 8, 16, 32, 64), most="features"),
     "max_age": Grid((0, 2, 5, 10, 20)),
     "staleness": Grid((0.2, 0.5, 1.0), of_record=_staleness),
+    "learner": Grid(NAMES, of_record=_learner),  # rls where its matrices are not too large
 }
+# Learners with step sizes of their own, the usual one first. That of rls is one by its ridge.
+STEPS: Mapping[str, tuple[float, ...]] = {"rls": (10.0, 1.0, 3.0, 30.0)}
 
 
 def asks(text: str) -> list[str]:
@@ -52,20 +62,47 @@ def asks(text: str) -> list[str]:
     return found
 
 
-def grids_of(text: str, scenario: Scenario) -> dict[str, tuple[Any, ...]]:
-    """The values to try by option, the usual one first."""
+def expanded(text: str, scenario: Scenario) -> dict[str, dict[str, Any]]:
+    """All candidates that a word stands for, the usual one first, with the values of each.
+
+    >>> list(expanded("pao-fed-u1:staleness=auto,shared=2", Scenario.load("ideal")))[:2]
+    ['pao-fed-u1:staleness=1.0,shared=2', 'pao-fed-u1:staleness=0.2,shared=2']
+    """
     name, options = parted(text)
-    chosen = asks(text)
-    method = made(name, {key: value for key, value in options.items() if key not in chosen})
-    return {key: tuple(_values(name, key, method, scenario)) for key in chosen}
+    wanted = sorted(asks(text), key=lambda key: key != "learner")  # step sizes depend on it
+    given = {key: value for key, value in options.items() if key not in wanted}
+    found: list[dict[str, Any]] = [{}]
+    for key in wanted:
+        found = [
+            {**values, key: value}
+            for values in found
+            for value in _values(name, key, made(name, given | values), scenario)
+        ]
+    if len(found) > _MOST:
+        raise AlgorithmError(
+            f"{text} stands for {len(found)} candidates: expected at most {_MOST}; "
+            f"choose fewer options at a time"
+        )
+    if "learner" in wanted and "step_size" not in options:
+        found = [{**values, **_own_step(values["learner"])} for values in found]
+    return {_filled(text, values): values for values in found}
 
 
-def _values(name: str, key: str, method: Algorithm, scenario: Scenario) -> Iterator[Any]:
-    grid = GRIDS[key]
-    if (usual := _usual(name, key, method, scenario)) is not None:
-        yield usual
+def _values(name: str, key: str, method: Algorithm, scenario: Scenario) -> tuple[Any, ...]:
+    """The values to try for one option, the usual one first."""
+    if key == "step_size" and (steps := STEPS.get(str(_learner(method)))):
+        return steps
+    usual, grid = _usual(name, key, method, scenario), GRIDS[key]
     most = math.inf if grid.most is None else getattr(scenario, grid.most)
-    yield from (v for v in grid.values if v != usual and (grid.most is None or v <= most))
+    found = (v for v in grid.values if grid.most is None or v <= most)
+    if key == "learner" and scenario.clients * scenario.features**2 > _MOST_NUMBERS:
+        found = (v for v in found if v != "rls")
+    return tuple(dict.fromkeys(v for v in (usual, *found) if v is not None))
+
+
+def _own_step(learner: str) -> dict[str, float]:
+    """The usual step size of a learner to which that of a scenario means nothing."""
+    return {"step_size": STEPS[learner][0]} if learner in STEPS else {}
 
 
 def _usual(name: str, key: str, method: Algorithm, scenario: Scenario) -> Any:
@@ -77,23 +114,9 @@ def _usual(name: str, key: str, method: Algorithm, scenario: Scenario) -> Any:
     return getattr(scenario, key, None) if of_record is None else of_record(method)
 
 
-def expanded(text: str, scenario: Scenario) -> list[str]:
-    """All candidates that a word stands for, the usual one first; itself where nothing is asked.
-
-    >>> expanded("pao-fed-u1:staleness=auto,shared=2", Scenario.load("ideal"))[:2]
-    ['pao-fed-u1:staleness=1.0,shared=2', 'pao-fed-u1:staleness=0.2,shared=2']
-    """
-    grids = grids_of(text, scenario)
-    found = [_filled(text, dict(zip(grids, v, strict=True))) for v in product(*grids.values())]
-    if len(found) > _MOST:
-        raise AlgorithmError(
-            f"{text} stands for {len(found)} candidates: expected at most {_MOST}; "
-            f"choose fewer options at a time"
-        )
-    return found
-
-
 def _filled(text: str, values: Mapping[str, Any]) -> str:
+    """The word with these values: in the place of `auto`, or added at its end."""
     for key, value in values.items():
-        text = re.sub(rf"(?<=[:,]){key}={AUTO}(?=,|$)", f"{key}={value}", text)
+        text, found = re.subn(rf"(?<=[:,]){key}={AUTO}(?=,|$)", f"{key}={value}", text)
+        text = text if found else f"{text},{key}={value}"
     return text

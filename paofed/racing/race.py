@@ -13,7 +13,7 @@ from paofed.algorithms.spec import resolve
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, whole
 from paofed.racing.arena import Arena, arena_of
-from paofed.racing.candidates import expanded, grids_of
+from paofed.racing.candidates import asks, expanded
 from paofed.racing.record import Fresh, Race, Tried
 from paofed.racing.rejection import (
     Standing,
@@ -179,7 +179,12 @@ class _Racing:
     def _standing(self, name: str) -> Standing:
         wires = [result.run_wire(name) for result in self._results]
         sent = np.concatenate([(wire.up + wire.down)[:, -1] for wire in wires])
-        return Standing(self._arena.values(self._results, name), float(sent.mean()))
+        state = self._entry.methods[name].learner.init(self._arena.scenario.features)
+        return Standing(
+            self._arena.values(self._results, name),
+            payload=float(sent.mean()),
+            kept=sum(np.size(part) for part in state),
+        )
 
     @property
     def _winner(self) -> str:
@@ -250,4 +255,7 @@ def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, 
 def _options(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, tuple[Any, ...]]:
     """What is tried by option, where one word says it all."""
     (one, *more) = asked
-    return grids_of(one, scenario) if isinstance(one, str) and not more else {}
+    if more or not isinstance(one, str):
+        return {}
+    found = expanded(one, scenario).values()
+    return {key: tuple(dict.fromkeys(values[key] for values in found)) for key in asks(one)}

@@ -1,10 +1,12 @@
 """What is known after a race: a record that prints as a table and goes to JSON."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from paofed.algorithms.spec import from_text
+from paofed.core.learners import chosen
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.words import listed, size, table
@@ -89,7 +91,9 @@ class Race:
         if not self.options:
             return listed([one.candidate for one in self.tried])
         parts = [f"{key} {', '.join(map(str, sorted(v)))}" for key, v in self.options.items()]
-        return " x ".join(parts)
+        if len(self.tried) == math.prod(map(len, self.options.values())):
+            return " x ".join(parts)
+        return f"{len(self.tried)} combinations of {' with '.join(parts)}"
 
     @property
     def _doubt(self) -> str:
@@ -111,8 +115,28 @@ class Race:
 
     def kept_in(self, result: Result) -> Result:
         """The result of a run with what was chosen, whose provenance then says so."""
-        chosen = [*result.provenance.get("chosen", ()), self.as_json()]
-        return replace(result, provenance={**result.provenance, "chosen": chosen})
+        races = [*result.provenance.get("chosen", ()), self.as_json()]
+        return replace(result, provenance={**result.provenance, "chosen": races})
+
+
+def lms_step(races: Sequence[Race]) -> float | None:
+    """The step size of the best candidate that takes LMS steps; None where none was tried.
+
+    It is for baselines, which take such steps, too: that of another learner may suit it alone.
+    """
+    best = [found for race in races if (found := _best_by_lms(race)) is not None]
+    return min(best)[1] if best else None
+
+
+def _best_by_lms(race: Race) -> tuple[float, float] | None:
+    """Score and step size of the best candidate of one race that takes LMS steps."""
+    for one in race.tried:  # the best first
+        method = from_text(one.candidate)
+        learner = chosen(method.learner)
+        by_lms = learner is not None and learner.learner == "lms"
+        if by_lms and method.step_size is not None and math.isfinite(one.score.mean):
+            return one.score.mean, method.step_size
+    return None
 
 
 def _plain(part: Tried | Fresh) -> dict[str, Any]:

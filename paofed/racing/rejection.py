@@ -26,6 +26,12 @@ class Standing(NamedTuple):
 
     values: FloatArray  # by unit, in dB: the less, the better
     payload: float  # bytes of a run, both ways
+    kept: int = 0  # numbers that a device keeps
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """What it takes: traffic before all."""
+        return self.payload, self.kept
 
     @property
     def score(self) -> float:
@@ -64,7 +70,7 @@ def survivors(standings: Standings, tolerance: float, student: Student) -> list[
     leader = min(sound.values(), key=lambda s: s.score)
 
     def may_win(one: Standing) -> bool:
-        allowed = tolerance if one.payload < leader.payload else 0.0
+        allowed = tolerance if one.cost < leader.cost else 0.0
         return one is leader or not behind(one, leader, student).low > allowed
 
     return [name for name, one in sound.items() if may_win(one)]
@@ -74,7 +80,7 @@ def winner_of(standings: Standings, tolerance: float) -> str:
     """The cheapest of those within the tolerance of the best; of equally cheap ones, the best."""
     least = min(one.score for one in standings.values())
     near = {name: one for name, one in standings.items() if one.score <= least + tolerance}
-    return min(near, key=lambda name: (near[name].payload, near[name].score))
+    return min(near, key=lambda name: (near[name].cost, near[name].score))
 
 
 def last_of(history: Sequence[Standings], name: str) -> int:
@@ -106,5 +112,5 @@ def settled(
     """Whether more runs are of no use: nothing is better than the winner, nor cheap enough."""
     standings = {name: history[-1][name] for name in left}
     winner = winner_of(standings, tolerance)
-    cheaper = any(one.payload < standings[winner].payload for one in standings.values())
+    cheaper = any(one.cost < standings[winner].cost for one in standings.values())
     return not cheaper and at_most(history, winner, student) <= tolerance

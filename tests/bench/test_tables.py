@@ -1,5 +1,6 @@
 import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ from paofed.bench import tables
 from paofed.bench.tables import Compared, Score, compared
 from paofed.cli import main
 from paofed.cli.bench import tables as command
-from paofed.racing.record import Race, Tried
 from paofed.simulate.results.estimates import Estimate
 from paofed.world.scenario import Scenario
+from tests.racing.records import won_by
 from tests.world.table.tables import fleet, hourly, table, write
 
 
@@ -46,7 +47,7 @@ def scenario(tmp_path: Path) -> Scenario:
 @pytest.fixture(autouse=True)
 def _one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """LMS alone: its kernel is compiled for other tests anyway."""
-    monkeypatch.setattr(tables, "CANDIDATES", ("pao-fed-u1:step_size=auto",))
+    monkeypatch.setattr(tables, "CANDIDATES", "pao-fed-u1:step_size=auto")
 
 
 def test_numbers_are_those_of_the_runs(scenario: Scenario) -> None:
@@ -78,15 +79,8 @@ def test_baselines_take_the_best_step_for_lms(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A race that says: 0.05 is best for two speeds, and 0.2 for LMS."""
-    words = ("learner=two-speed,step_size=0.05", "step_size=0.2", "step_size=1.6")
-    known = Estimate(-5.0, -6.0, -4.0, 3)
-    tried = [
-        Tried(candidate=f"pao-fed-u1:{word}", score=known, behind=known, payload=1.0, worlds=4,
-              dropped=None)
-        for word in words
-    ]  # fmt: skip
-    won = Race(asked=(), winner="pao-fed-u1:step_size=1.6", usual="", where="", units="",
-               tolerance=0.1, options={}, tried=tuple(tried))  # fmt: skip
+    raced = won_by("learner=two-speed,step_size=0.05", "step_size=0.2", "step_size=1.6")
+    won = replace(raced, winner="pao-fed-u1:step_size=1.6")
     monkeypatch.setattr(tables, "race", lambda *_, **__: won)
     found = compared(scenario, runs=1, baselines="alone")
     again = run(scenario.model_copy(update={"step_size": 0.2}), won.winner).progressive

@@ -1,6 +1,7 @@
 """`auto` in the place of a value, as a user of `paofed run` meets it."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from paofed.racing.record import Race
 from paofed.report.run.page import build
 from paofed.simulate.results.result import Result
 from tests.natures import small_scenario
+from tests.racing.records import won_by
 from tests.racing.tables import CALIBRATION, readings
 from tests.world.table.tables import write
 
@@ -56,7 +58,7 @@ def test_one_option_of_one_algorithm(
 
 
 def test_a_step_size_for_all_who_have_none(tmp_path: Path, capsys: Capture) -> None:
-    """Over a table; baselines have the step size of the best."""
+    """Over a table; baselines have the step size that is best for LMS."""
     csv = write(tmp_path / "t.csv", readings(9))
     columns = ["--device", "device", "--time", "time", "--target", "y", "--inputs", "a,b"]
     words = ["run", "--table", str(csv), *columns, "--calibration", f"{CALIBRATION}h"]
@@ -70,6 +72,25 @@ def test_a_step_size_for_all_who_have_none(tmp_path: Path, capsys: Capture) -> N
     assert result.algorithms == [chosen["winner"], "online-fedsgd:step_size=0.3"]
     step = float(chosen["winner"].rpartition("=")[2])
     assert result.provenance["scenario"]["step_size"] == step
+
+
+@pytest.mark.parametrize(
+    ("option", "tried", "step"),
+    [
+        ("auto", ["learner=two-speed,step_size=0.05", "learner=lms,step_size=0.2"], 0.2),
+        ("auto", ["learner=two-speed,step_size=0.05"], 0.37),
+        (None, ["learner=lms,step_size=0.2"], 0.37),
+    ],
+)
+def test_baselines_have_no_step_of_another_learner(
+    option: str | None, tried: list[str], step: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = won_by(*tried)
+    monkeypatch.setattr(choosing, "_raced", lambda *_: found)
+    words = ["pao-fed-u1:learner=auto,step_size=auto", "pao-fed-c1:step_size=0.3"]
+    chosen = choosing.chosen(words, small_scenario(step_size=0.37), Namespace(step_size=option))
+    assert chosen.words == [found.winner, words[1]]
+    assert chosen.scenario.step_size == step
 
 
 def test_without_enough_to_choose_by(tmp_path: Path, capsys: Capture) -> None:

@@ -1,37 +1,76 @@
 import pytest
 
-from paofed.algorithms.spec import parted
+from paofed.algorithms.spec import from_text, parted
+from paofed.core.learners import NAMES
 from paofed.errors import AlgorithmError
-from paofed.racing.candidates import GRIDS, asks, expanded
+from paofed.racing.candidates import GRIDS, STEPS, asks, expanded
 from tests.natures import small_scenario
 
 
 def test_a_word_without_auto_stands_for_itself() -> None:
-    assert expanded("pao-fed-u1:shared=2", small_scenario()) == ["pao-fed-u1:shared=2"]
+    assert expanded("pao-fed-u1:shared=2", small_scenario()) == {"pao-fed-u1:shared=2": {}}
 
 
 @pytest.mark.parametrize("key", GRIDS)
 def test_what_is_usual_comes_first_and_every_value_once(key: str) -> None:
     scenario = small_scenario(step_size=0.37, max_age=7)
-    usual = {"step_size": 0.37, "max_age": 7, "shared": 4, "staleness": 0.2}
+    usual = {"step_size": 0.37, "max_age": 7, "shared": 4, "staleness": 0.2, "learner": "lms"}
     found = [parted(text) for text in expanded(f"pao-fed-u2:divisor=class,{key}=auto", scenario)]
     assert {name for name, _ in found} == {"pao-fed-u2"}
     assert {options["divisor"] for _, options in found} == {"class"}
     values = [options[key] for _, options in found]
     assert values[0] == usual[key]
     assert len(set(values)) == len(values)
-    most = scenario.features if key == "shared" else 1e9
-    assert set(values) == {usual[key], *(v for v in GRIDS[key].values if v <= most)}
+    most = scenario.features
+    assert set(values) == {
+        usual[key],
+        *(v for v in GRIDS[key].values if key != "shared" or v <= most),
+    }
 
 
 def test_several_options_are_tried_in_all_combinations() -> None:
-    found = expanded("pao-fed-c2:staleness=auto,max_age=auto", small_scenario())
+    found = list(expanded("pao-fed-c2:staleness=auto,max_age=auto", small_scenario()))
     assert (
         len(found)
         == len(set(found))
         == len(GRIDS["staleness"].values) * len(GRIDS["max_age"].values)
     )
     assert found[0] == "pao-fed-c2:staleness=0.2,max_age=10"
+
+
+def test_every_learner_is_tried_with_steps_that_suit_it() -> None:
+    found = expanded("pao-fed-u1:step_size=auto,learner=auto", small_scenario(step_size=0.2))
+    steps = {
+        learner: [values["step_size"] for values in found.values() if values["learner"] == learner]
+        for learner in NAMES
+    }
+    assert next(iter(found)) == "pao-fed-u1:step_size=0.2,learner=lms"
+    assert len(set(found)) == sum(map(len, steps.values()))
+    assert steps["lms"] == steps["two-speed"]
+    assert set(steps["lms"]) == set(GRIDS["step_size"].values)
+    assert steps["rls"] == list(STEPS["rls"])
+    alone = expanded("pao-fed-u1:learner=rls,step_size=auto", small_scenario(step_size=0.2))
+    assert [values["step_size"] for values in alone.values()] == steps["rls"]
+
+
+def test_without_a_step_size_learners_have_the_usual_one_of_each() -> None:
+    found = expanded("pao-fed-u1:learner=auto,shared=2", small_scenario(step_size=0.2))
+    assert list(found) == [
+        "pao-fed-u1:learner=lms,shared=2",
+        "pao-fed-u1:learner=two-speed,shared=2",
+        "pao-fed-u1:learner=rls,shared=2,step_size=10.0",
+    ]
+    given = expanded("pao-fed-u1:learner=auto,step_size=0.3", small_scenario())
+    assert [from_text(word).step_size for word in given] == [0.3] * len(NAMES)
+
+
+def test_matrices_of_a_large_fleet_are_not_tried() -> None:
+    few, many = (
+        expanded("pao-fed-u1:learner=auto", small_scenario(features=features, clients=12))
+        for features in (1600, 1700)
+    )
+    assert [word for word in few if word not in many] == ["pao-fed-u1:learner=rls,step_size=10.0"]
+    assert set(many) < set(few)
 
 
 def test_what_cannot_be_chosen_is_told() -> None:

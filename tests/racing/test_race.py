@@ -1,7 +1,8 @@
 """A race as people see it: fair, repeatable, apart from the run, and ended by Ctrl-C in order."""
 
 import json
-from dataclasses import FrozenInstanceError
+import math
+from dataclasses import FrozenInstanceError, replace
 from itertools import count
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
+from paofed.core.learners import NAMES
 from paofed.core.metrics import decibels
 from paofed.errors import AlgorithmError, InputError
 from paofed.racing.race import RaceInterrupted, race, seed_of
-from paofed.racing.record import Race
+from paofed.racing.record import Race, lms_step
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
 from tests.natures import small_scenario
+from tests.racing.records import won_by
 from tests.racing.tables import racing_fleet, readings
 
 STEPS = [f"pao-fed-u1:step_size={step}" for step in (0.3, 0.05, 0.002)]
@@ -88,6 +91,32 @@ def test_options_are_filled_in(tmp_path: Path) -> None:
     result = found.kept_in(run(small_scenario(), found.winner))
     result.save(tmp_path / "r.npz")
     assert Result.load(tmp_path / "r.npz").provenance["chosen"] == [found.as_json()]
+
+
+def test_baselines_have_the_step_that_is_best_for_lms() -> None:
+    """Of all races, whatever learner won them; one that diverged, or none, has no say."""
+    two = won_by("learner=two-speed,step_size=0.05", "learner=lms,step_size=0.2", "step_size=0.8")
+    best = won_by("learner=rls,step_size=10", "bound=6,step_size=0.1", score=-6.0)
+    assert lms_step([two]) == 0.2
+    assert lms_step([two, best]) == lms_step([best, two]) == 0.1
+    assert lms_step([two, won_by("step_size=1.6", score=math.inf)]) == 0.2
+    assert lms_step([]) is None
+    assert lms_step([won_by("learner=rls,step_size=10", "learner=lms")]) is None
+
+
+def test_learners_race() -> None:
+    small = small_scenario(features=4, ticks=30, stream={"samples": (15,)})
+    found = race(small, "pao-fed-u1:learner=auto", rounds=1, engine="reference", workers=1)
+    assert found.usual == "pao-fed-u1:learner=lms"
+    assert found.options == {"learner": NAMES}
+    assert len(found.tried) == len(NAMES)
+    assert "among learner lms, rls, two-speed; " in found.sentence
+
+
+def test_where_not_everything_was_combined_the_sentence_does_not_say_so() -> None:
+    tried = won_by("learner=lms,step_size=1", "learner=rls,step_size=10")
+    found = replace(tried, options={"learner": ("lms", "rls"), "step_size": (1, 10)})
+    assert "among 2 combinations of learner lms, rls with step_size 1, 10; " in found.sentence
 
 
 def test_a_single_candidate_wins_and_a_record_is_one() -> None:

@@ -88,6 +88,21 @@ def test_a_cheaper_one_may_be_a_little_worse() -> None:
     assert survivors(dear, 0.1, student) == ["0"]
 
 
+def test_of_those_who_send_as_much_one_that_keeps_less_may_be_a_little_worse() -> None:
+    now = {
+        name: one._replace(kept=kept)
+        for (name, one), kept in zip(
+            standings(0.0, 0.06, 0.08, spread=0.001, payloads=(1.0, 1.0, 3.0)).items(), (9, 4, 1),
+            strict=True,
+        )
+    }  # fmt: skip
+    student = student_of_race(3, 4)
+    assert survivors(now, 0.1, student) == ["0", "1"]
+    assert winner_of(now, 0.1) == "1"
+    assert winner_of(now, 0.05) == "0"
+    assert not settled([{"0": now["0"], "1": now["1"]}], ["0", "1"], 0.05, student)
+
+
 def test_of_equals_the_first_wins() -> None:
     same = Standing(np.arange(4.0), 1.0)
     assert winner_of({"usual": same, "other": same}, 0.1) == "usual"

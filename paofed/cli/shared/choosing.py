@@ -9,7 +9,7 @@ from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
 from paofed.racing.candidates import AUTO, asks
 from paofed.racing.race import RaceInterrupted, race
-from paofed.racing.record import Race
+from paofed.racing.record import Race, lms_step
 from paofed.simulate.engines import engine_of
 from paofed.world.scenario import Scenario
 
@@ -48,19 +48,11 @@ def chosen(words: Sequence[str], scenario: Scenario, args: Namespace) -> Choice:
     """Put what wins a race in the place of every `auto`."""
     races = {word: _raced(word, scenario, args) for word in words if asks(word)}
     found = [races[word].winner if word in races else word for word in words]
-    if args.step_size == AUTO:
-        scenario = _with_step_of_best(scenario, list(races.values()))
+    step = lms_step(list(races.values())) if args.step_size == AUTO else None
+    if step is not None:  # for baselines, which have the scenario's
+        scenario = scenario.model_copy(update={"step_size": step})
     # What was chosen for one may have been given for another.
     return Choice(list(dict.fromkeys(found)) if races else found, scenario, list(races.values()))
-
-
-def _with_step_of_best(scenario: Scenario, races: Sequence[Race]) -> Scenario:
-    """Let those who have the scenario's step size, baselines, have that of the best algorithm."""
-    judged = {race.fresh.score.mean: race.winner for race in races if race.fresh is not None}
-    if not judged:  # nothing could be chosen
-        return scenario
-    step = parted(judged[min(judged)])[1]["step_size"]
-    return scenario.model_copy(update={"step_size": float(step)})
 
 
 def _with_auto(word: str) -> str:

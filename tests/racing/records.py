@@ -1,0 +1,30 @@
+"""What a race may have found, without one."""
+
+from paofed.racing.record import Race, Tried
+from paofed.simulate.results.estimates import Estimate
+
+
+def won_by(*words: str, score: float = -5.0) -> Race:
+    """A race of variants of one algorithm, the best first."""
+    known = Estimate(score, score - 1, score + 1, 3)
+    tried = tuple(
+        Tried(
+            candidate=f"pao-fed-u1:{word}",
+            score=known,
+            behind=known,
+            payload=1.0,
+            worlds=4,
+            dropped=None,
+        )
+        for word in words
+    )
+    return Race(
+        asked=(),
+        winner=tried[0].candidate,
+        usual="",
+        where="",
+        units="",
+        tolerance=0.1,
+        options={},
+        tried=tried,
+    )
