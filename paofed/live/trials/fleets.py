@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from paofed.core.learners import FORGETFUL
 from paofed.live.protocol.manifest import SERVED, Manifest
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.trials.fate import START
@@ -33,7 +34,7 @@ def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
         return manifest
     limited = manifest if random.random() < 0.5 else _limited(manifest)
     return replace(
-        limited,
+        _learning(limited),
         clip=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
         aside=bool(random.random() < 0.7),
         bound=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
@@ -44,3 +45,16 @@ def _limited(manifest: Manifest) -> Manifest:
     """The same with plausible ranges."""
     inputs = tuple(number.limited() for number in manifest.inputs)
     return replace(manifest, inputs=inputs, target=manifest.target.limited())
+
+
+def _learning(manifest: Manifest) -> Manifest:
+    """The same with one of the learners, LMS in half of the fleets.
+
+    It is drawn from the manifest's seed, so that every other choice of a rehearsal stays.
+    """
+    own = np.random.default_rng(manifest.seed)
+    learner = None if own.random() < 0.5 else tuple(FORGETFUL)[int(own.integers(len(FORGETFUL)))]
+    forgets = learner is not None and own.random() < 0.5
+    return replace(
+        manifest, learner=learner, forgetting=float(own.uniform(0.5, 1)) if forgets else None
+    )

@@ -60,6 +60,7 @@ class Unlucky:
         self._send = send
         self._off_until = 0
         self._began = self._saved = -1  # the lineage in which it began, also by its file; -1: never
+        self._kept: dict[str, bytes] = {}  # what lasts, as it was saved
         self.edge = self._new_edge(retained())
 
     def _new_edge(self, manifest: Manifest) -> Edge:
@@ -89,7 +90,7 @@ class Unlucky:
             self._contact()
         if random.random() < 0.05:
             save_state(self._file, self.edge)
-            self._saved = self._began
+            self._saved, self._kept = self._began, _lasting(self.edge)
 
     def _is_off(self) -> bool:
         return self._fate.now < self._off_until and not self._fate.calm
@@ -155,7 +156,7 @@ class Unlucky:
                 self._restart()
             case "lost state":
                 self._file.unlink(missing_ok=True)
-                self._saved = -1
+                self._saved, self._kept = -1, {}
                 self._restart()
             case _:
                 self._restart()
@@ -169,6 +170,8 @@ class Unlucky:
         self.edge = self._new_edge(saved_manifest(self._file) or self._retained())
         load_state(self._file, self.edge)
         self._began = self._saved
+        if self._kept and _lasting(self.edge) != self._kept:
+            raise BrokenPromiseError(f"device {self._device} lost what it had saved")
 
 
 def _lasting(edge: Edge) -> dict[str, bytes]:

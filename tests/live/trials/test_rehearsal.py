@@ -267,6 +267,12 @@ def scores_are_forgotten_in_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, RuleState, "restore", right, wrong)
 
 
+def what_a_learner_keeps_is_lost_in_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(
+        monkeypatch, Edge, "restore", "state.get(name, ", 'state.get("model" * (name == "model"), '
+    )
+
+
 def an_upgrade_is_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     inside = 'sync("inside upgrade")'
     broken(monkeypatch, Store, "_migrate", inside, f"self._connection.execute('COMMIT'); {inside}")
@@ -299,6 +305,7 @@ BREAKAGES = [
     the_clip_is_that_of_after_the_tick,
     nothing_is_clipped,
     scores_are_forgotten_in_a_restart,
+    what_a_learner_keeps_is_lost_in_a_restart,
     an_upgrade_is_many_transactions,
     an_upgrade_keeps_the_epoch,
     duplicates_are_not_recognised,
