@@ -53,7 +53,8 @@ def arena_of(scenario: Scenario) -> Arena:
         if len(found) < LEAST_READINGS:
             raise InputError(
                 f"the {half} half of the calibration period has "
-                f"{counted(len(found), 'complete reading')}: expected at least {LEAST_READINGS}"
+                f"{counted(len(found), 'complete reading')}: expected at least {LEAST_READINGS}; "
+                f"a longer calibration has more"
             )
     if np.unique(readings.device).size >= LEAST_DEVICES:
         return Arena(early, where, "devices", _by_device)
@@ -140,5 +141,5 @@ def _require_blocks(readings: "Readings") -> None:
             f"in the later half of the calibration period there are readings of "
             f"{counted(np.unique(readings.device).size, 'device')}, in {filled} of "
             f"{LEAST_DEVICES} blocks of time: expected {LEAST_DEVICES} devices, or readings in "
-            f"every block"
+            f"every block; a longer calibration has more"
         )

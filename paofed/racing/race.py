@@ -222,6 +222,7 @@ class _Racing:
             score=estimate(standing.values),
             behind=behind_winner(self._history, winner, name, self._student),
             payload=standing.payload,
+            kept=standing.kept,
             worlds=sum(self._runs[: last + 1]),
             dropped=None if name in self._left else last + 1,
         )

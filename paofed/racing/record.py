@@ -20,6 +20,7 @@ class Tried:
     score: Estimate  # with its 95 % interval
     behind: Estimate  # the winner, unit by unit, when both were last run; an interval of the race
     payload: float  # bytes of a run, both ways
+    kept: int  # numbers that a device keeps
     worlds: int  # that it was run in
     dropped: int | None  # after which round; None: it stayed to the end
 
@@ -58,33 +59,37 @@ class Race:
         """What was tried, for people; nothing where nothing was."""
         if not self.tried:
             return ""
-        header = ["candidate", "error (dB)", "behind (dB)", "payload", "worlds", "dropped"]
+        header = ["candidate", "error (dB)", "behind (dB)", "payload", "kept", "worlds", "dropped"]
         rows = [
             [
                 one.candidate,
                 _with_half(one.score),
                 "winner" if one.candidate == self.winner else _with_half(one.behind),
                 size(one.payload),
+                f"{one.kept:,}",
                 str(one.worlds),
                 "" if one.dropped is None else f"after round {one.dropped}",
             ]
             for one in self.tried
         ]
-        over = f"intervals over {self.units}; those of `behind` hold all together with 95 %"
-        return f"{table(header, rows, left=(0, 5))}\n\n{over}"
+        over = (
+            f"payload is that of a run, kept the numbers on a device; intervals over {self.units}; "
+            f"those of `behind` hold all together with 95 %"
+        )
+        return f"{table(header, rows, left=(0, 6))}\n\n{over}"
 
     @property
     def sentence(self) -> str:
         """What was chosen among what, and how sure that is."""
         if self.reason:
             return f"{self.winner}: as usual, since nothing could be chosen: {self.reason}"
-        said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._doubt}"
+        said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._why}{self._doubt}"
         if self.fresh is None:
             return f"{said}; not judged on fresh worlds"
         said = f"{said}; on {self.fresh.worlds} fresh worlds {_with_half(self.fresh.score)} dB"
         if self.winner == self.usual:
             return said
-        return f"{said}, {_with_half(self.fresh.gain)} dB better than {self.usual}"
+        return f"{said}, {_compared(self.fresh.gain)} than {self.usual}"
 
     @property
     def _among(self) -> str:
@@ -94,6 +99,13 @@ class Race:
         if len(self.tried) == math.prod(map(len, self.options.values())):
             return " x ".join(parts)
         return f"{len(self.tried)} combinations of {' with '.join(parts)}"
+
+    @property
+    def _why(self) -> str:
+        """Why the winner is not the best of what was tried, where it is not."""
+        if self.winner == self.tried[0].candidate:
+            return ""
+        return f"it is the cheapest within {self.tolerance:g} dB of the best; "
 
     @property
     def _doubt(self) -> str:
@@ -152,6 +164,13 @@ def _known(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_known(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _compared(gain: Estimate) -> str:
+    """A gain in words: one below 0 is a loss."""
+    if gain.mean >= 0:
+        return f"{_with_half(gain)} dB better"
+    return f"{_with_half(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} dB worse"
 
 
 def _with_half(found: Estimate) -> str:

@@ -13,6 +13,7 @@ def won_by(*words: str, score: float = -5.0) -> Race:
             score=known,
             behind=known,
             payload=1.0,
+            kept=9,
             worlds=4,
             dropped=None,
         )

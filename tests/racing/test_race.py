@@ -14,8 +14,9 @@ from paofed.core.learners import NAMES
 from paofed.core.metrics import decibels
 from paofed.errors import AlgorithmError, InputError
 from paofed.racing.race import RaceInterrupted, race, seed_of
-from paofed.racing.record import Race, lms_step
+from paofed.racing.record import Fresh, Race, lms_step
 from paofed.simulate.montecarlo import run
+from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
 from tests.natures import small_scenario
@@ -111,6 +112,27 @@ def test_learners_race() -> None:
     assert found.options == {"learner": NAMES}
     assert len(found.tried) == len(NAMES)
     assert "among learner lms, rls, two-speed; " in found.sentence
+
+
+def test_a_winner_that_is_not_the_best_is_explained() -> None:
+    best = won_by("learner=rls,step_size=1", "learner=lms,step_size=0.2")
+    cheapest = replace(best, winner=best.tried[1].candidate)
+    said = "; it is the cheapest within 0.1 dB of the best; "
+    assert said in cheapest.sentence
+    assert said not in best.sentence
+
+
+@pytest.mark.parametrize(
+    ("gain", "told"),
+    [
+        (0.25, ", 0.25 ± 0.10 dB better than the usual"),
+        (-0.25, ", 0.25 ± 0.10 dB worse than the usual"),
+    ],
+)
+def test_a_winner_may_be_cheaper_and_worse_than_the_usual(gain: float, told: str) -> None:
+    estimate = Estimate(gain, gain - 0.1, gain + 0.1, 16)
+    fresh = Fresh(worlds=16, score=estimate, gain=estimate)
+    assert replace(won_by("shared=1"), usual="the usual", fresh=fresh).sentence.endswith(told)
 
 
 def test_where_not_everything_was_combined_the_sentence_does_not_say_so() -> None:

@@ -24,8 +24,10 @@ _WORDS: Mapping[str, str] = {
     "batch linear": "a linear batch fit at one place (batch linear)",
     "boost": "gradient boosting at one place (boost)",
 }
+_RACED = "chosen by a race"
 _STEPS: Mapping[str, str] = {
-    "race": "chosen by a race",
+    "race": _RACED,
+    "usual": "as usual, since nothing could be chosen",
     "name": "as given with its name",
     "scenario": "the scenario's",
 }
@@ -149,12 +151,13 @@ def _among(advice: Advice) -> str:
 def _settings(advice: Advice) -> str:
     """What the method was run with."""
     s = advice.settings
-    shared = "messages of its own" if s.shared is None else f"{s.shared} of {s.features} numbers"
+    by_race = dict.fromkeys(s.raced, f" ({_RACED})")
+    shared = f"{s.shared} of {s.features} numbers in a message"
     begins = "the fit of the calibration period" if s.start == "calibration" else "zeros"
     parts = [
-        f"{shared} in a message" if s.shared is not None else shared,
+        "messages of its own" if s.shared is None else f"{shared}{by_race.get('shared', '')}",
         f"step size {s.step_size:g} ({_STEPS[s.step_from]})",
-        f"learner {s.learner}",
+        f"learner {s.learner}{by_race.get('learner', '')}",
         f"start from {begins}",
         f"{'with' if s.linear else 'without'} linear terms{' of its own' if s.personal else ''}",
         f"newcomers begin with {'the whole model' if s.newcomers == 'whole' else 'windows'}",

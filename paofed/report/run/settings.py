@@ -16,7 +16,8 @@ class AdvisedSettings(NamedTuple):
     shared: int | None  # coordinates of a message; None: it varies
     features: int
     step_size: float
-    step_from: str  # who said it: a race, the algorithm's name, or the scenario
+    step_from: str  # a race, what is usual where none could be, the algorithm's name, the scenario
+    raced: tuple[str, ...]  # all options that a race chose
     learner: str
     start: str
     linear: bool
@@ -29,12 +30,18 @@ def settings(result: Result, name: str) -> AdvisedSettings:
     scenario = result.provenance["scenario"]
     described = result.provenance["algorithms"][result.algorithms.index(name)]
     own = described.get("step_size")
+    race = _race(result, name)
+    asked = tuple(race.get("options", ()))
+    step_from = "scenario" if own is None else "name"
+    if "step_size" in asked:
+        step_from = "usual" if race.get("reason") else "race"
     return AdvisedSettings(
         algorithm=name,
         shared=_shared(described.get("uplink"), scenario["features"]),
         features=scenario["features"],
         step_size=scenario["step_size"] if own is None else own,
-        step_from="race" if _was_raced(result, name) else "scenario" if own is None else "name",
+        step_from=step_from,
+        raced=() if race.get("reason") else asked,
         learner=_learner(described.get("learner")),
         start=scenario.get("start", "zeros"),
         linear=scenario.get("linear", False),
@@ -50,13 +57,10 @@ def _shared(uplink: Any, features: int) -> int | None:
     return features if width is None else width
 
 
-def _was_raced(result: Result, name: str) -> bool:
-    """Whether a race has chosen the step size."""
-    return any(
-        choice.get("winner") == name and "step_size" in choice.get("options", ())
-        for choice in result.provenance.get("chosen", ())
-        if not choice.get("reason")
-    )
+def _race(result: Result, name: str) -> Mapping[str, Any]:
+    """What chose an algorithm's options; nothing where they were given."""
+    races = result.provenance.get("chosen", ())
+    return next((race for race in races if race.get("winner") == name), {})
 
 
 def _written(function: Callable[..., object]) -> str:
