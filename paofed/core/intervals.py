@@ -23,10 +23,18 @@ MISS = 0.1  # the share of samples that an interval is to miss
 RATE = 0.2  # by how much one more miss widens it, to first order
 
 
-def half_width(start: float, samples: Any, misses: Any) -> Any:
+def half_width(start: Any, samples: Any, misses: Any) -> Any:
     """Half the width of the next interval; numbers, or arrays of them."""
     with np.errstate(over="ignore"):  # after endless misses it is infinite, and misses nothing
         return start * np.exp(RATE * (misses - MISS * samples))
+
+
+def first_half_width(errors: FloatArray) -> float:
+    """What would have covered these errors as agreed: where intervals begin after such a past.
+
+    1 where there was no error.
+    """
+    return float(np.quantile(np.abs(errors), 1 - MISS)) or 1.0 if errors.size else 1.0
 
 
 class Interval(NamedTuple):
@@ -52,16 +60,18 @@ class Interval(NamedTuple):
         return self._replace(samples=self.samples + 1, misses=self.misses + missed)
 
 
-def half_widths(errors: FloatArray, device: IntArray, start: float) -> FloatArray:
+def half_widths(errors: FloatArray, device: IntArray, start: float | FloatArray) -> FloatArray:
     """Half the width of the interval of every sample, each device having its own.
 
     Errors are (..., M), of several learners, in the order in which the samples came, and `device`
-    (M,) says whose each is.
+    (M,) says whose each is. `start` is half the width of each device's first interval, for all
+    learners or (...) for each.
     """
     rank = ranks(device)
     order = np.argsort(rank, kind="stable")
     # Sample after sample in memory, and all learners of each: of all devices their first, ...
     size = np.abs(errors.reshape(-1, device.size).T[order])
+    start = np.broadcast_to(start, errors.shape[:-1]).ravel()
     found, misses = np.empty(size.shape), np.zeros((int(device.max()) + 1, size.shape[1]))
     for now in runs(rank[order]):
         k = device[order[now]]

@@ -30,14 +30,21 @@ class Ridge:
         self._gram, self._moment, self._seen = np.zeros((features, features)), np.zeros(features), 0
         self._trials, self._tried = np.zeros((features, _RIDGES.size)), 0
         self._misses = np.zeros(_RIDGES.size)
+        self.foretold = np.zeros(0)  # errors on a past that `over` was given: see there
 
     @classmethod
     def over(cls, basis: Basis, x: FloatArray, y: FloatArray) -> "Ridge":
-        """Make one of a past, in order of time."""
+        """Make one of a past, in order of time.
+
+        Its `foretold` are the errors on that past out of sample: with the ridge that is chosen, all
+        but the first part, each part predicted from those before it.
+        """
         features = basis(x[:1]).shape[1]
         made, rows = cls(features), max(1, min(_MOST // features, -(-len(y) // _PARTS)))
-        for begin in range(0, len(y), rows):
-            made.add(basis(x[begin : begin + rows]), y[begin : begin + rows])
+        begins = range(0, len(y), rows)
+        parts = [made.add(basis(x[b : b + rows]), y[b : b + rows]) for b in begins]
+        nothing = np.zeros((0, _RIDGES.size))
+        made.foretold = np.concatenate([nothing, *parts[1:]])[:, np.argmin(made._misses)]
         return made
 
     @property
@@ -50,15 +57,20 @@ class Ridge:
         """The coefficients (D,) that fit the past best, with that ridge."""
         return self._fit(self.ridge)
 
-    def add(self, z: FloatArray, y: FloatArray) -> None:
-        """Add features (C, D) and targets (C,) to the past."""
-        self._misses += self._tried * ((y[:, None] - z @ self._trials) ** 2).sum(axis=0)
+    def add(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Add features (C, D) and targets (C,) to the past.
+
+        Returns the errors of the trials on these samples, one column for each of `_RIDGES`.
+        """
+        errors: FloatArray = y[:, None] - z @ self._trials
+        self._misses += self._tried * (errors**2).sum(axis=0)
         self._gram += z.T @ z
         self._moment += z.T @ y
         self._seen += len(y)
         if self._seen > _GROWTH * self._tried:
             self._trials = np.stack([self._fit(ridge) for ridge in _RIDGES.tolist()], axis=1)
             self._tried = self._seen
+        return errors
 
     def _fit(self, ridge: float) -> NDArray[Any]:
         # By column, so that one of large numbers does not hold the others down.

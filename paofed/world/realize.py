@@ -15,6 +15,7 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
+from paofed.core.intervals import first_half_width
 from paofed.core.parts import keys_of
 from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
 from paofed.errors import InputError
@@ -224,7 +225,19 @@ def start_of(scenario: Scenario, world: Key) -> FloatArray:
     """The model with which a fleet begins in a world: zeros, or a fit of the calibration period."""
     if scenario.start == "zeros":
         return np.zeros(scenario.features)
-    return fitted(read(scenario.table), table_map(scenario, world))
+    return fitted(read(scenario.table), table_map(scenario, world)).model
+
+
+def half_width_of(scenario: Scenario, world: Key) -> float:
+    """Half the width of a device's first interval over a table.
+
+    It covers the errors that the model with which a fleet begins makes on the calibration period;
+    those of zeros are the targets themselves.
+    """
+    readings = read(scenario.table)
+    if scenario.start == "zeros":
+        return first_half_width(readings.y_past)
+    return fitted(readings, table_map(scenario, world)).half_width
 
 
 def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Samples:

@@ -1,7 +1,8 @@
 """`paofed fleet init --from` a run over a table: a live fleet that does what was run.
 
 Its devices are fed with the readings of the table, through the transport within one process, on a
-virtual clock; they predict what the reference engine predicts with a float32 wire.
+virtual clock; they predict what the reference engine predicts with a float32 wire, with the same
+intervals.
 """
 
 from collections import defaultdict
@@ -16,6 +17,7 @@ import pytest
 from paofed.algorithms.spec import parted
 from paofed.cli import main
 from paofed.core.columns.numbers import Number
+from paofed.core.intervals import Interval
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.exports import FleetModel
@@ -26,8 +28,10 @@ from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.manifest import Manifest
 from paofed.simulate.engines import reference
 from paofed.simulate.montecarlo import run
+from paofed.simulate.results.places import Sums, summed
 from paofed.simulate.results.progressive import learner_index
 from paofed.simulate.results.result import Result
+from paofed.world.realize import half_width_of, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -77,11 +81,12 @@ class Site:
         assert all(device.knows_fleet() for device in self.devices)
 
 
-Lived = tuple[dict[int, float], np.ndarray]
+Told = tuple[float, tuple[float, float]]  # a prediction and its interval
+Lived = tuple[dict[int, Told], np.ndarray]
 
 
 def lived(site: Site, scenario: Scenario, trace: SparseTrace) -> Iterator[Lived]:
-    """What each device predicts of its sample, and the server's model after the tick.
+    """What each device tells of its sample, and the server's model after the tick.
 
     Devices get every row of the table, contact when the trace lets them, without waiting for an
     answer, and their messages are as late as the trace says.
@@ -102,7 +107,7 @@ def lived(site: Site, scenario: Scenario, trace: SparseTrace) -> Iterator[Lived]
             if k not in places or y is None:  # of the calibration period, or not complete
                 device.remember(x, y, at)
                 continue
-            predicted[k] = device.predict(x, at)
+            predicted[k] = device.predict(x, at), device.interval(x, at)
             device.learn(x, y, at)
             if now.available[places[k]]:
                 device.contact(0.0)
@@ -146,6 +151,7 @@ def test_a_live_fleet_predicts_what_was_run(
     site = Site(fleet, list(readings.devices), monkeypatch)
     expected = reference.ticks(trace, agreed.row, wire=np.float32)
     models, squares = [trace.start] * trace.clients, np.zeros(trace.clients)
+    intervals = [Interval(half_width_of(scenario, world_key(SEED, 0)))] * trace.clients
     with fleet.store() as store:
         site.serve(store)
         live = lived(site, scenario, trace)
@@ -154,17 +160,25 @@ def test_a_live_fleet_predicts_what_was_run(
             assert list(predicted) == now.client.tolist()
             for k, x, y in zip(now.client.tolist(), now.x, now.y.tolist(), strict=True):
                 seen = float(models[k] @ trace.fourier_map(x))
-                assert predicted[k] == float(agreed.unit.measured(np.array(seen)))
+                half = intervals[k].half_width
+                told, *ends = agreed.unit.measured(np.array([seen, seen - half, seen + half]))
+                assert predicted[k] == (told, tuple(ends))
+                intervals[k] = intervals[k].after(y - seen)
                 squares[k] += (y - seen) ** 2
             assert w.tobytes() == state.server.tobytes(), f"tick {info.tick}"
             models = [learner.model(device) for device in state.devices]
         assert site.host.coordinator.counts["accepted"] > 30
+    assert [device.coverage for device in site.devices] == [kept.coverage for kept in intervals]
     assert result.progressive is not None
+    assert result.lives is not None
     place = learner_index(result.progressive.learners, name, "device")
     if guards == PLAIN:
         np.testing.assert_allclose(
             squares, result.progressive.device_errors[0, place], rtol=1e-4, atol=0
         )
+        covered = Sums(*result.lives.sums[0, place]).covered
+        of_devices = summed(covered, result.lives.device, trace.clients)
+        assert of_devices.tolist() == [kept.samples - kept.misses for kept in intervals]
 
 
 @pytest.fixture
@@ -200,6 +214,10 @@ def test_some_of_it_may_differ(ran: tuple[Scenario, Result], file: Path, tmp_pat
     assert (agreed.step_size, agreed.shared, agreed.tick_seconds) == (0.1, 4, 1800.0)
     final = ran[1].models[0, 1].astype(np.float32)
     assert agreed.begins_with.tobytes() == final.astype(np.float64).tobytes()
+    judged = ran[1].progressive
+    assert judged is not None
+    mse = judged.run_finals(LINEUP[1], "device")[0]
+    assert agreed.first_interval == pytest.approx(1.645 * np.sqrt(mse), rel=1e-3)
 
 
 @contextmanager

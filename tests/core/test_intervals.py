@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.intervals import MISS, RATE, Interval, half_widths
+from paofed.core.intervals import MISS, RATE, Interval, first_half_width, half_widths
 
 sizes = st.floats(1e-3, 1e3)
 
@@ -63,15 +63,18 @@ def test_coverage_tends_to_what_was_agreed_against_an_adversary(
         min_size=1,
         max_size=60,
     ),
-    st.floats(0.1, 10.0),
+    st.tuples(st.floats(0.1, 10.0), st.floats(0.1, 10.0)),
 )
-def test_both_forms_are_the_same(samples: list[tuple[int, float, float]], start: float) -> None:
-    """Sample by sample on each device, and all at once."""
+def test_both_forms_are_the_same(
+    samples: list[tuple[int, float, float]], starts: tuple[float, float]
+) -> None:
+    """Sample by sample on each device, and all at once; each learner has a start of its own."""
     device = np.array([k for k, *_ in samples], dtype=np.int64)
     errors = np.array([e for _, *e in samples]).reshape(-1, 2).T
-    found = half_widths(errors, device, start)
+    found = half_widths(errors, device, np.array(starts))
     assert found.shape == errors.shape
-    for learner, widths in zip(errors, found, strict=True):
+    np.testing.assert_array_equal(half_widths(errors, device, starts[0])[0], found[0])
+    for learner, widths, start in zip(errors, found, starts, strict=True):
         kept = {k: Interval(start) for k in range(4)}
         for k, error, width in zip(device.tolist(), learner.tolist(), widths, strict=True):
             assert kept[k].half_width == pytest.approx(width, rel=1e-12)
@@ -92,6 +95,17 @@ def test_the_share_of_misses_follows_from_the_width() -> None:
     found = followed(np.random.default_rng(0).normal(size=500).tolist(), 1.0)
     excess = math.log(found.half_width / found.start) / (RATE * found.samples)
     assert 1 - found.coverage == pytest.approx(MISS + excess)
+
+
+@given(st.integers(2, 200), st.integers(0, 99))
+def test_the_first_covers_the_past_as_agreed(count: int, seed: int) -> None:
+    errors = np.random.default_rng(seed).normal(size=count)
+    missed = np.mean(abs(errors) > first_half_width(errors))
+    assert MISS - 1 / count < missed <= MISS + 1 / count
+
+
+def test_without_an_error_to_go_by_the_first_is_one_wide() -> None:
+    assert first_half_width(np.zeros(5)) == first_half_width(np.zeros(0)) == 1.0
 
 
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 99))

@@ -52,6 +52,18 @@ def test_what_comes_last_chooses_no_ridge_for_itself() -> None:
     assert made.ridge == min(missed, key=lambda r: missed[r])
 
 
+def test_a_past_is_foretold_part_by_part() -> None:
+    """But for the first of ten: by a fit with the chosen ridge to all that came before."""
+    z, y = drawn(97, 8, noise=0.5)
+    made = Ridge.over(np.asarray, z, y)
+    expected = [
+        y[b : b + 10] - z[b : b + 10] @ np.linalg.solve(_held(z[:b], made.ridge), z[:b].T @ y[:b])
+        for b in range(10, 97, 10)
+    ]
+    np.testing.assert_allclose(made.foretold, np.concatenate(expected), rtol=1e-9, atol=1e-12)
+    assert Ridge.over(np.asarray, z[:1], y[:1]).foretold.size == Ridge(8).foretold.size == 0
+
+
 def test_a_past_too_large_to_hold_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     z, y = drawn(50, 4, noise=0.5)
     monkeypatch.setattr(module, "_MOST", 8)

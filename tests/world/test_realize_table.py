@@ -12,7 +12,7 @@ from paofed.core.ridge import Ridge
 from paofed.errors import InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
-from paofed.world.realize import map_of, realize, run_key, table_map, world_key
+from paofed.world.realize import half_width_of, map_of, realize, run_key, table_map, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -199,6 +199,16 @@ def test_a_fleet_over_a_table_begins_with_a_fit_of_its_calibration_period(
     assert again.start is first.start
     np.testing.assert_array_equal(realize(scenario, 1).start, first.start)
     assert not np.array_equal(realize_samples(scenario, 2).start, first.start)
+
+
+def test_intervals_begin_with_what_covers_the_errors_of_that_fit(scenario: Scenario) -> None:
+    """Out of sample; where a fleet begins with zeros, the errors are the targets themselves."""
+    readings, world = read(scenario.table), world_key(0, 1)
+    made = Ridge.over(table_map(scenario, world), readings.x_past, readings.y_past)
+    found = half_width_of(scenario, world)
+    assert found == np.quantile(abs(made.foretold), 0.9)
+    zeros = half_width_of(scenario.model_copy(update={"start": "zeros"}), world)
+    assert zeros == np.quantile(abs(readings.y_past), 0.9) != found
 
 
 def test_linear_terms_follow_the_calibration_period(scenario: Scenario) -> None:

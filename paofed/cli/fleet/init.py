@@ -137,8 +137,8 @@ def _as_run(args: Namespace) -> _Agreed:
     run, values = TableRun.load(args.other), given(args)
     name = values.pop("algorithm", None) or best_served(run)
     run.require(name)
-    model = run.final_model(name) if args.model == "final" else run.first_model()
-    was = fleet_of(run, name, model, values.get("tick_seconds"))
+    start = run.end(name) if args.model == "final" else run.start()
+    was = fleet_of(run, name, start, values.get("tick_seconds"))
     manifest, identity = _changed(args, was, values), _new_identity()
     now = identity["start"]  # in the middle of some tick of the table, if these went on
     identity["from_time"] = now - (now - was.start) % was.tick_seconds

@@ -8,7 +8,6 @@ import numpy as np
 
 from paofed.algorithms.spec import parted
 from paofed.cli.shared.table_run import TableRun
-from paofed.core.arrays import FloatArray
 from paofed.core.columns.numbers import Number
 from paofed.core.random import seed_of
 from paofed.errors import InputError
@@ -17,6 +16,7 @@ from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.seen import agreed_on
 from paofed.report.run.advice import advise
 from paofed.world.realize import map_key
+from paofed.world.start import Start
 
 _OF_MANIFEST = ("step_size", "max_age", "shared", "clip", "aside", "bound", "learner", "forgetting")
 _FAR = 10.0  # halves of the usual range from its middle: beyond that a sensor is broken
@@ -34,10 +34,8 @@ def best_served(run: TableRun) -> str:
     return run.best(served, "device")
 
 
-def fleet_of(
-    run: TableRun, name: str, model: FloatArray | None, tick: float | None = None
-) -> Manifest:
-    """What a fleet agrees on that does what an algorithm did, from a model on; None: zeros.
+def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None = None) -> Manifest:
+    """What a fleet agrees on that does what an algorithm did, from a start on; None: zeros.
 
     `tick` is its length in seconds, where the table's is not to be taken.
     """
@@ -60,7 +58,8 @@ def fleet_of(
         seen=agreed.seen,
         linear=tuple(zip(low.tolist(), high.tolist(), strict=True)) or None,
         personal=(run.linear.low.size > 0 and scenario.get("personal")) or None,
-        start_model=None if model is None else short(model),
+        start_model=None if start is None else short(start.model),
+        first_interval=None if start is None else start.half_width,
     )
 
 

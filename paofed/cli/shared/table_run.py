@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,13 +18,15 @@ from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.written import read as read_column
 from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
+from paofed.core.intervals import MISS
 from paofed.core.random import Key
 from paofed.errors import FileError, InputError, unknown
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
-from paofed.world.realize import map_key, start_of, world_key
+from paofed.world.realize import map_key, table_map, world_key
 from paofed.world.scenario import Scenario
-from paofed.world.table.door import seen_in
+from paofed.world.start import Start, fitted
+from paofed.world.table.door import read, seen_in
 from paofed.world.table.spec import Records, Table
 
 _KEPT = ("columns", "ranges")  # what a run of an earlier version has not left
@@ -103,12 +106,22 @@ class TableRun(NamedTuple):
         w: FloatArray = self.result.models[0, self.result.algorithms.index(name)]
         return w.astype(np.float64)
 
-    def first_model(self) -> FloatArray | None:
-        """The model that all began with, fitted anew to the table; None: zeros."""
+    def end(self, name: str) -> Start:
+        """What others begin with who go on from there: that model.
+
+        Their first interval covers normal errors that are as large as those of the run's devices.
+        """
+        judged, w = self.result.progressive, self.final_model(name)
+        mse = np.nan if judged is None else float(judged.run_finals(name, "device")[0])
+        return Start(w, NormalDist().inv_cdf(1 - MISS / 2) * math.sqrt(mse))
+
+    def start(self) -> Start | None:
+        """What all began with, fitted anew to the table; None: zeros."""
         if self.scenario.get("start", "zeros") == "zeros":
             return None
         self._require_same_table()
-        return start_of(Scenario.made(self.scenario, str(self.path)), self.world)
+        scenario = Scenario.made(self.scenario, str(self.path))
+        return fitted(read(scenario.table), table_map(scenario, self.world))
 
     def _require_same_table(self) -> None:
         file = Path(self.scenario["stream"]["file"])

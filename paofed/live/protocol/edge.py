@@ -91,7 +91,8 @@ class Edge:
         self._features = manifest.features
         self.learned: Any = self._begun()  # the learner's state
         self.recent = Recent()
-        self.intervals = Interval(1.0)  # in scales of the target, the first as wide as these
+        first = manifest.first_interval
+        self.intervals = Interval(1.0 if first is None else first)  # in scales of the target
         self.implausible = 0  # samples that were not learned from, in this life
         self.unknown_past = 0  # likewise, since what they look back at is not known
         self.remembered = Remembered({} if manifest.seen is None else manifest.seen.reaches)

@@ -64,7 +64,10 @@ class ServedParts(NamedTuple):
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 # Written only where they are used, and then in a manifest of version 3: a device that knows no
 # such key must not take part, and says so. Messages are those of version 2.
-SINCE_3 = ("learner", "forgetting", "seen", "linear", "personal", "start_model")
+SINCE_3 = (
+    *("learner", "forgetting", "seen"),
+    *("linear", "personal", "start_model", "first_interval"),
+)
 _NEWEST = 3
 
 
@@ -95,6 +98,7 @@ class Manifest:
     # map has linear terms
     personal: bool | None = None  # True: devices keep linear terms of their own; None: they do not
     start_model: tuple[float, ...] | None = None  # D numbers that all begin with; None: zeros
+    first_interval: float | None = None  # half its width, in scales of the target; None: 1
     learner: str | None = None  # None: LMS
     forgetting: float | None = None  # of another learner; None: its usual one
 
@@ -122,7 +126,7 @@ class Manifest:
         right = self.from_time is None or is_finite(self.from_time)
         check("from_time", right, self.from_time, "seconds since 1970, or none")
         check("lineage", self.lineage >= 0, self.lineage, "0 or more")
-        for name in ("clip", "bound"):
+        for name in ("clip", "bound", "first_interval"):
             value = getattr(self, name)
             right = value is None or (is_finite(value) and value > 0)
             check(name, right, value, "a number above 0, or none")

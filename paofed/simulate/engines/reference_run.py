@@ -14,6 +14,7 @@ from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
 from paofed.simulate.results.places import Places, Tally
 from paofed.simulate.results.result import RunRecord, curve_ticks
+from paofed.world.realize import half_width_of, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -77,7 +78,8 @@ def _judged(
         found.append(info.errors)
         traffic.append(info.traffic)
         server = state.server
-    places = Places.of(read(scenario.table))
+    world = world_key(keyed["seed"], keyed["world"])
+    places = Places.of(read(scenario.table), half_width_of(scenario, world))
     judged = places.judged(np.concatenate(found, axis=1), points)
     return RunRecord(
         mse=places.per_sample(judged.over_time[1], points),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.intervals import MISS, half_widths
+from paofed.core.intervals import half_widths
 from paofed.core.order import ranks
 
 if TYPE_CHECKING:
@@ -69,14 +69,6 @@ def divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
     return mean
 
 
-def _half_width(past: FloatArray) -> float:
-    """What covers the calibration period as agreed, where its mean is all that is known.
-
-    All intervals begin with this half width, whoever predicts; 1 where the target never changed.
-    """
-    return float(np.quantile(np.abs(past), 1 - MISS)) or 1.0
-
-
 @dataclass(frozen=True, eq=False)
 class Places:
     """When and where the M samples of a table were taken: sums over samples go by it."""
@@ -86,10 +78,10 @@ class Places:
     scored: int  # the first tick whose samples count for a device
     y: FloatArray  # (M,): the target as models see it
     measured: Callable[[FloatArray], FloatArray]  # what such numbers are in the target's own unit
-    half_width: float = 1.0  # of the first interval of every device
+    half_width: float | FloatArray = 1.0  # of a device's first interval: for all learners or each
 
     @classmethod
-    def of(cls, readings: "Readings") -> Self:
+    def of(cls, readings: "Readings", half_width: float | FloatArray = 1.0) -> Self:
         """Those of a table."""
         return cls(
             readings.tick,
@@ -97,7 +89,7 @@ class Places:
             readings.scored,
             readings.y,
             readings.units[-1].measured,
-            _half_width(readings.y_past),
+            half_width,
         )
 
     @cached_property
@@ -138,10 +130,11 @@ class Places:
         by_learner, shape = errors.reshape(-1, self.tick.size), errors.shape[:-1]
         over_time = np.empty((len(by_learner), points.size))
         cells = np.empty((len(by_learner), len(Sums._fields), self.cells.device.size))
+        first = np.broadcast_to(self.half_width, shape).ravel()
         together = max(1, _MOST // self.tick.size)
         for begin in range(0, len(by_learner), together):
             some = by_learner[begin : begin + together].astype(np.float64)
-            widths = half_widths(some, self.device, self.half_width)
+            widths = half_widths(some, self.device, first[begin : begin + together])
             for learner, (e, half) in enumerate(zip(some, widths, strict=True), begin):
                 over_time[learner] = self._over_time(e**2, points)
                 cells[learner] = self._by_cell(e[self.counts], half[self.counts])

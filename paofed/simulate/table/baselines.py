@@ -38,6 +38,7 @@ ON_REQUEST = ("boost",)  # needs a package that is large, and time
 MAPPED = ("alone", "start", "start alone", "central", "batch fourier")  # those that need the map
 ALONE = ("last value", "alone", "rls", "start", "start alone")  # no contact: ways of being alone
 AT_ONE_PLACE = ("central", "batch fourier", "batch linear", "boost")  # need every reading there
+BEGIN_FITTED = ("start", "start alone", "batch fourier", "batch linear", "boost")  # to the past
 USUAL = tuple(name for name in BASELINES if name not in ON_REQUEST)
 _TOGETHER = 64  # samples of the central learner that are worked out at once
 _MOST = 1 << 22  # features held at a time

@@ -10,17 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from paofed.algebra import one_thread_algebra
-from paofed.core.arrays import IntArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.columns.written import written
-from paofed.core.features import Ranges
+from paofed.core.features import FourierMap, Ranges
+from paofed.core.intervals import first_half_width
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums, Tally, summed
 from paofed.simulate.results.progressive import MODELS, Names, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
-from paofed.simulate.table.baselines import MAPPED, baselines
+from paofed.simulate.table.baselines import BEGIN_FITTED, MAPPED, baselines
 from paofed.world.realize import table_map, world_key
 from paofed.world.scenario import Scenario
+from paofed.world.start import fitted
 from paofed.world.table.door import read
 from paofed.world.table.readings import Readings
 from paofed.world.table.spec import Table
@@ -132,8 +134,20 @@ def judged_baselines(
     fourier_map = table_map(scenario, world_key(seed, world))
     refits = (points + 1).tolist()
     found = baselines(readings, fourier_map, scenario.step_size, refits, report, names)
-    return Places.of(readings).judged(
+    return Places.of(readings, _half_widths(readings, fourier_map, names)).judged(
         np.array(list(found.values())).reshape(len(names), len(readings.y)), points
+    )
+
+
+def _half_widths(readings: Readings, fourier_map: FourierMap, names: Sequence[str]) -> FloatArray:
+    """Half the width of the first interval of each baseline, by what it knows before tick 0."""
+    return np.array(
+        [
+            fitted(readings, fourier_map).half_width
+            if name in BEGIN_FITTED
+            else first_half_width(readings.y_past)
+            for name in names
+        ]
     )
 
 

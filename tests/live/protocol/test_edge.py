@@ -170,6 +170,13 @@ def test_intervals_are_around_predictions_and_hold_in_the_long_run() -> None:
     assert edge.intervals.coverage == pytest.approx(0.9, abs=0.06)
 
 
+def test_the_first_interval_is_the_manifests() -> None:
+    edge = Edge(manifest(first_interval=0.25), device=1)
+    assert edge.intervals == Interval(0.25)
+    low, high = edge.interval(np.zeros(2))
+    assert high - low == pytest.approx(0.5 * edge.manifest.target.scale)
+
+
 def level(payload: bytes | None) -> int:
     message = decode(payload or b"", shared=2, features=8)
     assert isinstance(message, Update)

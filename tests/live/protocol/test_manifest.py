@@ -361,6 +361,7 @@ def test_json_that_is_nested_too_deep() -> None:
 
 
 LINEAR = ((-1.0, 0.5), (0.0, 3.0))
+BEGINNING = {"linear", "personal", "start_model", "first_interval"}
 START = (0.5, -0.25, 0.1, 0.0, 1.0, 2.0, -3.5, 1e6)
 
 
@@ -375,8 +376,9 @@ def begun(**changes: object) -> str:
     [
         {"linear": LINEAR},
         {"start_model": START},
-        {"linear": LINEAR, "start_model": START},
         {"linear": LINEAR, "personal": True},
+        {"first_interval": 0.3},
+        {"linear": LINEAR, "start_model": START, "first_interval": 2},
     ],
 )
 def test_what_a_fleet_begins_with_comes_back_from_json(new: dict[str, Any]) -> None:
@@ -384,13 +386,13 @@ def test_what_a_fleet_begins_with_comes_back_from_json(new: dict[str, Any]) -> N
     assert Manifest.from_json(agreed.to_json()) == agreed
     found = json.loads(agreed.to_json())
     assert found["wire"] == 3  # so that an earlier paofed says: upgrade paofed
-    assert {key for key in ("linear", "personal", "start_model") if key in found} == set(new)
+    assert {key for key in BEGINNING if key in found} == set(new)
 
 
 def test_a_manifest_without_is_written_as_before() -> None:
     found = json.loads(as_json())
     assert found["wire"] == 2
-    assert not {"linear", "personal", "start_model"} & set(found)
+    assert not BEGINNING & set(found)
 
 
 def test_linear_terms_are_those_of_the_map_that_every_engine_draws() -> None:
@@ -429,6 +431,8 @@ def test_a_fleet_begins_with_numbers_as_they_travel() -> None:
         ({"personal": 1}, "the manifest's personal is 1: expected true with linear, or none"),
         ({"personal": False}, "the manifest's personal is False: expected true with linear"),
         ({"personal": True, "linear": None}, "the manifest's personal is True: expected true with"),
+        ({"first_interval": 0.0}, "the manifest's first_interval is 0.0: expected a number above"),
+        ({"first_interval": "wide"}, "the manifest's first_interval is 'wide': expected a number"),
         ({"features": 4, "shared": 2}, "the manifest's features is 4: expected at least 5, since"),
         ({"wire": 4}, "the fleet speaks wire version 4, this paofed 3: upgrade paofed"),
     ],

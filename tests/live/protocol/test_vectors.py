@@ -178,12 +178,6 @@ def test_the_page_names_every_key_of_a_manifest() -> None:
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     named = [word for cell in cells for word in re.findall(r"`(\w+)`", cell)]
     seen = Seen((Number("a"), Number("b")), Number("y"))
-    all_keys = manifest(
-        learner="rls",
-        forgetting=0.9,
-        seen=seen,
-        linear=((0.0, 1.0),) * 2,
-        personal=True,
-        start_model=(0.0,) * 8,
-    )
+    beginning = {"linear": ((0.0, 1.0),) * 2, "start_model": (0.0,) * 8, "first_interval": 1.0}
+    all_keys = manifest(learner="rls", forgetting=0.9, seen=seen, personal=True, **beginning)
     assert set(named) == set(json.loads(all_keys.to_json()))

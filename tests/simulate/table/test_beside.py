@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import USUAL
-from paofed.world.realize import realize
+from paofed.world.realize import half_width_of, realize, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -213,6 +214,27 @@ def test_alone_is_an_algorithm_of_devices_that_are_never_there(path: Path) -> No
     np.testing.assert_allclose(found.errors[:, 0], found.errors[:, alone], rtol=1e-9)
     # Nobody ever told the server anything, so it predicts the mean of the past.
     assert found.errors[0, 1].sum() == pytest.approx(np.sum(read(table(path)).y ** 2))
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("start", ["zeros", "calibration"])
+def test_the_first_interval_goes_by_what_its_learner_knows(
+    path: Path, engine: Literal["fast", "reference"], start: str
+) -> None:
+    """Algorithms by what the fleet begins with, baselines each by what it begins with itself."""
+    setting, names = fleet(table(path), start=start), ["rls", "start alone", "batch linear"]
+    lives = run(setting, [U1], engine=engine, baselines=names, workers=1).lives
+    assert lives is not None
+    own = {
+        begin: half_width_of(setting.model_copy(update={"start": begin}), world_key(0, 0))
+        for begin in ("zeros", "calibration")
+    }
+    assert own["zeros"] != own["calibration"]
+    spread = read(setting.table).units[-1].spread
+    begins = [start, start, "zeros", "calibration", "calibration"]
+    for (name, whose), begin in zip(lives.learners.tolist(), begins, strict=True):
+        widths = lives.mean_sums(name, whose).own_width[lives.stage == 0]
+        assert widths == pytest.approx(2 * spread * own[begin])
 
 
 def silent_for_a_day(path: Path) -> Scenario:

@@ -13,7 +13,7 @@ from paofed.simulate.engines.task import Place
 from paofed.simulate.results.places import Places, Tally
 from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
-from paofed.world.realize import World, make_world
+from paofed.world.realize import World, half_width_of, make_world, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
@@ -88,7 +88,8 @@ def over_setting(
         simulation, test = listed(trace.sparse(), judged=False), judge_of(trace)
     elif isinstance(setting.stream, Table):
         samples = realize_samples(setting, world, run, seed=seed)
-        places = Places.of(read(setting.stream))
+        half_width = half_width_of(setting, world_key(seed, world))
+        places = Places.of(read(setting.stream), half_width)
         return follow(listed(samples, judged=True), setting.ticks, every, places, report, pool)
     else:
         made = make_world(setting, seed, world)
