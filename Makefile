@@ -52,7 +52,7 @@ $(VENV)/.demo: $(VENV)/.runtime
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) --editable '.[sim,table,fleet,demo,dev]'
+	$(PIP_INSTALL) --editable '.[sim,table,boost,fleet,demo,dev]'
 	touch $(VENV)/.runtime $(VENV)/.demo $@
 
 clean:

@@ -1,14 +1,14 @@
 """Baselines over plain inputs, held against what they are by definition."""
 
-import sys
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingRegressor
 
+from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 from paofed.simulate.table.baselines import SampleBatch
@@ -111,11 +111,17 @@ def test_a_regressor_is_fitted_anew_as_the_past_grows() -> None:
     assert Mean.fits == fits
 
 
-def test_trees_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[dict[str, Any]] = []
-    ensemble = ModuleType("sklearn.ensemble")
-    ensemble.HistGradientBoostingRegressor = lambda **settings: made.append(settings)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sklearn", SimpleNamespace(ensemble=ensemble))
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", ensemble)
-    boosting()
-    assert made == [{"random_state": 0}]
+def test_trees_are_those_of_scikit_learn() -> None:
+    """As they come: of the past, then of the past with what has come since; the same every time."""
+    z = np.random.default_rng(3).uniform(-1, 1, size=(120, 3))
+    part = samples(120, 2, 3)._replace(z=z, y=np.sign(z[:, 0] * z[:, 1]))
+    past, first, then = (some_of(part, slice(b, b + 40)) for b in (0, 40, 80))
+    plain = HistGradientBoostingRegressor(random_state=0)
+    with one_thread_algebra():  # as baselines are judged
+        learner = Boost(boosting, past.z, past.y)
+        plain.fit(past.z, past.y)
+        np.testing.assert_array_equal(learner.follow(first), first.y - plain.predict(first.z))
+        plain.fit(part.z[:80], part.y[:80])
+        errors = learner.follow(then)
+        np.testing.assert_array_equal(errors, then.y - plain.predict(then.z))
+    assert np.mean(errors**2) < 0.8 * np.mean(then.y**2)  # no linear function would do this
