@@ -64,7 +64,9 @@ def with_baselines(
     def pause(_: float) -> None:
         heard(0.0)
 
-    with one_thread_algebra(), ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
+    # OpenMP, with which trees grow, asks for the limit in each thread by itself.
+    made = ThreadPoolExecutor(workers, initializer=one_thread_algebra)
+    with one_thread_algebra(), made as pool, stoppable(report) as heard:
         common = pool.submit(judged_baselines, scenario, seed, 0, result.ticks, others, pause)
         known = dict(pool.map(judge, places))
         same = common.result()

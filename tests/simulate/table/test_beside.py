@@ -1,13 +1,15 @@
 """Runs over a table: both engines judge the same models on the same samples."""
 
 import hashlib
+import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from threadpoolctl import threadpool_info
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.core.arrays import IntArray
@@ -19,6 +21,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import USUAL
+from paofed.simulate.table.regressors import Regressor, boosting
 from paofed.world.realize import half_width_of, realize, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -235,6 +238,23 @@ def test_the_first_interval_goes_by_what_its_learner_knows(
     for (name, whose), begin in zip(lives.learners.tolist(), begins, strict=True):
         widths = lives.mean_sums(name, whose).own_width[lives.stage == 0]
         assert widths == pytest.approx(2 * spread * own[begin])
+
+
+def test_trees_grow_in_the_one_thread_that_judges(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenMP keeps its limit by thread: what the caller limits holds for no worker."""
+    found: list[dict[str, Any]] = []
+
+    def noting() -> Regressor:
+        if threading.current_thread() is not threading.main_thread():
+            found.extend(threadpool_info())
+        return boosting()
+
+    monkeypatch.setattr("paofed.simulate.table.baselines.boosting", noting)
+    run(fleet(table(path)), U1, baselines=["boost"], workers=2)
+    assert {one["num_threads"] for one in found} == {1}
+    assert "openmp" in {one["user_api"] for one in found}
 
 
 def silent_for_a_day(path: Path) -> Scenario:
