@@ -9,6 +9,7 @@ from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.racing.arena import LEAST_DEVICES, LEAST_READINGS, arena_of, calibration_of
 from paofed.simulate.montecarlo import run
+from paofed.world.realize import half_width_of, start_of, table_map, world_key
 from paofed.world.table.door import read
 from tests.natures import small_scenario
 from tests.racing.tables import CALIBRATION, racing_fleet, readings
@@ -49,6 +50,23 @@ def test_the_first_half_of_the_calibration_period_calibrates_the_second(tmp_path
     assert early.kernel_width == found.kernel_width != scenario.kernel_width
     assert calibration_of(racing_fleet(tmp_path / "t.csv", readings(9),
                                        kernel_width=2.5)).kernel_width == 2.5  # fmt: skip
+
+
+def test_nobody_in_a_race_begins_with_what_it_is_judged_on(tmp_path: Path) -> None:
+    """Map, start with its ridge and first interval come from the earlier half alone."""
+    lines = readings(9)
+
+    def begun(hour: int) -> tuple[bytes, bytes, float]:
+        """What a race begins with where the readings from an hour on are others."""
+        others = [*lines[: 9 * hour], *readings(9, seed=1)[9 * hour :]]
+        early = calibration_of(racing_fleet(tmp_path / f"{hour}.csv", others))
+        world = world_key(0, 0)
+        drawn, start = table_map(early, world), start_of(early, world)
+        return drawn.frequencies.tobytes(), start.tobytes(), half_width_of(early, world)
+
+    whole, later, earlier = (begun(hour) for hour in (CALIBRATION, CALIBRATION // 2, 1))
+    assert later == whole
+    assert [one != other for one, other in zip(earlier, whole, strict=True)] == [True] * 3
 
 
 def test_a_reading_that_rounds_to_the_first_tick_is_not_in_the_period(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """No learner sees what is still to come: what a file says after a time changes no error before it.
 
-From the file to the errors: reading, transforms, kernel width, engines and baselines.
+From the file to the errors and intervals: reading, transforms, kernel width, starts with their
+ridges, engines and baselines. What a race chooses has the same test, of every number that a race
+tells (tests/racing/test_race.py).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +17,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paofed.algorithms import ALGORITHMS, algorithm, options_of
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.features import FourierMap
+from paofed.core.random import Key
+from paofed.core.ridge import Ridge
 from paofed.simulate.montecarlo import run
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.places import Sums
+from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.table.baselines import USUAL
+from paofed.world.scenario import Scenario
+from paofed.world.start import Start
 from paofed.world.table import inputs, reader
 from paofed.world.table.columns import fit
+from paofed.world.table.door import read
 from paofed.world.table.inputs import Expanded, Rows, expanded
+from paofed.world.table.readings import Readings
 from tests.world.table.tables import fleet, hourly, table, write
 
 HOURS, DEVICES, CALIBRATION = 40, 3, 10
@@ -54,24 +66,32 @@ def shuffled(found: Cells, hour: int, seed: int) -> Cells:
     return [*before, *(after[i] for i in order), found[-1]]
 
 
-def errors(
+def ran(
     folder: Path,
     found: Cells,
     engine: Literal["fast", "reference"] = "fast",
     inputs: Sequence[str] = ("a", "b:raw", "time:cyclic=1d"),
+    names: Sequence[str] = USUAL,
     **changes: str | None,
-) -> FloatArray:
-    """What every learner got wrong at every tick, (L, N)."""
+) -> tuple[Progressive, Lives]:
+    """What became of every learner: methods that begin with a fit, and baselines."""
     rows = [line.split(",")[:2] for line in hourly(DEVICES, HOURS)]
     lines = [f"{','.join(row)},{c}" for row, c in zip(rows, found, strict=True) if c is not None]
     told = {"tick": "1h", "calibration": f"{CALIBRATION}h", "score_from": "15h", **changes}
     path = write(folder / f"{next(_files)}.csv", lines)
     stream = table(path, inputs=inputs, **told)
-    result = run(fleet(stream), METHODS, every=1, engine=engine)
+    result = run(fleet(stream), METHODS, every=1, engine=engine, baselines=names)
+    assert result.provenance["scenario"]["start"] == "calibration"
     assert result.progressive is not None
-    assert len(result.progressive.learners) == 2 * len(METHODS) + len(USUAL)
-    found_errors: FloatArray = result.progressive.errors[0]
-    return found_errors
+    assert result.lives is not None
+    assert len(result.progressive.learners) == 2 * len(METHODS) + len(names)
+    return result.progressive, result.lives
+
+
+def errors(*args: Any, **changes: Any) -> FloatArray:
+    """What every learner got wrong at every tick, (L, N)."""
+    found: FloatArray = ran(*args, **changes)[0].errors[0]
+    return found
 
 
 seeds = st.integers(0, 2**32 - 1)
@@ -108,10 +128,65 @@ def test_nor_on_the_reference_engine(tmp_path: Path, hour: int) -> None:
     assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
-@pytest.mark.parametrize("inputs", [("a", "b:raw"), LAGS])
-@pytest.mark.parametrize("hour", [CALIBRATION, CALIBRATION + 1, 30])
+@pytest.mark.parametrize("hour", [17, 30])
+def test_nor_the_trees_of_boosting(tmp_path: Path, hour: int) -> None:
+    found = cells(hour)
+    one, two = (errors(tmp_path, c, names=["boost"])[-1] for c in (found, shuffled(found, hour, 1)))
+    ticks = hour - CALIBRATION
+    np.testing.assert_array_equal(one[:ticks], two[:ticks])
+    assert (one[ticks:] != two[ticks:]).any()
+
+
+def intervals(lives: Lives, readings: IntArray) -> tuple[FloatArray, FloatArray]:
+    """How often every learner's intervals held, and how wide they were, (2, L, ...).
+
+    First of the cells that were filled when devices had had so many readings, then of the others.
+    """
+    filled = 2 ** (lives.stage + 1) - 1 <= readings[lives.device]
+    sums = Sums(*np.moveaxis(lives.sums[0], 1, 0))
+    both = np.stack([sums.covered, sums.own_width])
+    return both[..., filled], both[..., ~filled]
+
+
+@pytest.mark.parametrize("hour", [17, 30])
+def test_nor_any_interval(tmp_path: Path, hour: int) -> None:
+    (before, after), (same, other) = both_intervals(tmp_path, hour)
+    np.testing.assert_array_equal(before, same)
+    assert before.shape[-1] >= DEVICES
+    assert after.sum() != other.sum()
+
+
+def both_intervals(folder: Path, hour: int) -> list[tuple[FloatArray, FloatArray]]:
+    """Those of a table, and of the same with all that comes from an hour on in another order."""
+    found = cells(hour)
+    known = [c is not None and "" not in c.split(",") for c in found[: DEVICES * hour]]
+    readings = np.reshape(known, (hour, DEVICES))[CALIBRATION:].sum(axis=0)
+    return [
+        intervals(ran(folder, c, score_from=None)[1], readings)
+        for c in (found, shuffled(found, hour, 1))
+    ]
+
+
+def test_the_same_comparison_sees_intervals_that_begin_with_the_future(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def peeking(scenario: Scenario, _: Key) -> float:
+        return float(np.abs(read(scenario.table).y[-3:-1]).mean())
+
+    monkeypatch.setattr("paofed.simulate.engines.fast.curves.half_width_of", peeking)
+    (before, _), (same, _) = both_intervals(tmp_path, 30)
+    assert not np.array_equal(before, same)
+
+
+SEEN = [
+    *product((CALIBRATION, CALIBRATION + 1, 30), (("a", "b:raw"), LAGS), (USUAL,)),
+    (30, ("a", "b:raw"), ("boost",)),
+]
+
+
+@pytest.mark.parametrize(("hour", "inputs", "names"), SEEN)
 def test_nobody_sees_the_target_that_is_to_be_predicted(
-    tmp_path: Path, hour: int, inputs: Sequence[str]
+    tmp_path: Path, hour: int, inputs: Sequence[str], names: Sequence[str]
 ) -> None:
     """The square of y - p bends by 2 for every 1 of y, unless the prediction p moves with y."""
     found = cells(hour)
@@ -120,7 +195,8 @@ def test_nobody_sees_the_target_that_is_to_be_predicted(
     bent = []
     for y in (0.0, 1.0, 2.0):
         found[place] = f"{y},0.5,-0.5"
-        bent.append(errors(tmp_path, found, inputs=inputs, target="y:raw")[:, hour - CALIBRATION])
+        got = errors(tmp_path, found, inputs=inputs, names=names, target="y:raw")
+        bent.append(got[:, hour - CALIBRATION])
     assert np.diff(bent, n=2, axis=0)[0] == pytest.approx(2.0, abs=1e-4)
 
 
@@ -181,5 +257,28 @@ def test_the_same_comparison_sees_a_leak(
     both = found, shuffled(found, hour, 1)
     far = ("a", "y:lag=3") if leak == "lags" else ("a", "b:raw")
     one, two = (errors(tmp_path, c, inputs=far) for c in both)
+    ticks = hour - CALIBRATION
+    assert not np.array_equal(one[:, :ticks], two[:, :ticks])
+
+
+@pytest.mark.parametrize("leak", ["model", "ridge"])
+def test_the_same_comparison_sees_a_start_that_knows_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leak: str
+) -> None:
+    """One that is fitted to everything, and one whose ridge alone is chosen by everything."""
+
+    def peeking(readings: Readings, made: FourierMap) -> Start:
+        past = readings.x_past, readings.y_past
+        every = [np.concatenate(both) for both in zip(past, (readings.x, readings.y), strict=True)]
+        known = Ridge.over(made, *every)
+        if leak == "model":
+            return Start(known.model, 1.0)
+        z = made(past[0])
+        held: FloatArray = z.T @ z + known.ridge * np.diag((z**2).sum(axis=0))
+        return Start(np.linalg.solve(held, z.T @ past[1]).astype(np.float64), 1.0)
+
+    monkeypatch.setattr("paofed.world.realize.fitted", peeking)
+    found, hour = cells(2), 12
+    one, two = (errors(tmp_path, c) for c in (found, shuffled(found, hour, 1)))
     ticks = hour - CALIBRATION
     assert not np.array_equal(one[:, :ticks], two[:, :ticks])
