@@ -8,10 +8,12 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.checks import CHECKS, PROMISES, check_algorithm, check_one
+from paofed.core.learners import FORGETFUL
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, ContractError
+from paofed.simulate.engines import USUAL, engine_of
 from tests.checks.breaking import U1, broken_promises, with_part
 
 
@@ -31,6 +33,15 @@ def variants() -> Iterable[Algorithm]:
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("row", list(variants()), ids=lambda row: f"{row.name}-{row.exchange}")
 def test_the_registry_keeps_the_contract(row: Algorithm, check: str) -> None:
+    check_one(check, row)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("learner", FORGETFUL)
+def test_every_learner_keeps_the_contract(learner: str, check: str) -> None:
+    """Compiled, too: the kernels are those of tests/simulate/engines/own/test_simulation.py."""
+    row = algorithm("pao-fed-u2", learner=learner, bound=6)
+    assert engine_of(USUAL).refuses(row) is None
     check_one(check, row)
 
 
