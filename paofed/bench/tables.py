@@ -15,6 +15,7 @@ from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.stopping import Report, ignored
+from paofed.simulate.table.apart import kind_of, without_contacts
 from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
 
@@ -34,7 +35,6 @@ BEFORE: Mapping[str, Any] = {
     "personal": False,
     "step_size": 0.4,
 }
-NEVER: Mapping[str, Any] = {"availability": {"kind": "bernoulli", "probabilities": (0.0,)}}
 WITHIN = 0.3  # dB: nearer than this to the best baseline is as good
 _RACE, _RUN, _APART, _BEFORE = 0.4, 0.4, 0.1, 0.1  # shares of the work, for honest progress
 
@@ -92,22 +92,23 @@ def compared(
 
     parts = _parts(report, _RACE, (_RUN, _APART, _BEFORE))
 
-    def lives_of(changes: Mapping[str, Any], method: str, beside: Any) -> Lives:
-        found = run(_with(scenario, changes), method, baselines=beside, runs=runs, seed=seed,
+    def lives_of(setting: Scenario, method: str, beside: Any) -> Lives:
+        found = run(setting, method, baselines=beside, runs=runs, seed=seed,
                     clean=False, workers=workers, report=next(parts)).lives  # fmt: skip
         if found is None:
             raise AssertionError("a run over a table has lives")
         return found
 
-    recommended = {**RECOMMENDED, "step_size": lms_step([won]) or scenario.step_size}
+    step = lms_step([won]) or scenario.step_size
+    recommended = _with(scenario, {**RECOMMENDED, "step_size": step})
     now = lives_of(recommended, won.winner, baselines)
-    apart = lives_of({**recommended, **NEVER}, won.winner, "none")
-    before = lives_of(BEFORE, METHOD, "alone")
+    apart = lives_of(without_contacts(recommended), won.winner, "none")
+    before = lives_of(_with(scenario, BEFORE), METHOD, "alone")
     return _told(scenario, won, now, apart, before)
 
 
 def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives) -> Compared:
-    names = [name for name, whose in now.learners.tolist() if whose == "baseline"]
+    names = [name for name in now.baselines if kind_of(name) == name]  # `apart` is told by itself
     scores = {name: _score(now, name, "baseline") for name in names}
     best = min(scores, key=lambda name: _or_infinite(scores[name].db))
     ours = _by_device(now, won.winner, "device")

@@ -124,7 +124,7 @@ def run(args: Namespace) -> int:
         if result.runs == args.runs
         else [f"{args.runs - result.runs:,} of {counted(args.runs, 'run')}"]
     )
-    asked = result.provenance["baselines"]
+    asked = [*result.provenance["baselines"], *result.provenance["apart"]]
     if result.progressive is not None and result.progressive.baselines != asked:
         missing.append("the baselines")
     if cold_starts and result.cold_start is None:

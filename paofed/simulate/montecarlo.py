@@ -30,9 +30,10 @@ from paofed.simulate.results.result import (
     versions,
 )
 from paofed.simulate.stopping import Interrupted, Report
+from paofed.simulate.table.apart import learners_apart, without_contacts
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
 from paofed.simulate.table.baselines import chosen as chosen_baselines
-from paofed.simulate.table.beside import about, with_baselines, with_errors
+from paofed.simulate.table.beside import about, with_apart, with_baselines, with_errors
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -85,6 +86,7 @@ def run(
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
     table = setting.stream if isinstance(setting.stream, Table) else None
+    apart = _apart(setting, chosen, beside, engine, common) if table else None
     if table is None and baselines is not None and beside:
         raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
     provenance = {
@@ -98,12 +100,14 @@ def run(
         "precision": precision,
         "table": about(table) if table else None,
         "baselines": list(beside) if table else [],
+        "apart": apart.names if apart else [],
         "versions": versions(),
     }
     tasks = [(name, task) for part in work for name, task in part.tasks.items()]
-    shares = [engine_of(name).cost * len(task.methods) for name, task in tasks]
+    shares = [_cost([one]) for one in tasks]
     shares += [_BESIDE * len(beside) / len(USUAL_BASELINES) if table else 0.0]
     shares += [len(newcomers) * len(starts.devices) if starts else 0.0]
+    shares += [_cost(apart.tasks.items()) if apart else 0.0]
     progress = _Progress(report, shares, runs)
     finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
     found = partial(_gathered, finished, work, provenance, setting, every)
@@ -112,12 +116,13 @@ def run(
             finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(finished) else None) from None
-    return _beside(found(), setting, beside, newcomers, starts, workers, progress)
+    return _beside(found(), setting, beside, apart, newcomers, starts, workers, progress)
 
 
 class _Work(NamedTuple):
     """Algorithms over one setting, each on an engine."""
 
+    names: list[str]  # of the algorithms
     engines: list[str]  # by algorithm
     refused: dict[str, str]  # why the engine that was asked for is not taken
     tasks: dict[str, Task]  # by engine
@@ -135,7 +140,27 @@ def _shared_out(
     for method, name in zip(methods, engines, strict=True):
         of_engine[name].append(method)
     tasks = {name: Task(setting, own, *common) for name, own in of_engine.items()}
-    return _Work(engines, refused, tasks)
+    return _Work([method.name for method in methods], engines, refused, tasks)
+
+
+def _cost(tasks: Iterable[tuple[str, Task]]) -> float:
+    """How long tasks take by engine, for honest progress."""
+    return sum(engine_of(name).cost * len(task.methods) for name, task in tasks)
+
+
+def _apart(
+    scenario: Setting,
+    methods: Sequence[Algorithm],
+    baselines: Sequence[str],
+    engine: str,
+    common: tuple[Any, ...],
+) -> _Work | None:
+    """What devices do that learn as those of the algorithms and never have a contact, if any."""
+    if not isinstance(scenario, Scenario):
+        return None
+    own = learners_apart(methods, scenario, baselines)
+    setting = without_contacts(scenario)
+    return _shared_out(setting, [_as_run(m, setting) for m in own], engine, common) if own else None
 
 
 def _as_run(method: Algorithm, setting: Setting) -> Algorithm:
@@ -198,6 +223,7 @@ def _beside(
     result: Result,
     scenario: Setting,
     baselines: Sequence[str],
+    apart: _Work | None,
     newcomers: Sequence[Algorithm],
     starts: Starts | None,
     workers: int,
@@ -208,13 +234,22 @@ def _beside(
         return result
     try:
         if baselines:
-            result = with_baselines(result, scenario, baselines, workers, progress.stage(-2))
+            result = with_baselines(result, scenario, baselines, workers, progress.stage(-3))
+        if apart is not None:
+            result = _judged_apart(result, scenario.stream, apart, progress.stage(-1))
         if starts is not None:
-            joined = newcomers, starts, workers, progress.stage(-1)
+            joined = newcomers, starts, workers, progress.stage(-2)
             result = with_cold_starts(result, scenario, *joined)
     except KeyboardInterrupt:
         raise Interrupted(result) from None
     return result
+
+
+def _judged_apart(result: Result, table: Table, apart: _Work, report: Report) -> Result:
+    """Run devices apart in the worlds of a result, and put them beside the others."""
+    found = [dict(engine_of(name).run(task, report)) for name, task in apart.tasks.items()]
+    records = _stack([_joined([one[i] for one in found], apart.engines) for i in _kept(found)])
+    return with_apart(result, table, apart.names, Tally(*(records[name] for name in Tally._fields)))
 
 
 def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precision: str) -> None:

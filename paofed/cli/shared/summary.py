@@ -16,6 +16,7 @@ from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import BASELINES
 from paofed.words import counted, size, table
 from paofed.world.table.columns import column
@@ -93,7 +94,7 @@ def _over_table(
     parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"}, tariff)]
     if judged.baselines:
         rows = [
-            [name, _error(db), _number(error), BASELINES.get(name, "")]
+            [name, _error(db), _number(error), BASELINES.get(kind_of(name), "")]
             for name in judged.baselines
             for db, error in [judged.final(name, "baseline")]
         ]
@@ -101,7 +102,7 @@ def _over_table(
     if result.lives is not None:
         parts.append(_own_unit(result, result.lives))
     cold = result.cold_start
-    if cold is not None:
+    if cold is not None and any(map(math.isfinite, cold.pooled_db(cold.beside["alone"]))):
         spans = horizons(result, cold)
         rows = [
             [name, "", *map(_known, cold.pooled_db(errors))] for name, errors in cold.beside.items()

@@ -10,6 +10,7 @@ from paofed.report.run.advice import Advice, Gain
 from paofed.report.run.lives import Stage
 from paofed.report.shared.markup import number
 from paofed.simulate.results.estimates import TIE, Estimate
+from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
 from paofed.words import counted, size
 
@@ -31,6 +32,12 @@ _STEPS: Mapping[str, str] = {
     "name": "as given with its name",
     "scenario": "the scenario's",
 }
+
+
+def _words(name: str) -> str:
+    """What a baseline is called in a sentence, with its options if it has any."""
+    kind = kind_of(name)
+    return _WORDS[kind] if kind == name else f"{_WORDS[kind].partition(' (')[0]} ({name})"
 
 
 def sentences(advice: Advice) -> Iterator[str]:
@@ -59,7 +66,7 @@ def whether(advice: Advice) -> str:
             f"Whether taking part pays cannot be told: no way of being alone was judged beside it "
             f"(--baselines {ways})."
         )
-    rival = f"{_WORDS[main.over.rival]}, the best way of being alone"
+    rival = f"{_words(main.over.rival)}, the best way of being alone"
     for late in rest:
         return (
             f"Taking part pays up to reading {main.last:,} of a device: {_better(main.gain)} than "
@@ -79,7 +86,7 @@ def whether(advice: Advice) -> str:
 
 def _does(late: Stage) -> str:
     """What taking part does where it does not pay any more."""
-    against = _WORDS[late.over.rival]
+    against = _words(late.over.rival)
     if late.gain.verdict == "tie":
         return f"it changes nothing ({_tie(late.gain)}, against {against})"
     if late.gain.verdict == "does not hold":
@@ -116,7 +123,7 @@ def _ends(gain: Estimate) -> str:
 def _elsewhere(best: Gain, method: str) -> str:
     """Whether all readings at one place would do better than what is advised."""
     than = "taking part" if best.over == method else "that"
-    told, who = best.gain.verdict, _WORDS[best.name]
+    told, who = best.gain.verdict, _words(best.name)
     if told == "holds":
         return f"{_capital(who)} would be {_better(best.gain)} than {than}."
     nothing = "Of what has every reading at one place, nothing is better"

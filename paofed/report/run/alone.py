@@ -17,6 +17,7 @@ from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose
+from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
 
 
@@ -36,7 +37,9 @@ class BesideAlone:
         self._lives = lives
         self._mine = lives.mean_sums(name, whose).squared
         self._alone: Mapping[str, FloatArray] = {
-            way: lives.mean_sums(way, "baseline").squared for way in ALONE if way in lives.baselines
+            way: lives.mean_sums(way, "baseline").squared
+            for way in lives.baselines
+            if kind_of(way) in ALONE
         }
 
     def over_alone(self, here: BoolArray) -> OverAlone:

@@ -17,6 +17,7 @@ from paofed.report.shared.figures import bytes_sent, legend_beside, literal, pla
 from paofed.report.shared.looks import UNNAMED, styles
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.apart import kind_of
 from paofed.words import counted
 
 
@@ -41,6 +42,7 @@ _BASELINES: Mapping[str, _Beside] = {
     "boost": _Beside("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
 }
 _UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
+_APART = (0, (8, 2, 1, 2))  # who learns as an algorithm does, and otherwise is that baseline
 WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
 _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
@@ -60,7 +62,8 @@ _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
 
 def baseline_look(name: str) -> _Beside:
     """How a baseline looks; one of a newer version looks like none that is known."""
-    return _BASELINES.get(name, _UNKNOWN)
+    look = _BASELINES.get(kind_of(name), _UNKNOWN)
+    return look if name in _BASELINES else look._replace(dashes=_APART)
 
 
 def over_time(result: Result, judged: Progressive) -> Figure:

@@ -47,6 +47,7 @@ from paofed.report.shared.markup import (
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
 from paofed.words import counted
 from paofed.world.scenario import to_toml
@@ -224,7 +225,7 @@ def in_short(result: Result, judged: Progressive, advice: Advice | None) -> Iter
     mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}
     of = f", the best of {len(result.algorithms)}" if len(result.algorithms) > 1 else ""
-    if alone := [name for name in ALONE if name in beside]:
+    if alone := [name for name in beside if kind_of(name) in ALONE]:
         way = min(alone, key=lambda name: rank(beside[name]))
         yield (
             f"A device that takes part: {number(mine)} dB ({on_device}{of}). The best way of being "

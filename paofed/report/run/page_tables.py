@@ -14,6 +14,7 @@ from paofed.report.shared.markup import interval, number, significant, table
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result
+from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import BASELINES
 
 
@@ -32,7 +33,7 @@ def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> s
         final, beside = [number(db), number(error)], ["", ""]
         on_device = baseline_look(name).whose == "device"
         pair = [final, beside] if on_device else [beside, final]
-        rows.append([f"{name}: {BASELINES.get(name, '')}", *pair[0], *pair[1], *nothing])
+        rows.append([f"{name}: {BASELINES.get(kind_of(name), '')}", *pair[0], *pair[1], *nothing])
     header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
     return table(header, rows, range(1, len(header)))
 

@@ -79,6 +79,12 @@ def with_baselines(
     return _with(result, scenario.table, [(name, "baseline") for name in names], beside)
 
 
+def with_apart(result: Result, table: Table, names: Sequence[str], judged: Tally) -> Result:
+    """Put devices that learn apart beside the others; sums are (R, A, 2, ...), theirs first."""
+    devices = Tally(*(part[:, :, 0] for part in judged))
+    return _with(result, table, [(name, "baseline") for name in names], devices)
+
+
 def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sums: Tally) -> Result:
     """Put learners, with sums (R, L, ...), behind those that the result has."""
     readings, judged, lives = read(table), result.progressive, result.lives

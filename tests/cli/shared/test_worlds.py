@@ -210,7 +210,7 @@ def test_what_diverged_is_said_and_not_a_number(csv: Path, capsys: Capture) -> N
     out, err = capsys.readouterr()
     assert "its step size is too large" in err
     assert "nan" not in out
-    assert out.count("  diverged") == 2 + 3
+    assert out.count("  diverged") == 2 + 1 + 3  # both models, a device apart, newcomers
     assert "Whether taking part pays cannot be told: one of them diverged" in out
     assert main(over(csv, *wild, "--cold-starts", "2", "--json")) == 0
     assert "NaN" not in capsys.readouterr().out
