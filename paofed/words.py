@@ -1,6 +1,7 @@
 """Numbers and names in sentences, and tables for people."""
 
 import math
+import re
 from collections.abc import Collection, Sequence
 
 _NAMED = 5  # names that a sentence has room for
@@ -24,6 +25,16 @@ def listed(names: Sequence[str]) -> str:
     if len(names) <= _NAMED + 1:  # one more takes no more room than to say so
         return ", ".join(names)
     return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """What names are sorted by so that numbers in them stand in their order.
+
+    >>> sorted(["north-10", "north-2", "900 m"], key=natural)
+    ['north-2', 'north-10', '900 m']
+    """
+    parts: list[str] = re.findall(r"\d+|\D+", name)
+    return [(int(part) if part.isdecimal() else -1, part) for part in parts]
 
 
 def size(number: float) -> str:

@@ -14,6 +14,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.simulate.results.places import Sums, divided, summed
 from paofed.simulate.results.progressive import Names, Whose, learner_index
+from paofed.words import natural
 
 
 class OwnUnit(NamedTuple):
@@ -92,6 +93,6 @@ class Lives:
     @property
     def groups(self) -> tuple[list[str], IntArray]:
         """The names of the groups (G,), and which of them each cell is in (C,)."""
-        names = list(dict.fromkeys(self.group.tolist()))
+        names = sorted(set(self.group.tolist()), key=lambda name: natural(name.replace(",", "")))
         place = np.array([names.index(name) for name in self.group.tolist()])
         return names, place[self.device]

@@ -5,7 +5,6 @@ on the calibration period, which ends before tick 0: what comes later changes no
 """
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.errors import FileError
+from paofed.words import natural
 from paofed.world.table.columns import column
 from paofed.world.table.inputs import Rows, costly, expanded, most_missing
 from paofed.world.table.readings import Readings
@@ -110,12 +110,7 @@ def devices_of(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
     texts = source.texts(name)
     source.refuse_where(texts == "", f"there is no {name}: expected the name of a device")
     found, device = np.unique(texts, return_inverse=True)
-
-    def natural(index: int) -> list[tuple[int, str]]:
-        parts: list[str] = re.findall(r"\d+|\D+", str(found[index]))
-        return [(int(part) if part.isdecimal() else -1, part) for part in parts]
-
-    order = sorted(range(found.size), key=natural)
+    order = sorted(range(found.size), key=lambda index: natural(str(found[index])))
     return tuple(str(found[i]) for i in order), np.argsort(order)[device]
 
 
