@@ -51,6 +51,8 @@ def _gains(axes: Axes, found: Sequence[Stage], name: str, colour: str) -> None:
     if stop is not None and stop > 1:
         axes.axvline(np.log2(stop) - 0.5, color="#777777", lw=1, ls=(0, (5, 2)),
                      label="stops paying here")  # fmt: skip
-    told = {None: "it pays throughout", 1: "it never pays"}.get(stop, "")
+    begin = next((stage.first for stage in found if stage.pays), 1)
+    to_the_end = f"it pays from reading {begin} on" if begin > 1 else "it pays throughout"
+    told = {None: to_the_end, 1: "it never pays"}.get(stop, "")
     finish(axes, f"gain over the best way of being alone{': ' if told else ''}{told}")
     axes.set_ylabel("gain (dB)")
