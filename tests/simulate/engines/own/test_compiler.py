@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import Algorithm, algorithm
-from paofed.core.parts import Channel, Learner, Part, ServerRule, Weights
+from paofed.core.parts import Channel, Learner, Part, ServerRule, Weights, silence
 from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
@@ -118,61 +118,65 @@ def test_what_cannot_be_compiled_is_told_in_one_line(method: Algorithm) -> None:
         engine_of("fast").replay(small_trace(0), method)
 
 
-def _twice(w: Any, memory: Any, stamp: Any) -> Any:
-    if stamp.tick < 12:
-        return Part(np.array([0, 1]), w[:2]), memory
-    return Part(np.array([3, 3]), w[:2]), memory
+# What goes wrong depends on the features of the model, so that one kernel has every mistake.
+_TWICE, _RAISES, _SILENT, _SHORT = 7, 8, 9, 10
+_AHEAD = Windows(2, coordinated=False, ahead=1)
 
 
-def _raises(w: Any, memory: Any, stamp: Any) -> Any:
-    if stamp.tick >= 12:
+def _send(w: Any, memory: Any, stamp: Any) -> Any:
+    coordinates = _AHEAD.at(stamp)
+    if stamp.tick >= 12 and stamp.features == _RAISES:
         raise ValueError("too late")
-    return Part(np.array([0, 1]), w[:2]), memory
+    if stamp.tick >= 12 and stamp.features == _TWICE:
+        coordinates = np.array([3, 3])
+    return Part(coordinates, w[coordinates]), memory
 
 
 def _floats(part: Any, stamp: Any) -> Any:  # noqa: ARG001 (the interface of an encode)
     return part.values.astype(np.float32)
 
 
+def _bytes(part: Any, stamp: Any) -> Any:
+    return _floats(part, stamp).view(np.uint8)
+
+
 def _of_floats(payload: Any, stamp: Any) -> Any:
     return Part(_AHEAD.at(stamp), payload.astype(np.float64))
 
 
-_AHEAD = Windows(2, coordinated=False, ahead=1)
+def _of_bytes(payload: Any, stamp: Any) -> Any:
+    return silence() if stamp.features == _SILENT else _of_floats(payload.view(np.float32), stamp)
 
 
-def _window(w: Any, memory: Any, stamp: Any) -> Any:
-    return Part(_AHEAD.at(stamp), w[_AHEAD.at(stamp)]), memory
+def _model(state: Any) -> Any:
+    return state.w[: state.w.size - int(state.w.size == _SHORT)]
+
+
+SEVERAL = replace(
+    U1,
+    name="broken",
+    uplink=Channel(send=_send, encode=_bytes, decode=_of_bytes),
+    learner=replace(LMS, model=_model),
+)
+NO_BYTES = replace(U1, name="broken", uplink=Channel(send=_send, encode=_floats, decode=_of_floats))
 
 
 @pytest.mark.parametrize(
-    ("parts", "told"),
+    ("broken", "features", "told"),
     [
-        (
-            {"uplink": Channel(send=_twice)},
-            "broken: its uplink's send returned coordinate 3 twice",
-        ),
-        (
-            {"uplink": Channel(send=_raises)},
-            "broken: its uplink's send raised ValueError: too late",
-        ),
-        (
-            {"uplink": Channel(send=_window, encode=_floats, decode=_of_floats)},
-            "broken: its uplink's encode returned",
-        ),
-        (
-            {"learner": replace(LMS, model=lambda state: state.w[:-1])},
-            "broken: its learner's model returned",
-        ),
+        (SEVERAL, _TWICE, "uplink's send returned coordinate 3 twice"),
+        (SEVERAL, _RAISES, "uplink's send raised ValueError: too late"),
+        (SEVERAL, _SILENT, "uplink's decode returned a silent part: expected what was sent"),
+        (SEVERAL, _SHORT, "learner's model returned"),
+        (NO_BYTES, 11, "uplink's encode returned"),
     ],
 )
 def test_a_rule_that_fails_in_machine_code_is_told_by_name(
-    parts: dict[str, Any], told: str
+    broken: Algorithm, features: int, told: str
 ) -> None:
-    broken = replace(U1, name="broken", **parts)
     assert refusal(broken) is None
-    with pytest.raises(AlgorithmError, match=f"^{told}"):
-        engine_of("fast").replay(small_trace(1), broken)
+    with pytest.raises(AlgorithmError, match=f"^broken: its {told}"):
+        engine_of("fast").replay(small_trace(1, features=features), broken)
 
 
 class Scaled(NamedTuple):
