@@ -1,3 +1,6 @@
+from typing import Any, BinaryIO
+
+import pytest
 from hypothesis import settings
 
 from tests.effort import effort
@@ -5,3 +8,20 @@ from tests.effort import effort
 # Machines are noisy: an example that took long is no failure.
 settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=30, thorough=60))
 settings.load_profile("paofed")
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are files with nothing in them, for tests of what stands beside them."""
+
+    def savefig(_: object, file: BinaryIO, **options: Any) -> None:
+        assert options["format"] in ("svg", "png")
+        file.write(b"<svg></svg>")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", savefig)
+
+
+@pytest.fixture
+def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have their figures as SVG alone: drawing each twice shows nothing more."""
+    monkeypatch.setattr("paofed.report.shared.figures.save", lambda *_: None)

@@ -134,7 +134,7 @@ def carry_out(command: str, shown: str) -> str:
 FOLLOWED = [name for name in DOCUMENTS if name != IN_A_SHELL]
 
 
-@pytest.mark.parametrize("document", some(FOLLOWED, everyday=4))
+@pytest.mark.parametrize("document", some(FOLLOWED, everyday=2))
 def test_what_is_shown_happens(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +317,7 @@ def test_the_columns_of_a_csv(tiny: Scenario, tmp_path: Path) -> None:
     assert header.split(",") == list(rows(section(COMMANDS, "### A CSV of curves")))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_files_of_a_page(readings: Scenario, faulty: Scenario, tmp_path: Path) -> None:
     stream = {**faulty.stream.model_dump(), "drifts": [200]}
     drifting = Scenario.model_validate({**faulty.model_dump(), "stream": stream})

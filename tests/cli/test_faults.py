@@ -27,6 +27,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_faults_cost_is_shown_saved_and_written(
     small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_wrong_fault_is_one_line(
     assert said.count("\n") == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_over_a_table_both_models_pay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     readings = write(tmp_path / "t.csv", hourly(4, 120))
     path = tmp_path / "t.toml"

@@ -121,6 +121,7 @@ def _labels(drawing: str) -> list[str]:
     return ["".join(x.itertext()).strip() for x in tree.iter("{http://www.w3.org/2000/svg}text")]
 
 
+@pytest.mark.usefixtures("without_png")
 def test_the_command_on_the_page_gives_the_same_files_again(
     left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,7 @@ def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[st
     for name, (caption, figure) in gallery.items():
         drawings[name] = caption, svg(figure, name)
         write_text(folder / f"{name}.svg", drawings[name][1])
+        figure.set_layout_engine("none")  # what is where in the SVG is there in the PNG, too
         save(figure, folder / f"{name}.png")
     return drawings
 

@@ -603,6 +603,7 @@ def test_a_page_is_not_written_over_the_table_of_a_scenario(
     assert "errors.csv would be overwritten by the page" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_keeps_nothing_of_the_one_before(csv: Path, tmp_path: Path) -> None:
     assert main(over(csv, *SMALL, "--report", str(tmp_path))) == 0
     assert (tmp_path / "newcomers.csv").exists()

@@ -411,6 +411,7 @@ def test_the_command_says_what_is_not_usual() -> None:
 # Other runs
 
 
+@pytest.mark.usefixtures("without_png")
 def test_one_run_of_one_device(tmp_path: Path) -> None:
     result = over_table(tmp_path, names=["only"], hours=80, runs=1, cold_starts=1)
     made = made_of(result, tmp_path / "page")
@@ -428,6 +429,7 @@ def test_a_mean_without_an_interval() -> None:
     assert interval(Estimate(1.5, 1.0, 2.0, 2)) == "1.50 [1.00, 2.00]"
 
 
+@pytest.mark.usefixtures("without_png")
 def test_many_devices(tmp_path: Path) -> None:
     names = [f"d{k}" for k in range(45)]
     result = over_table(tmp_path, names=names, hours=30, runs=1, cold_starts=0)
@@ -491,6 +493,7 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
     assert "A newcomer that begins with the server's model (pao-fed-u1)" in made.page.text()
 
 
+@pytest.mark.usefixtures("without_png")
 def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
     assert result.progressive is not None
@@ -519,6 +522,7 @@ def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) ->
 # In a browser
 
 
+@pytest.mark.usefixtures("without_png")
 def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path: Path) -> None:
     scenario = {**of_table.result.provenance["scenario"], "name": "a-very-long-name" * 9}
     long = replace(of_table.result, provenance={**of_table.result.provenance, "scenario": scenario})
