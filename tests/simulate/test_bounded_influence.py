@@ -6,6 +6,7 @@ numbers of Setting I, 100 runs, are in docs/notation.md.
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from paofed.simulate.engines import engine_of
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
-from tests.effort import effort
+from tests.effort import effort, some
 from tests.natures import small_scenario
 
 RUNS = effort(everyday=4, thorough=20)
@@ -71,8 +72,9 @@ FAULTS: dict[str, tuple[int, Fault]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["pao-fed-u1", "pao-fed-c2"])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("fault", "name"), some(product(FAULTS, ["pao-fed-u1", "pao-fed-c2"]), everyday=5)
+)
 def test_what_broken_sensors_cost(name: str, fault: str) -> None:
     assert cost(FLEET, name, *FAULTS[fault]) < 0.4
 

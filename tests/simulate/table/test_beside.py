@@ -26,6 +26,7 @@ from paofed.world.realize import half_width_of, realize, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
+from tests.effort import some
 from tests.methods import OWN
 from tests.world.table.tables import fleet, hourly, on_grid, table, with_gaps, write
 
@@ -73,7 +74,7 @@ def assert_same_run(got: Result, expected: Result) -> None:
 
 
 # The first tick that counts is 17: a point of the curve ends before it, or not; or it is the last.
-@pytest.mark.parametrize("every", [1, 10, 17, 18, 200])
+@pytest.mark.parametrize("every", some([1, 10, 17, 18, 200], everyday=2))
 def test_engines_agree(scenario: Scenario, every: int) -> None:
     assert read(scenario.table).scored == 17
     slow = run(scenario, LINEUP, runs=2, every=every, engine="reference")

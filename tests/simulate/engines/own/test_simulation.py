@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from paofed.algorithms import Algorithm, algorithm
@@ -23,7 +23,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Outcome
 from paofed.world.trace import Trace
 from tests.cases import Case, cases
-from tests.effort import effort
+from tests.effort import effort, some
 from tests.natures import BEGINNINGS, small_scenario, small_trace
 from tests.simulate.engines.own.rules import OWN
 
@@ -51,6 +51,7 @@ def in_general_form(trace: Trace, method: Algorithm) -> Outcome:
 def test_both_forms_of_the_paper_s_rows_agree(
     case: Case, seed: int, lost: float, beginning: dict[str, bool]
 ) -> None:
+    assume(case.shared != 7 or not beginning["linear"])  # 7 is the whole model without them alone
     trace = small_trace(seed, ticks=90, features=7, available=0.3, lost=lost, **beginning)
     equal(in_general_form(trace, case.product), family.replay(trace, case.product))
 
@@ -116,7 +117,7 @@ def test_bounded_steps_equal_the_reference() -> None:
         equal(FAST.replay(trace, method), reference.replay(trace, method))
 
 
-@pytest.mark.parametrize("learner", ["two-speed", "rls"])
+@pytest.mark.parametrize("learner", some(["two-speed", "rls"], everyday=1))
 def test_learners_by_name_equal_the_reference(learner: str) -> None:
     method = algorithm("pao-fed-u2", shared=3, learner=learner, bound=6)
     for seed in range(2):
@@ -124,11 +125,22 @@ def test_learners_by_name_equal_the_reference(learner: str) -> None:
         equal(FAST.replay(trace, method), reference.replay(trace, method))
 
 
+def half_way(state: Any, part: Any) -> Any:
+    """Twice is not the same as once."""
+    w = state.w.copy()
+    w[part.coordinates] = (w[part.coordinates] + part.values) / 2
+    return Weights(w)
+
+
 @pytest.mark.parametrize("newcomers", [False, True])
-def test_an_uplink_of_its_own_is_answered_later(newcomers: bool) -> None:
-    trace = small_trace(3, ticks=70, features=9, lost=0.3, newcomers=newcomers)
-    live = replace(OWN, downlink=algorithm("pao-fed-u1", shared=3).downlink, exchange="live")
-    equal(FAST.replay(trace, live, seed=1), reference.replay(trace, live, seed=1))
+def test_an_uplink_of_its_own_is_answered_later_and_once_in_a_tick(newcomers: bool) -> None:
+    """However many messages of a client arrive then, and whatever its learner makes of it."""
+    downlink = algorithm("pao-fed-u1", shared=3).downlink
+    learner = replace(LMS, merge=half_way)
+    live = replace(OWN, downlink=downlink, learner=learner, exchange="live")
+    for seed in range(3):
+        trace = small_trace(seed, ticks=70, features=9, lost=0.3, newcomers=newcomers)
+        equal(FAST.replay(trace, live, seed=1), reference.replay(trace, live, seed=1))
 
 
 @pytest.mark.parametrize(
@@ -143,22 +155,6 @@ def test_how_much_of_a_trace_is_taken_at_a_time_changes_no_bit(
     parts = FAST.replay(trace, OWN)
     np.testing.assert_array_equal(parts.mse, whole.mse)
     np.testing.assert_array_equal(parts.traffic, whole.traffic)
-
-
-def half_way(state: Any, part: Any) -> Any:
-    """Twice is not the same as once."""
-    w = state.w.copy()
-    w[part.coordinates] = (w[part.coordinates] + part.values) / 2
-    return Weights(w)
-
-
-def test_a_client_is_answered_once_in_a_tick() -> None:
-    """However many of its messages arrive then, and whatever its learner does with an answer."""
-    live = algorithm("pao-fed-u1", shared=3, exchange="live")
-    mine = replace(live, name="half", learner=replace(LMS, merge=half_way))
-    for seed in range(3):
-        trace = small_trace(seed, ticks=70, features=9, lost=0.3)
-        equal(FAST.replay(trace, mine), reference.replay(trace, mine))
 
 
 @pytest.mark.parametrize("same_world", [False, True])
