@@ -3,7 +3,7 @@ from typing import Any, BinaryIO
 import pytest
 from hypothesis import settings
 
-from tests.effort import effort
+from tests.effort import effort, in_ci
 
 # Machines are noisy: an example that took long is no failure.
 settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=30, thorough=60))
@@ -12,16 +12,18 @@ settings.load_profile("paofed")
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are files with nothing in them, for tests of what stands beside them."""
+    """Figures are files with nothing in them, for tests of what stands beside them; not in CI."""
 
     def savefig(_: object, file: BinaryIO, **options: Any) -> None:
         assert options["format"] in ("svg", "png")
         file.write(b"<svg></svg>")
 
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", savefig)
+    if not in_ci():
+        monkeypatch.setattr("matplotlib.figure.Figure.savefig", savefig)
 
 
 @pytest.fixture
 def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages have their figures as SVG alone: drawing each twice shows nothing more."""
-    monkeypatch.setattr("paofed.report.shared.figures.save", lambda *_: None)
+    """Pages have their figures as SVG alone; in CI as PNG, too."""
+    if not in_ci():
+        monkeypatch.setattr("paofed.report.shared.figures.save", lambda *_: None)

@@ -11,6 +11,9 @@ from paofed.cli import chaos, main
 from paofed.live.journal.database import StoreError
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
+from tests.effort import effort
+
+SEEDS = effort(everyday=3, thorough=12)
 
 
 def test_a_few_seeds_keep_every_promise(
@@ -25,16 +28,16 @@ def test_a_few_seeds_keep_every_promise(
         return hits + Counter(dict.fromkeys(POINTS, 1))
 
     monkeypatch.setattr(chaos, "rehearse", noted)
-    assert main(["chaos", "--seeds", "3"]) == 0
+    assert main(["chaos", "--seeds", str(SEEDS)]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].split() == ["fault", "or", "power", "cut", "times"]
-    assert lines[-1] == "3 federations kept every promise"
+    assert lines[-1] == f"{SEEDS} federations kept every promise"
     for point, line in zip(POINTS, lines[1:], strict=False):
         assert line.startswith(f"{point} ")
-        assert int(line.split()[-1].replace(",", "")) == found[point] + 3
+        assert int(line.split()[-1].replace(",", "")) == found[point] + SEEDS
     # Nothing but the progress of work that takes long, as it does on a busy machine.
-    assert all(line.startswith("3 federations: ") for line in err.splitlines())
+    assert all(line.startswith(f"{SEEDS} federations: ") for line in err.splitlines())
 
 
 def test_one_seed_as_json_is_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange
-from paofed.core.parts import Weights, keys_of
+from paofed.core.parts import Learner, Weights, keys_of
 from paofed.core.rules import LMS
 from paofed.errors import InputError
 from paofed.simulate.engines import engine_of, reference
@@ -132,11 +132,13 @@ def half_way(state: Any, part: Any) -> Any:
     return Weights(w)
 
 
+@pytest.mark.parametrize("learner", some([replace(LMS, merge=half_way), OWN.learner], everyday=1))
 @pytest.mark.parametrize("newcomers", [False, True])
-def test_an_uplink_of_its_own_is_answered_later_and_once_in_a_tick(newcomers: bool) -> None:
+def test_an_uplink_of_its_own_is_answered_later_and_once_in_a_tick(
+    learner: Learner, newcomers: bool
+) -> None:
     """However many messages of a client arrive then, and whatever its learner makes of it."""
     downlink = algorithm("pao-fed-u1", shared=3).downlink
-    learner = replace(LMS, merge=half_way)
     live = replace(OWN, downlink=downlink, learner=learner, exchange="live")
     for seed in range(3):
         trace = small_trace(seed, ticks=70, features=9, lost=0.3, newcomers=newcomers)
