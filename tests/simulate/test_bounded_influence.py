@@ -20,7 +20,7 @@ from paofed.world.trace import Trace
 from tests.effort import effort, some
 from tests.natures import small_scenario
 
-RUNS = effort(everyday=4, thorough=20)
+RUNS = effort(everyday=4, thorough=10)
 FLEET = small_scenario(
     ticks=700,
     clients=60,

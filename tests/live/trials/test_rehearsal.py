@@ -30,7 +30,7 @@ from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
 from tests.effort import effort, some
 from tests.live.fleets import broken, manifest, server
 
-SEEDS = effort(everyday=20, thorough=1000)
+SEEDS = effort(everyday=20, thorough=500)
 LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
 MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
