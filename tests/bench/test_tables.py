@@ -12,6 +12,7 @@ from paofed.bench.tables import Compared, Score, compared
 from paofed.cli import main
 from paofed.cli.bench import tables as command
 from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.table.baselines import BASELINES
 from paofed.world.scenario import Scenario
 from tests.racing.records import won_by
 from tests.world.table.tables import fleet, hourly, table, write
@@ -143,3 +144,36 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     assert main(["bench", "tables", *words.split()]) == 2
     assert said in capsys.readouterr().err
+
+
+ROWS = {
+    "**recommended (dB)**": "recommended_db",
+    "without contacts (dB)": "apart_db",
+    "alone, as before (dB)": "before_db",
+    **{f"{name} (dB)": f"{name.replace(' ', '_')}_db" for name in BASELINES},
+    "gain by contacts (dB)": "gain_by_contacts",
+    "gain over that (dB)": "gain_over_before",
+    "behind it (dB)": "behind",
+    "best baseline": "best",
+    "verdict": "verdict",
+}
+
+
+def test_the_document_shows_what_was_measured() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    with (docs / "data" / "tables.csv").open(encoding="utf-8") as file:
+        measured = {row["table"]: row for row in csv.DictReader(file)}
+    text = (docs / "tables.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines()]
+    shown = {cells[0]: cells[1:] for cells in lines if len(cells) == len(measured) + 1}
+    for label, key in ROWS.items():
+        for cell, row in zip(shown[label], measured.values(), strict=True):
+            assert cell.strip("*") == _told(row, key), (row["table"], label)
+
+
+def _told(row: dict[str, str], key: str) -> str:
+    """A measured value as the document writes it: an estimate with half of its interval."""
+    if f"{key}_low" in row:
+        mean, low, high = (float(row[f"{key}_{part}"]) for part in ("db", "low", "high"))
+        return f"{mean:+.2f} ± {(high - low) / 2:.2f}"
+    return f"{float(row[key]):.2f}" if key.endswith("_db") else row[key]
