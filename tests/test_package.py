@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import paofed
+from tests.natures import small_scenario
 
 
 @pytest.mark.parametrize("name", paofed.__all__)
@@ -74,3 +75,23 @@ def test_a_missing_extra_is_one_sentence() -> None:
         "paofed run: error: paofed run needs pydantic, which is not installed: "
         "pip install 'paofed[sim]'\n"
     )
+
+
+def test_the_simulator_needs_its_own_extra_alone(tmp_path: Path) -> None:
+    """`make reproduce` installs no more; what is for tables, fleets or boosting is not there."""
+    small = tmp_path / "small.toml"
+    small.write_text(small_scenario().to_toml(), encoding="utf-8")
+    code = (
+        "import sys\n"
+        "for name in ('polars', 'threadpoolctl', 'sklearn', 'paho', 'cryptography'):\n"
+        "    sys.modules[name] = None\n"
+        "import paofed.cli.reproduce, paofed.cli.theory, paofed.cli.replay, paofed.cli.result\n"
+        "from paofed.cli import main\n"
+        "run = ['run', sys.argv[1], '--algorithm', 'pao-fed-u1', '--engine', 'reference']\n"
+        "sys.exit(main(run))"
+    )
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code, str(small)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pao-fed-u1" in done.stdout

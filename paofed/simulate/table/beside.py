@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,8 +25,10 @@ from paofed.world.realize import table_map, world_key
 from paofed.world.scenario import Scenario
 from paofed.world.start import fitted
 from paofed.world.table.door import read
-from paofed.world.table.readings import Readings
 from paofed.world.table.spec import Table
+
+if TYPE_CHECKING:
+    from paofed.world.table.readings import Readings
 
 _QUARTERS = (0.25, 0.5, 0.75, 1.0)
 
@@ -112,7 +115,7 @@ def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sum
     )
 
 
-def _groups(readings: Readings) -> Names:
+def _groups(readings: "Readings") -> Names:
     """The group of every device: the table's or, where it tells of none, by how much it measures.
 
     Then there are four, each with about as many devices.
@@ -147,7 +150,7 @@ def judged_baselines(
     )
 
 
-def _half_widths(readings: Readings, fourier_map: FourierMap, names: Sequence[str]) -> FloatArray:
+def _half_widths(readings: "Readings", fourier_map: FourierMap, names: Sequence[str]) -> FloatArray:
     """Half the width of the first interval of each baseline, by what it knows before tick 0."""
     return np.array(
         [
