@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray
 from paofed.racing.race import race
 from paofed.racing.record import Race, lms_step
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.stopping import Report, ignored
 from paofed.simulate.table.apart import kind_of, without_contacts
@@ -111,7 +109,7 @@ def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives
     names = [name for name in now.baselines if kind_of(name) == name]  # `apart` is told by itself
     scores = {name: _score(now, name, "baseline") for name in names}
     best = min(scores, key=lambda name: _or_infinite(scores[name].db))
-    ours = _by_device(now, won.winner, "device")
+    ours = now.by_device(won.winner, "device")
     return Compared(
         table=scenario.name,
         target=column(scenario.table.target).name,
@@ -122,24 +120,18 @@ def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives
         choice=won.sentence,
         recommended=_score(now, won.winner, "device"),
         apart=_score(apart, won.winner, "device"),
-        shared=pooled_gain(_by_device(apart, won.winner, "device"), ours),
+        shared=pooled_gain(apart.by_device(won.winner, "device"), ours),
         before=_score(before, "alone", "baseline"),
-        gain=pooled_gain(_by_device(before, "alone", "baseline"), ours),
+        gain=pooled_gain(before.by_device("alone", "baseline"), ours),
         baselines=scores,
         best=best,
-        behind=pooled_gain(ours, _by_device(now, best, "baseline")),
+        behind=pooled_gain(ours, now.by_device(best, "baseline")),
     )
 
 
 def _score(lives: Lives, name: str, whose: Whose) -> Score:
     (db,) = lives.db_by(name, whose, np.zeros_like(lives.device), 1).tolist()
     return Score(db, lives.own_unit(name, whose).rmse)
-
-
-def _by_device(lives: Lives, name: str, whose: Whose) -> FloatArray:
-    """Squared errors of every device with samples that count, mean over runs."""
-    devices, place = np.unique(lives.device, return_inverse=True)
-    return summed(lives.mean_sums(name, whose).squared, place, devices.size)
 
 
 def _with(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.report.run.cost import CostOfTakingPart, cost
@@ -17,9 +15,6 @@ from paofed.report.run.settings import AdvisedSettings, settings
 from paofed.report.run.spans import Verdict, spans_of, verdict
 from paofed.report.shared.captions import rank
 from paofed.simulate.results.estimates import Estimate, pooled_gain
-from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.places import summed
-from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import AT_ONE_PLACE
 
@@ -56,11 +51,11 @@ def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
     judged, lives, tariff = result.progressive, result.lives, tariff_of(tariff)
     if judged is None or lives is None:
         return None
-    errors = {name: _by_device(lives, name, "device") for name in result.algorithms}
+    errors = {name: lives.by_device(name, "device") for name in result.algorithms}
     sent = {name: float(result.run_wire(name, tariff).both[:, -1].mean()) for name in errors}
     method = _best(errors, sent)
     spans = spans_of(lives, method)
-    beside = {name: _by_device(lives, name, "baseline") for name in judged.baselines}
+    beside = {name: lives.by_device(name, "baseline") for name in judged.baselines}
     # Where nothing is gained and nothing lost, being alone is cheaper.
     alone = verdict(spans) in ("changes nothing", "worse")
     advised = spans[0].over.rival if alone else method
@@ -82,13 +77,6 @@ def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
         cost=cost(result, judged, method, tariff),
         tariff=tariff,
     )
-
-
-def _by_device(lives: Lives, name: str, whose: Whose) -> FloatArray:
-    """Squared errors of every device that has samples which count, mean over runs."""
-    squared = summed(lives.mean_sums(name, whose).squared, lives.device, len(lives.group))
-    there: FloatArray = squared[np.unique(lives.device)]
-    return there
 
 
 def _ranked(errors: Mapping[str, FloatArray]) -> Sequence[str]:

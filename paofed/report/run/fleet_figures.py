@@ -174,7 +174,10 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     figure = Figure(figsize=(9.6, 3.8), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     place = np.arange(len(labels))
-    ways = {"whole": "begins with the server's model", "windows": "begins with nothing, takes part"}
+    ways = {
+        "whole": "begins with the server's model",
+        "windows": "begins as the fleet did, takes part",
+    }
     found = list(newcomers(cold))
     who = cast({newcomer.name: newcomer.errors[0] for newcomer in found if newcomer.way == "whole"})
     looks, texts = styles(who.named), entries(result, cold.algorithms.tolist())

@@ -81,6 +81,11 @@ class Lives:
         squared = summed(self.mean_sums(name, whose).squared, by, count)
         return decibels(divided(squared, summed(self.samples, by, count)))
 
+    def by_device(self, name: str, whose: Whose) -> FloatArray:
+        """Squared errors of every device with samples that count, mean over runs."""
+        devices, place = np.unique(self.device, return_inverse=True)
+        return summed(self.mean_sums(name, whose).squared, place, devices.size)
+
     def stage_db(self, name: str, whose: Whose) -> FloatArray:
         """The error in dB at every stage, (B,)."""
         return self.db_by(name, whose, self.stage, self.stages)
