@@ -28,10 +28,7 @@ TICK = 0.04
 FEATURES = effort(everyday=60, thorough=200)  # as usual; a small model learns sooner
 LEARNED = effort(everyday=120, thorough=300)  # contacts
 LATER = effort(everyday=60, thorough=240)
-# Faults that the server or the device sees at once. Others are found by how well a device predicts,
-# which takes a fleet that keeps its pace: trials have them, where time is simulated.
-_AT_ONCE = [kind for kind, fault in FAULTS.items() if fault.within <= 10]
-KINDS = _AT_ONCE[: effort(everyday=1, thorough=len(_AT_ONCE))]
+KINDS = list(FAULTS)[: effort(everyday=1, thorough=len(FAULTS))]
 _OPENER = build_opener(ProxyHandler({}))
 
 
