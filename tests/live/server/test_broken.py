@@ -1,7 +1,11 @@
-"""One of six devices breaks, with a real broker, server and devices: status and health say who."""
+"""One of six devices breaks, with a real broker, server and devices: status and health say who.
+
+Time is given: server and devices read one clock, which goes on when everybody was heard. By the
+machine's own clock two fleets would be contacted in other ticks, and so in other windows of the
+model, whenever the machine is busy, and could not be compared.
+"""
 
 import json
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -18,6 +22,7 @@ from paofed.cli import main
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.exports import FleetModel
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.status import DeviceStatus
 from paofed.live.trials.processes import LocalBroker, free_port
 from tests.effort import effort
@@ -25,12 +30,25 @@ from tests.live.broken import BROKEN, DEVICES, FAULTS, Fault, Sensor, error
 from tests.live.brokers import PATIENCE, Server, Site, until
 from tests.system import needs
 
-TICK = 0.04
+TICK = 0.04  # seconds; the server looks at a clock that stands still as often as that
 FEATURES = effort(everyday=60, thorough=200)  # as usual; a small model learns sooner
 LEARNED = effort(everyday=120, thorough=300)  # contacts
 LATER = effort(everyday=60, thorough=240)
 KINDS = list(FAULTS)[: effort(everyday=1, thorough=len(FAULTS))]
 _OPENER = build_opener(ProxyHandler({}))
+
+
+class Clock:
+    """The fleet's time, in seconds since 1970: the middle of a tick, until the next one is due."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest, self._tick = manifest, 0
+
+    def __call__(self) -> float:
+        return self._manifest.begins(self._tick) + TICK / 2
+
+    def forward(self) -> None:
+        self._tick += 1
 
 
 class Made(Site):
@@ -45,6 +63,8 @@ class Made(Site):
         assert main(words.split()) == 0
         self.folder, self.fleet = folder, Fleet(folder)
         self.files = list(self.fleet.add([f"device-{k}" for k in range(DEVICES)]))
+        with self.fleet.store() as store:
+            self.clock = Clock(store.manifest())
         self.broker = LocalBroker(self.fleet, program)
         self.broker.start()
 
@@ -55,19 +75,27 @@ class Made(Site):
 
 
 class Fitted:
-    """A device and its sensor."""
+    """A device and its sensor, at the fleet's time."""
 
-    def __init__(self, device: Device, seed: int) -> None:
+    def __init__(self, device: Device, seed: int, clock: Clock) -> None:
         self.device, self.sensor = device, Sensor(seed)
-        until(lambda: device.contact(PATIENCE))
+        until(device.knows_fleet)
         edge = device.edge
-        right = edge.contact
+        right, receive, tick = edge.contact, edge.receive, edge.tick
 
-        def contact(seconds: float) -> bytes | None:
-            payload = right(seconds)
+        def contact(_: float) -> bytes | None:
+            payload = right(clock())
             return None if payload is None else self.sensor.say(payload, edge.manifest)
 
-        edge.contact = contact  # type: ignore[method-assign]
+        edge.contact = contact  # type: ignore[method-assign, assignment]
+        edge.receive = lambda payload, _: receive(payload, clock())  # type: ignore[method-assign, assignment]
+        edge.tick = lambda _: tick(clock())  # type: ignore[method-assign, assignment]
+
+        def joined() -> bool:
+            clock.forward()  # few devices are welcomed in one tick
+            return device.contact(1.0)
+
+        until(joined)
 
     def turn(self) -> None:
         self.device.learn(*self.sensor.measure())
@@ -89,7 +117,7 @@ class Lived(NamedTuple):
 def fitted(site: Made) -> Iterator[list[Fitted]]:
     with ExitStack() as stack:
         devices = [stack.enter_context(site.device(k)) for k in range(DEVICES)]
-        yield [Fitted(device, k) for k, device in enumerate(devices)]
+        yield [Fitted(device, k, site.clock) for k, device in enumerate(devices)]
 
 
 def lived(fault: Fault | None) -> Lived:
@@ -98,21 +126,21 @@ def lived(fault: Fault | None) -> Lived:
     with (
         TemporaryDirectory(prefix="paofed-test-") as folder,
         Made(Path(folder) / "g") as site,
-        site.served() as server,
+        site.served(wall=site.clock, steady=site.clock) as server,
         fitted(site) as devices,
         ThreadPoolExecutor(DEVICES) as threads,
     ):
         for number in range(LEARNED + LATER):
             if number == LEARNED:
                 devices[BROKEN].sensor.fault = fault
-            begun = time.monotonic()
             list(threads.map(Fitted.turn, devices))
+            site.clock.forward()
+            status = server.status()  # the server looks at the clock then
             if number >= LEARNED:
-                for found in server.status().devices[BROKEN].faults:
+                for found in status.devices[BROKEN].faults:
                     named.setdefault(found.kind, number + 1 - LEARNED)
             if number >= LEARNED + LATER // 2:
                 errors.append(error(_model(server)))
-            time.sleep(max(0.0, TICK - (time.monotonic() - begun)))
         device = server.status().devices[BROKEN]
         return Lived(float(np.mean(errors)), named, device, site.health(), tuple(server.said))
 
