@@ -13,6 +13,7 @@ from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import VERSIONS, pao_fed
 from paofed.algorithms.pso_fed import pso_fed
+from paofed.algorithms.rivals import RIVALS
 from paofed.core.bounded import Bounded
 from paofed.core.learners import chosen, learner_of
 from paofed.core.parts import Learner, ServerRule
@@ -20,9 +21,10 @@ from paofed.core.rules import Divisor, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
 
-__all__ = ["ALGORITHMS", "Algorithm", "algorithm", "options_of"]
+__all__ = ["ALGORITHMS", "RIVALS", "Algorithm", "algorithm", "options_of"]
 
-# The only registry. A factory's keywords are the options that shape this row and no other.
+# The paper's rows. A factory's keywords are the options that shape this row and no other. What
+# people would use instead of them has a room of its own: RIVALS.
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
     "online-fedsgd": online_fedsgd,
     "online-fed": online_fed,
@@ -167,9 +169,9 @@ def keywords_of(factory: Callable[..., Algorithm]) -> Mapping[str, inspect.Param
 
 def _factory(name: str) -> Callable[..., Algorithm]:
     """Return what makes the algorithm of that name; the registry's names are its own."""
-    factory = ALGORITHMS.get(name) or outside.factory_of(name)
+    factory = ALGORITHMS.get(name) or RIVALS.get(name) or outside.factory_of(name)
     if factory is None:
-        known = [*ALGORITHMS, *(entry.name for entry in outside.brought())]
+        known = [*ALGORITHMS, *RIVALS, *(entry.name for entry in outside.brought())]
         raise AlgorithmError(unknown("algorithm", name, dict.fromkeys(known)))
     return factory
 

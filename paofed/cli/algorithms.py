@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter
 from typing import NamedTuple
 
-from paofed.algorithms import ALGORITHMS, Algorithm, keywords_of
+from paofed.algorithms import ALGORITHMS, RIVALS, Algorithm, keywords_of
 from paofed.algorithms.outside import brought, factory_brought, package_of
 from paofed.cli.shared.outputs import say
 from paofed.errors import AlgorithmError
 from paofed.words import table
 
 EXAMPLE = "paofed algorithms --json"
+_OWN = {**ALGORITHMS, **RIVALS}
 
 
 class _Row(NamedTuple):
@@ -28,7 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print one line per algorithm."""
-    rows = [*(_Row(name, _options(ALGORITHMS[name]), "") for name in ALGORITHMS), *_outside()]
+    own = (_Row(name, _options(factory), "") for name, factory in _OWN.items())
+    rows = [*own, *_outside()]
     if args.json:
         # No option can have a name with a space in it.
         said = {r.name: r.options | ({"brought by": r.package} if r.package else {}) for r in rows}
@@ -51,7 +53,7 @@ def _outside() -> Iterator[_Row]:
     names = [entry.name for entry in entries]
     for entry in entries:
         package = package_of(entry)
-        if entry.name in ALGORITHMS:
+        if entry.name in _OWN:
             say(f"{package} brings {entry.name!r}, a name of paofed's own: paofed's is used")
         elif names.count(entry.name) > 1:
             say(f"{package} brings {entry.name!r}, and so do others: name it as {entry.value}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paofed import __version__
-from paofed.algorithms import ALGORITHMS
+from paofed.algorithms import ALGORITHMS, RIVALS
 from paofed.cli import VERBS, actions_of, main, parser_of
 from paofed.errors import TraceError
 
@@ -107,11 +107,11 @@ def test_what_is_missing_or_unknown_is_told_with_the_nearest(
 def test_algorithms_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["algorithms"]) == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in ALGORITHMS)
+    assert all(name in text for name in (*ALGORITHMS, *RIVALS))
     assert main(["algorithms", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["pso-fed"] == {"subset": "required", "shared": 4, "coordinated": True}
-    assert list(listed) == list(ALGORITHMS)
+    assert list(listed) == [*ALGORITHMS, *RIVALS]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,16 @@
+"""What people would use instead of PAO-Fed: published methods, over the same contract.
+
+servers   what the server does with messages that come late
+channels  what travels, and as how many bits
+devices   what a device does with a sample; what the server does with the mean
+"""
+
+from collections.abc import Callable, Mapping
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.channels import CHANNELS
+from paofed.algorithms.rivals.devices import DEVICES
+from paofed.algorithms.rivals.servers import SERVERS
+
+# A factory's keywords are the options that shape this row and no other.
+RIVALS: Mapping[str, Callable[..., Algorithm]] = {**SERVERS, **CHANNELS, **DEVICES}
