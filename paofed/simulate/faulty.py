@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.given import apart
 from paofed.core.parts import SERVER, Channel, Part, Stamp, State, draws
 from paofed.core.selection import Windows, window
 from paofed.memory import require_memory
@@ -84,7 +85,8 @@ def _around(
     begin, first = uplink.init, uplink.init(features)
     fields = [f"own_{name}" for name in getattr(first, "_fields", ())]
     memory_type = cast(Any, namedtuple)("Faulty", [*fields, "faults", "listed"])
-    send = _sending(uplink.send, type(first) if fields else None, memory_type)
+    own, given = apart(uplink.send)
+    send = partial(_sending(own, type(first) if fields else None, memory_type), given)
 
     def init(features: int) -> State:
         return memory_type(*begin(features), faults, listed)
@@ -93,15 +95,18 @@ def _around(
 
 
 def _sending(own_send: Any, own_type: Any, memory_type: Any) -> Callable[..., tuple[Part, State]]:
-    """Write `send` for an uplink with a memory of its own type, or without a memory."""
+    """Write `send` for an uplink with a memory of its own type, or without a memory.
 
-    def with_memory(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, State]:
-        part, kept = own_send(w, own_type(*memory[:-2]), stamp)
+    Its first argument are those that are given to the uplink's own `send`.
+    """
+
+    def with_memory(given: Any, w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, State]:
+        part, kept = own_send(*given, w, own_type(*memory[:-2]), stamp)
         whole = kept[:] + memory[-2:]  # plain tuples, which numba can add
         return _wrong(part, memory.faults, memory.listed, stamp), memory_type(*whole)
 
-    def without_memory(w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, State]:
-        part, _ = own_send(w, (), stamp)
+    def without_memory(given: Any, w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, State]:
+        part, _ = own_send(*given, w, (), stamp)
         return _wrong(part, memory.faults, memory.listed, stamp), memory
 
     return without_memory if own_type is None else with_memory

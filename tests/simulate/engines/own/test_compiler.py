@@ -18,7 +18,7 @@ from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
-from paofed.simulate.engines.fast.own.compiler import refusal
+from paofed.simulate.engines.fast.own.compiler import kernel_of, refusal
 from tests.effort import in_ci, some
 from tests.natures import small_trace
 
@@ -205,6 +205,15 @@ def test_an_init_that_wants_other_sizes_is_a_reason() -> None:
 
     rule = ServerRule(apply=lambda state, *_: state, init=begin)
     assert "a median needs a hundred" in (refusal(replace(U1, server=rule)) or "")
+
+
+def test_one_kernel_serves_all_values_of_an_option() -> None:
+    trace, methods = small_trace(0), [algorithm("pao-fed-u1", clip=6, bound=b) for b in (6, 0.1)]
+    assert kernel_of(methods[0]) is kernel_of(methods[1])
+    curves = [engine_of("fast").replay(trace, method).mse for method in methods]
+    assert (curves[0] != curves[1]).any()
+    for method, curve in zip(methods, curves, strict=True):
+        np.testing.assert_allclose(curve, reference.replay(trace, method).mse, rtol=1e-9)
 
 
 def test_a_row_that_was_copied_is_still_of_the_family() -> None:

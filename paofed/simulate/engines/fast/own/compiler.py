@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from paofed.algorithms import Algorithm
-from paofed.core import bounded, parts, selection
+from paofed.core import parts, selection
 from paofed.core.bounded import Bounded
 from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
 from paofed.core.rules import Newest
@@ -22,14 +22,13 @@ from paofed.core.selection import Windows
 from paofed.errors import in_one_line
 from paofed.simulate.engines.fast import kernels as family_kernels
 from paofed.simulate.engines.fast.own import kernels, overloads, rules
+from paofed.simulate.engines.fast.own.gathered import gathered, kind_of, tried
 from paofed.simulate.engines.fast.own.method_run import MethodRun, nothing
 from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
 from paofed.simulate.engines.fast.own.source import Shape, source
-from paofed.simulate.engines.guarded import guarded
 
 Kernel = Callable[..., int]
 
-_TRIED = 64, 8  # features and clients of the model with which a kernel is compiled
 _LOCK = threading.Lock()
 # What kernels are made of beside the rules.
 _PACKAGE = family_kernels, kernels, overloads, rules, parts, selection
@@ -52,9 +51,11 @@ _REFUSED: dict[str, str] = {}
 
 def kernel_of(method: Algorithm) -> Kernel:
     """Return the compiled kernel of a method; raises NotCompiledError."""
-    own, text = _rules(method), source(_shape(method))
+    own, given = gathered(method)
+    text = source(_shape(method, given))
     package = [Path(module.__file__ or "").read_bytes() for module in _PACKAGE]
-    name = digest(*own.values(), tuple(own), text, *package)[:32]
+    kinds = repr(kind_of(tuple(given.values())))
+    name = digest(*own.values(), tuple(own), text, kinds, *package)[:32]
     with _LOCK:
         if name in _REFUSED:
             raise NotCompiledError(_REFUSED[name])
@@ -77,7 +78,7 @@ def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) ->
     path = str(_written(f"method_{name}.py", text))
     exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the text is ours)
     kernel: Kernel = module.__dict__["advance"]
-    features, clients = _tried(method)
+    features, clients = tried(method)
     # Nothing happens yet; numba sees the types, and compiles the kernel or finds it on disk.
     trial = MethodRun(kernel, method, clients, features, keys_of(0), 0.1, 0, judged=0)
     trial.advance(nothing(features))
@@ -113,35 +114,8 @@ def _reason(error: Exception) -> str:
     return " ".join([*(said[:1] or [type(error).__name__]), *(where[-1:])]).removesuffix(":")
 
 
-def _rules(method: Algorithm) -> dict[str, Any]:
-    """The method's own functions and the types of its states, by the names of the kernel."""
-    features, clients = _tried(method)
-    learner, server = guarded(method, features, clients).learner, method.server
-    found: dict[str, Any] = {
-        "learn": method.learner.learn,
-        "Learner": type(learner.init(features)),
-    }
-    if method.learner.merge is not overwrite:
-        found["merge"] = method.learner.merge
-    if method.learner.model is not weights:
-        found["learner_model"] = method.learner.model
-    if isinstance(server, Bounded):
-        found |= {"sizes_of": bounded.sizes_of, "received": bounded.received}
-        found |= {"Server": bounded.BoundedState}
-    if isinstance(server, ServerRule):
-        found |= {"apply": server.apply, "Server": type(server.init(features, clients))}
-        if server.model is not weights:
-            found["server_model"] = server.model
-    for name, channel in (("up", method.uplink), ("down", method.downlink)):
-        if isinstance(channel, Channel):
-            found |= {f"{name}_send": channel.send, name.title(): type(channel.init(features))}
-            if channel.encode is not None:
-                found |= {f"{name}_encode": channel.encode, f"{name}_decode": channel.decode}
-    return found
-
-
-def _shape(method: Algorithm) -> Shape:
-    features, clients = _tried(method)
+def _shape(method: Algorithm, given: Mapping[str, tuple[Any, ...]]) -> Shape:
+    features, clients = tried(method)
     learner, server = method.learner.init(features), method.server.init(features, clients)
     own = isinstance(method.server, Bounded | ServerRule)
 
@@ -159,19 +133,13 @@ def _shape(method: Algorithm) -> Shape:
         up_coded=method.uplink.encode is not None,
         down=memory(method.downlink),
         down_coded=method.downlink.encode is not None,
+        given=tuple((rule, len(numbers)) for rule, numbers in given.items()),
     )
 
 
 def _is_plain_model(server: Newest | Bounded | ServerRule) -> bool:
     """Whether the model is the field `w` of the server's state."""
     return server.model is weights if isinstance(server, ServerRule) else True
-
-
-def _tried(method: Algorithm) -> tuple[int, int]:
-    """Features and clients of the model with which a kernel is compiled: its windows fit."""
-    features, clients = _TRIED
-    both = method.downlink, method.uplink
-    return max([features, *(c.width or 0 for c in both if isinstance(c, Windows))]), clients
 
 
 def _place_of_w(state: Any) -> int:

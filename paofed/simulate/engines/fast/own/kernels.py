@@ -49,6 +49,7 @@ class Numbers(NamedTuple):
     by_coverage: Any
     clip: Any  # where its influence is bounded
     aside_above: Any
+    given: Any  # a tuple of the numbers given to each of its rules
 
 
 class Flight(NamedTuple):

@@ -20,6 +20,7 @@ from paofed.errors import in_one_line
 from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
+from paofed.simulate.engines.fast.own.gathered import gathered
 from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Stretch
 from paofed.simulate.engines.guarded import guarded
 
@@ -144,6 +145,7 @@ def _numbers(
         by_coverage=int(getattr(rule, "divisor", "") == "coverage"),
         clip=float(rule.clip) if isinstance(rule, Bounded) else 0.0,
         aside_above=rule.aside_above if isinstance(rule, Bounded) else 0.0,
+        given=tuple(gathered(method).given.values()),
     )
 
 

@@ -25,7 +25,7 @@ _inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc
 @_inner
 def share(numbers, learner, server, memory, joined, tally, k, n, lost, merges):
     if not joined[k]:
-        return share_whole(learner, server, joined, tally, k, merges and not lost)
+        return share_whole(numbers, learner, server, joined, tally, k, merges and not lost)
     w = {server_model}
     {pass_down}
     arriving = others(arriving, numbers.heard)
@@ -35,7 +35,7 @@ def share(numbers, learner, server, memory, joined, tally, k, n, lost, merges):
 
 
 @_inner
-def share_whole(learner, server, joined, tally, k, merges):
+def share_whole(numbers, learner, server, joined, tally, k, merges):
     w = {server_model}
     if w.size != tally.seen.size:
         return 1
@@ -50,12 +50,13 @@ def share_whole(learner, server, joined, tally, k, merges):
 
 
 @_inner
-def greet(learner, server, joined, flight, tally, k, n, age, lost):
+def greet(numbers, learner, server, joined, flight, tally, k, n, age, lost):
     tally.traffic[MESSAGES_UP] += 1
     tally.traffic[CONTACTS] += 1
     if not lost:
         depart(flight, nothing(), k, n, n + age, 0)
-    return share_whole(learner, server, joined, tally, k, 0)  # the answer counts with its contact
+    # The answer counts with its contact.
+    return share_whole(numbers, learner, server, joined, tally, k, 0)
 
 
 @_inner
@@ -78,7 +79,7 @@ def answer(numbers, learner, server, memory, joined, flight, tally, order, n):
                 return 1
     for i in greetings(flight, order):
         k = flight.client[i]
-        if not joined[k] and share_whole(learner, server, joined, tally, k, 1):
+        if not joined[k] and share_whole(numbers, learner, server, joined, tally, k, 1):
             return 1
     for i in range(counts.size):  # contacts have counted their answers
         tally.traffic[i] = counts[i]
@@ -86,7 +87,7 @@ def answer(numbers, learner, server, memory, joined, flight, tally, order, n):
 
 
 @_inner
-def judge(learner, server, tally, k, z, y, place):
+def judge(numbers, learner, server, tally, k, z, y, place):
     mine, theirs, w, other = 0.0, 0.0, {device_model}, {server_model}
     if w.size != z.size or other.size != z.size:
         return 1
@@ -106,7 +107,7 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, joined, f
             k, z, y = samples.client[i], samples.z[i], samples.y[i]
             joins, lost = samples.joins[i], samples.lost_down[i]
             if tally.judged.size and judge(
-                learner, server, tally, k, z, samples.truth[i], samples.place + i
+                numbers, learner, server, tally, k, z, samples.truth[i], samples.place + i
             ):
                 return 1
             told, heard = tally.traffic[MESSAGES_UP], tally.traffic[MESSAGES_DOWN]
@@ -114,11 +115,13 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, joined, f
                 if share(numbers, learner, server, down_memory, joined, tally, k, n, lost, 1):
                     return 1
             if joins or numbers.learns_away:
-                state = learn({device_state}, z, y, numbers.mu, n)
+                state = {learn}{device_state}, z, y, numbers.mu, n)
                 {store_device}
             if joins and numbers.exchange == LIVE and not joined[k]:
                 unheard = samples.lost_up[i] or lost
-                if greet(learner, server, joined, flight, tally, k, n, samples.age[i], unheard):
+                if greet(
+                    numbers, learner, server, joined, flight, tally, k, n, samples.age[i], unheard
+                ):
                     return 1
             elif joins:
                 if tell(
@@ -163,6 +166,7 @@ class Shape(NamedTuple):
     up_coded: bool
     down: int | None
     down_coded: bool
+    given: tuple[tuple[str, int], ...]  # how many numbers are given to each rule
 
 
 def source(shape: Shape) -> str:
@@ -171,17 +175,20 @@ def source(shape: Shape) -> str:
     server = _state("Server", "server", shape.server or 0, "")
     model = "server[0]" if shape.server is None else f"server[{shape.server_w}]"
     if shape.server is not None and shape.server_w is None:
-        model = f"server_model({server})"
+        model = f"{_call(shape, 'server_model')}{server})"
     own_model = f"learner[{shape.learner_w}][k]"
+    if shape.learner_w is None:
+        own_model = f"{_call(shape, 'learner_model')}{device})"
     texts = {
         "device_state": device,
-        "device_model": own_model if shape.learner_w is not None else f"learner_model({device})",
+        "device_model": own_model,
+        "learn": _call(shape, "learn"),
         "server_model": model,
         "store_device": _stored("learner", "state", shape.learner, "[k]", 16),
         "counts": ", ".join(Traffic._fields).upper(),
         "count": str(len(Traffic._fields)),
-        "pass_down": _passed("down", shape.down, coded=shape.down_coded),
-        "pass_up": _passed("up", shape.up, coded=shape.up_coded),
+        "pass_down": _passed(shape, "down", shape.down, coded=shape.down_coded),
+        "pass_up": _passed(shape, "up", shape.up, coded=shape.up_coded),
         "merge": _merge(shape, device),
         "apply": _apply(shape, server),
     }
@@ -189,6 +196,16 @@ def source(shape: Shape) -> str:
     for name, value in texts.items():
         text = text.replace("{" + name + "}", value)
     return text
+
+
+def _call(shape: Shape, rule: str) -> str:
+    """Begin the call of a rule: its name, and the numbers that are given to the rule.
+
+    The numbers of all rules are a tuple of tuples, in the order of `Shape.given`.
+    """
+    place = [name for name, _ in shape.given].index(rule)
+    numbers = (f"numbers.given[{place}][{i}], " for i in range(shape.given[place][1]))
+    return f"{rule}({''.join(numbers)}"
 
 
 def _state(name: str, stack: str, count: int, index: str) -> str:
@@ -206,36 +223,37 @@ def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
     return f"if {wrong}:\n{' ' * indent}    return 1"
 
 
-def _passed(direction: str, count: int | None, *, coded: bool) -> str:
+def _passed(shape: Shape, direction: str, count: int | None, *, coded: bool) -> str:
     """Send a part of the model w over one link, count it, and name what arrives `arriving`."""
     where = direction.upper()
     return f"""if w.size != tally.seen.size:
         return 1
     stamp = Stamp(k, n, w.size, numbers.{direction}_key)
-    {_send(direction, count)}
+    {_send(shape, direction, count)}
     if not valid(part, tally):
         return 1
     if part.coordinates.size == 0:
         return 0
-    {_travel(direction, coded=coded)}
+    {_travel(shape, direction, coded=coded)}
     tally.traffic[COORDINATES_{where}] += part.coordinates.size
     tally.traffic[MESSAGES_{where}] += 1
     tally.traffic[PAYLOAD_{where}] += bytes_"""
 
 
-def _send(direction: str, count: int | None) -> str:
+def _send(shape: Shape, direction: str, count: int | None) -> str:
     if count is None:
         return f"part = windowed(w, numbers.{direction}, stamp)"
     before = _state(direction.title(), "memory", count, "[k]")
     after = _stored("memory", "after", count, "[k]", 4)
-    return f"part, after = {direction}_send(w, {before}, stamp)\n    {after}"
+    return f"part, after = {_call(shape, f'{direction}_send')}w, {before}, stamp)\n    {after}"
 
 
-def _travel(direction: str, *, coded: bool) -> str:
+def _travel(shape: Shape, direction: str, *, coded: bool) -> str:
     if not coded:
         return "arriving, bytes_ = part, 4 * part.coordinates.size"
-    return f"""payload = {direction}_encode(part, stamp)
-    arriving, bytes_ = {direction}_decode(payload, stamp), payload.size
+    return f"""payload = {_call(shape, f"{direction}_encode")}part, stamp)
+    arriving = {_call(shape, f"{direction}_decode")}payload, stamp)
+    bytes_ = payload.size
     if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally):
         return 1"""
 
@@ -246,7 +264,7 @@ def _merge(shape: Shape, device: str) -> str:
         for j in range(arriving.coordinates.size):
             here[arriving.coordinates[j]] = arriving.values[j]"""
     stored = _stored("learner", "state", shape.learner, "[k]", 8)
-    return f"state = merge({device}, arriving)\n        {stored}"
+    return f"state = {_call(shape, 'merge')}{device}, arriving)\n        {stored}"
 
 
 def _apply(shape: Shape, state: str) -> str:
@@ -265,5 +283,5 @@ def _apply(shape: Shape, state: str) -> str:
             order = counted({w}, flight, order, limit, before.aside)
             {paper.format(w)}"""
     return f"""stamp = Stamp(SERVER, n, samples.z.shape[1], numbers.server_key)
-        after = apply({state}, messages_of(flight, order), stamp)
+        after = {_call(shape, "apply")}{state}, messages_of(flight, order), stamp)
         {stored}"""
