@@ -34,7 +34,7 @@ def test_numbers_are_taken_from_a_rule(numbers: tuple[object, ...]) -> None:
         partial(rule, 1, "word"),
         partial(rule, np.array(["word"])),
         partial(rule, np.zeros((3, 3)).T[::2]),
-        partial(rule, key=1),
+        partial(sorted, key=len),
     ],
 )
 def test_what_is_no_number_stays_with_its_rule(whole: object) -> None:

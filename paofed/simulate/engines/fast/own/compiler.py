@@ -22,7 +22,7 @@ from paofed.core.selection import Windows
 from paofed.errors import in_one_line
 from paofed.simulate.engines.fast import kernels as family_kernels
 from paofed.simulate.engines.fast.own import kernels, overloads, rules
-from paofed.simulate.engines.fast.own.gathered import gathered, kind_of, tried
+from paofed.simulate.engines.fast.own.gathered import gathered, kind_of, takes_paper_step, tried
 from paofed.simulate.engines.fast.own.method_run import MethodRun, nothing
 from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
 from paofed.simulate.engines.fast.own.source import Shape, source
@@ -124,6 +124,7 @@ def _shape(method: Algorithm, given: Mapping[str, tuple[Any, ...]]) -> Shape:
 
     return Shape(
         learner=len(learner),
+        lms=takes_paper_step(method),
         learner_w=_place_of_w(learner) if method.learner.model is weights else None,
         merge_w=_place_of_w(learner) if method.learner.merge is overwrite else None,
         server=len(server) if own else None,

@@ -13,6 +13,7 @@ from paofed.core import bounded
 from paofed.core.bounded import Bounded
 from paofed.core.given import apart
 from paofed.core.parts import Channel, ServerRule, overwrite, weights
+from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.simulate.engines.guarded import guarded
 
@@ -43,6 +44,16 @@ def tried(method: Algorithm) -> tuple[int, int]:
     return max([features, *(c.width or 0 for c in both if isinstance(c, Windows))]), clients
 
 
+def takes_paper_step(method: Algorithm) -> bool:
+    """Whether devices take LMS steps on a state that is the model, for which there is a fast form.
+
+    >>> from paofed.algorithms import algorithm
+    >>> takes_paper_step(algorithm("pao-fed-u1"))
+    True
+    """
+    return method.learner.learn is LMS.learn and method.learner.init is LMS.init
+
+
 def kind_of(number: Any) -> object:
     """What a kernel must know of a number before the number is there: its type.
 
@@ -60,10 +71,9 @@ def _rules(method: Algorithm) -> dict[str, Any]:
     """The method's own functions and the types of its states, by the names of the kernel."""
     features, clients = tried(method)
     learner, server = guarded(method, features, clients).learner, method.server
-    found: dict[str, Any] = {
-        "learn": method.learner.learn,
-        "Learner": type(learner.init(features)),
-    }
+    found: dict[str, Any] = {"Learner": type(learner.init(features))}
+    if not takes_paper_step(method):
+        found["learn"] = method.learner.learn
     if method.learner.merge is not overwrite:
         found["merge"] = method.learner.merge
     if method.learner.model is not weights:

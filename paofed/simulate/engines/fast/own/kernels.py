@@ -76,6 +76,14 @@ class Counters(NamedTuple):
 
 
 @_inner
+def lms(w: Any, z: Any, y: Any, mu: Any) -> None:
+    """Take the paper's step in place (paofed.core.rules.lms_step)."""
+    step = mu * (y - np.dot(w, z))
+    for j in range(w.size):
+        w[j] += step * z[j]
+
+
+@_inner
 def keep(here: Any, there: Any) -> Any:
     """Copy an array of a state to where it is kept; say whether it has another type or shape."""
     alike = here.dtype == there.dtype

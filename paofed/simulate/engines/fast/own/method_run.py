@@ -171,8 +171,8 @@ def _room(messages: int, coordinates: int) -> Flight:
         begin=begin,
         end=end,
         unheard=np.zeros(messages, dtype=np.uint8),
-        coordinates=np.zeros(coordinates, dtype=np.int64),
-        values=np.zeros(coordinates),
+        coordinates=np.empty(coordinates, dtype=np.int64),  # room for whole models, seldom used
+        values=np.empty(coordinates),
     )
 
 

@@ -14,7 +14,7 @@ from numba import njit
 from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, counted, depart, greetings, keep, messages_of, newest, nothing, others,
+    arrived, asks, counted, depart, greetings, keep, lms, messages_of, newest, nothing, others,
     updates, valid, whole, windowed
 )
 
@@ -115,8 +115,7 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, joined, f
                 if share(numbers, learner, server, down_memory, joined, tally, k, n, lost, 1):
                     return 1
             if joins or numbers.learns_away:
-                state = {learn}{device_state}, z, y, numbers.mu, n)
-                {store_device}
+                {learn}
             if joins and numbers.exchange == LIVE and not joined[k]:
                 unheard = samples.lost_up[i] or lost
                 if greet(
@@ -157,6 +156,7 @@ class Shape(NamedTuple):
     """
 
     learner: int
+    lms: bool  # whether its step is the paper's
     learner_w: int | None
     merge_w: int | None
     server: int | None
@@ -180,11 +180,9 @@ def source(shape: Shape) -> str:
     if shape.learner_w is None:
         own_model = f"{_call(shape, 'learner_model')}{device})"
     texts = {
-        "device_state": device,
         "device_model": own_model,
-        "learn": _call(shape, "learn"),
+        "learn": _learn(shape, device),
         "server_model": model,
-        "store_device": _stored("learner", "state", shape.learner, "[k]", 16),
         "counts": ", ".join(Traffic._fields).upper(),
         "count": str(len(Traffic._fields)),
         "pass_down": _passed(shape, "down", shape.down, coded=shape.down_coded),
@@ -256,6 +254,13 @@ def _travel(shape: Shape, direction: str, *, coded: bool) -> str:
     bytes_ = payload.size
     if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally):
         return 1"""
+
+
+def _learn(shape: Shape, device: str) -> str:
+    if shape.lms:
+        return f"lms(learner[{shape.learner_w}][k], z, y, numbers.mu)"
+    stored = _stored("learner", "state", shape.learner, "[k]", 16)
+    return f"state = {_call(shape, 'learn')}{device}, z, y, numbers.mu, n)\n{' ' * 16}{stored}"
 
 
 def _merge(shape: Shape, device: str) -> str:
