@@ -28,6 +28,7 @@ VERBS = {
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",
     "bench": "measure on this machine what the README says",
+    "compare": "compare methods at equal bytes, each with its best settings",
     "reproduce": "run the paper's settings and draw what they show",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130

@@ -1,0 +1,122 @@
+"""Compare methods at equal bytes, each with its own best settings, in one setting after another.
+
+Settings are chosen on other worlds than those of the judgement, among equally many candidates for
+every method. What is finished stays in the folder: a second start goes on where the first ended.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from paofed.cli.shared.outputs import say
+from paofed.cli.shared.progress import Progress
+from paofed.core.random import key_of
+from paofed.core.tariffs import tariff_of
+from paofed.errors import InputError, whole
+from paofed.files import write_text
+from paofed.report.compare.comparison import Judged, Plan, run_comparison, save
+from paofed.report.compare.figure import caption, error_against_bytes
+from paofed.report.compare.lineup import LINEUP, entrants_of
+from paofed.report.compare.page import build, found_in_order, summary
+from paofed.report.compare.search import FULL, QUICK
+from paofed.report.compare.settings import USUAL as SETTINGS
+from paofed.report.compare.settings import setting_of
+from paofed.report.shared.figures import save_all
+from paofed.report.shared.units import Units
+from paofed.simulate.engines import USUAL, engine_of
+from paofed.simulate.results.result import versions
+from paofed.words import size, table
+
+EXAMPLE = "paofed compare setting-1 --entrants fed-async,quantised --quick --out compared"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("settings", nargs="*", default=list(SETTINGS), metavar="SETTING",
+        help=f"TOML files or names (default: {', '.join(SETTINGS)})")  # fmt: skip
+    add("--entrants", metavar="A,B,...",
+        help=f"beside PAO-Fed (default: all of {', '.join(LINEUP)})")  # fmt: skip
+    add("--tariffs", default="payload,mqtt", metavar="A,B,...",
+        help="what counts as bytes on the wire (default %(default)s)")  # fmt: skip
+    add("--runs", type=int, metavar="R", help=f"worlds of the judgement ({FULL.runs})")
+    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+    add("--workers", type=int, metavar="N", help="threads (default: all cores)")
+    add("--quick", action="store_true", help="a first look: few worlds")
+    add("--out", type=Path, default=Path("compared"), metavar="DIR", help="(default %(default)s)")
+
+
+def run(args: Namespace) -> int:
+    """Compare unit by unit, then write what is found."""
+    effort = QUICK if args.quick else FULL
+    if args.runs is not None:
+        effort = effort._replace(runs=whole("runs", args.runs, least=2))
+    key_of(args.seed)
+    for setting in args.settings:
+        setting_of(setting)  # refused now, not after an hour
+    plan = Plan(
+        settings=args.settings,
+        entrants=entrants_of(args.entrants),
+        tariffs=[tariff_of(name).word or "payload" for name in _words(args.tariffs)],
+        effort=effort,
+        seed=args.seed,
+    )
+    units = Units(args.out / "units", plan.as_json())
+    try:
+        found = run_comparison(plan, units, _stage, args.workers)
+    except KeyboardInterrupt:
+        say(f"what was finished is kept in {args.out}: the same command goes on from there")
+        raise
+    _write(found, plan, args)
+    _print(found, args.out)
+    return 0
+
+
+def _words(text: str) -> list[str]:
+    """Names with commas between them; a tariff in numbers has commas of its own."""
+    if "=" in text:
+        return [text]
+    names = text.split(",")
+    if len(set(names)) < len(names):
+        raise InputError(f"tariffs is {text!r}: expected each of them once")
+    return names
+
+
+@contextmanager
+def _stage(what: str) -> Iterator[Callable[[float], None]]:
+    with Progress(what) as progress, engine_of(USUAL).announced(say):
+        yield progress
+
+
+def _write(found: list[Judged], plan: Plan, args: Namespace) -> None:
+    save(found, args.out / "compare.csv")
+    words = " ".join(args.settings) if args.settings != list(SETTINGS) else ""
+    command = f"paofed compare {words} --runs {plan.effort.runs} --seed {plan.seed}"
+    command += f" --tariffs {args.tariffs}"
+    command += f" --entrants {args.entrants}" if args.entrants else ""
+    command = " ".join((command + (" --quick" if args.quick else "")).split())
+    about = {"command": command, "versions": versions()}
+    write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
+    gallery = {
+        f"compare-{number}": (caption(tariff), error_against_bytes(found, tariff))
+        for number, tariff in enumerate(plan.tariffs, 1)
+    }
+    drawings = save_all(gallery, args.out)
+    unit = f"{plan.effort.runs} worlds of the judgement; search: {len(plan.effort.rounds)} rounds"
+    write_text(args.out / "compare.html", build(found, drawings, command, unit))
+
+
+def _print(found: list[Judged], folder: Path) -> None:
+    rows = [
+        [one.setting, one.purse.tariff, one.purse.budget, one.word, size(one.bytes),
+         f"{one.error.mean:.2f}",
+         "" if one.behind is None else f"{one.behind.mean:+.2f}", one.verdict]
+        for one in found_in_order(found)
+        if one.on_front
+    ]  # fmt: skip
+    header = ["setting", "tariff", "budget", "on the front", "sent", "error (dB)",
+              "behind PAO-Fed", ""]  # fmt: skip
+    print(table(header, rows, left=(0, 1, 2, 3, 7)))
+    print(f"\n{summary(found)}\nopen {folder / 'compare.html'}")

@@ -1,0 +1,131 @@
+"""What an entrant chooses within each budget: by racing, on worlds apart from those of judgement.
+
+All candidates of an entrant meet in the same worlds. After every round those go that are clearly
+worse than another in every budget that they fit in.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.racing.arena import Arena
+from paofed.racing.race import TOLERANCE, seed_of
+from paofed.racing.rejection import Standing, Student, student_of_race, survivors, winner_of
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Result
+from paofed.simulate.stopping import Report
+from paofed.world.scenario import Scenario
+
+MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends as the paper has it
+BUDGETS: Mapping[str, float] = {"quarter": 0.25, "same": 1.0, "tenfold": 10.0}
+_POINTS = 100  # of a curve: the last 5 % of the ticks hold five of them
+
+
+class Purse(NamedTuple):
+    """So many bytes on the wire, of a whole fleet over a whole run, under a tariff."""
+
+    tariff: str
+    budget: str
+    bytes: float
+
+
+class Effort(NamedTuple):
+    """How much is run: worlds of each round of the search, and of the judgement."""
+
+    rounds: tuple[int, ...]
+    runs: int
+
+
+FULL = Effort((2, 2, 4), 24)
+QUICK = Effort((2,), 2)
+
+
+def simulated(
+    scenario: Scenario,
+    words: Sequence[str],
+    *,
+    runs: int,
+    seed: int,
+    workers: int | None,
+    report: Report | None = None,
+) -> Result:
+    """Run candidates, as sparingly as errors at the end of a run allow."""
+    every = max(1, scenario.ticks // _POINTS)
+    return run(
+        scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
+        workers=workers, report=report,
+    )  # fmt: skip
+
+
+def purses_of(
+    scenario: Scenario, tariffs: Sequence[str], effort: Effort, seed: int, workers: int | None
+) -> list[Purse]:
+    """Measure what MEASURE spends in the first worlds of the search; budgets go by that."""
+    result = simulated(scenario, [MEASURE], runs=effort.rounds[0], seed=seed_of(seed, 1),
+                       workers=workers)  # fmt: skip
+    return [
+        Purse(tariff, budget, times * spent([result], MEASURE, tariff))
+        for tariff in tariffs
+        for budget, times in BUDGETS.items()
+    ]
+
+
+def spent(results: Sequence[Result], word: str, tariff: str) -> float:
+    """Bytes on the wire of a whole run, mean over runs."""
+    totals = [result.run_wire(word, tariff).both[:, -1] for result in results]
+    return float(np.concatenate(totals).mean())
+
+
+def search(
+    arena: Arena,
+    candidates: Sequence[str],
+    purses: Sequence[Purse],
+    effort: Effort,
+    seed: int,
+    workers: int | None,
+    report: Report,
+) -> dict[Purse, str]:
+    """Find the best candidate within each purse; a purse that nothing fits in is left out."""
+    ran = partial(simulated, arena.scenario, workers=workers)
+    student = student_of_race(len(candidates), len(effort.rounds))
+    left, results, total = list(candidates), list[Result](), sum(effort.rounds)
+    for number, runs in enumerate(effort.rounds):
+        begun, part = sum(effort.rounds[:number]) / total, runs / total
+        told = partial(share_of, report, begun, part)
+        results.append(ran(left, runs=runs, seed=seed_of(seed, 1 + number), report=told))
+        fits = {purse: _fitting(arena, results, left, purse) for purse in purses}
+        left = _left(fits.values(), left, student)
+        if not left:
+            break
+    return {
+        purse: winner_of(sound, TOLERANCE)
+        for purse, found in fits.items()
+        if (sound := {name: one for name, one in found.items() if not one.diverged})
+    }
+
+
+def share_of(report: Report, begun: float, part: float, share: float) -> None:
+    """Report a share of one part of the work as a share of all of it."""
+    report(begun + part * share)
+
+
+def _fitting(
+    arena: Arena, results: Sequence[Result], left: Sequence[str], purse: Purse
+) -> dict[str, Standing]:
+    """How those stand who can afford a purse."""
+    bytes_of = {word: spent(results, word, purse.tariff) for word in left}
+    return {
+        word: Standing(arena.values(results, word), sent)
+        for word, sent in bytes_of.items()
+        if sent <= purse.bytes
+    }
+
+
+def _left(
+    fits: Iterable[Mapping[str, Standing]], left: Sequence[str], student: Student
+) -> list[str]:
+    """Those who may still win some purse."""
+    hopeful = {word for found in fits for word in survivors(found, TOLERANCE, student)}
+    return [word for word in left if word in hopeful]

@@ -1,0 +1,38 @@
+"""Where methods are compared: each setting is a scenario."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from paofed.errors import InputError
+from paofed.world.scenario import PRESETS, Scenario, scenario_of
+
+# What differs from the paper's Setting I.
+_CHANGES: Mapping[str, Mapping[str, Any]] = {
+    # Half of the messages are lost, in either direction.
+    "heavy-loss": {"loss": {"up": 0.5, "down": 0.5}},
+    # The target changes at once, twice.
+    "drift": {"drifts": (700, 1400)},
+    # From a quarter of the run on, one sensor in twenty says the same again and again, and one
+    # device in twenty sends random numbers.
+    "faults": {
+        "faults": (
+            {"kind": "stuck", "clients": 0.05, "start": 500},
+            {"kind": "garbage", "clients": 0.05, "start": 500, "size": 1.0},
+        )
+    },
+}
+USUAL = ("setting-1", "setting-2", "ideal", *_CHANGES, "air-quality")
+
+
+def setting_of(name: str) -> Scenario:
+    """Return the scenario of a setting by name, or of a file of one's own."""
+    if name not in _CHANGES:
+        try:
+            return scenario_of(name)
+        except InputError as error:
+            known = ", ".join(dict.fromkeys((*USUAL, *PRESETS)))
+            raise InputError(f"{error}; settings of the comparison: {known}") from None
+    values = Scenario.load("setting-1").model_dump()
+    changes = dict(_CHANGES[name])
+    values["stream"]["drifts"] = changes.pop("drifts", ())
+    return Scenario.made({**values, **changes, "name": name}, name)
