@@ -1,8 +1,9 @@
-"""Error against bytes: one panel for every setting, one mark for every entrant and budget."""
+"""Error against bytes: a panel for every setting, a mark for every entrant and budget."""
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -23,8 +24,7 @@ def caption(tariff: str) -> str:
     told = tariff_of(tariff)
     return (
         f"Error against what fleet and server send in a run ({told.words or told.name}). One mark "
-        f"for what an entrant chose for a budget; the line joins those that nothing beats clearly "
-        f"for no more bytes."
+        f"for what an entrant chose for a budget; the line is the least error for so many bytes."
     )
 
 
@@ -60,10 +60,10 @@ def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
             color=colour, marker=mark, ls="none", ms=6 if name in PAO_FED else 4,
             mfc="none" if name == PAO_FED[-1] else colour, label=name,
         )  # fmt: skip
-    front = {one.word: one for one in shown if one.on_front}
-    points = sorted(front.values(), key=lambda one: (one.bytes, one.error.mean))
-    axes.plot([one.bytes / 1e6 for one in points], [one.error.mean for one in points],
-              color="#999999", lw=0.8, zorder=0, label="front")  # fmt: skip
+    ordered = sorted(shown, key=lambda one: one.bytes)
+    least = np.minimum.accumulate([one.error.mean for one in ordered])
+    axes.step([one.bytes / 1e6 for one in ordered], least, where="post", color="#999999", lw=0.8,
+              zorder=0, label="least error for so many bytes")  # fmt: skip
     axes.set_xscale("log")
     plain_axes(axes)
 
@@ -82,6 +82,5 @@ def _legend(panels: Sequence[Axes]) -> tuple[list[object], list[str]]:
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    order = [*LINEUP, "front"]
-    labels = sorted(found, key=order.index)
+    labels = sorted(found, key=lambda label: ([*LINEUP, label]).index(label))
     return [found[label] for label in labels], labels

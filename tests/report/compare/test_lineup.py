@@ -1,0 +1,28 @@
+import pytest
+
+from paofed.algorithms.spec import from_text
+from paofed.errors import InputError
+from paofed.report.compare.lineup import LINEUP, PAO_FED, SEARCH, Entrant, entrants_of
+
+
+@pytest.mark.parametrize("name", LINEUP)
+def test_everybody_chooses_among_equally_many(name: str) -> None:
+    candidates = LINEUP[name].candidates()
+    assert len(candidates) == len(set(candidates)) == SEARCH
+    for word in candidates:
+        from_text(word).require_fits(200)
+
+
+def test_candidates_are_words() -> None:
+    entrant = Entrant("pso-fed:subset=4", {"shared": (None, 2), "step_size": (0.1,)})
+    assert entrant.candidates() == [
+        "pso-fed:subset=4,step_size=0.1",
+        "pso-fed:subset=4,shared=2,step_size=0.1",
+    ]
+
+
+def test_pao_fed_is_always_there() -> None:
+    assert list(entrants_of("online-fed")) == [*PAO_FED, "online-fed"]
+    assert list(entrants_of(None)) == list(LINEUP)
+    with pytest.raises(InputError, match="unknown entrant 'online-fd': did you mean 'online-fed'"):
+        entrants_of("online-fd")

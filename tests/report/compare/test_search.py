@@ -1,0 +1,55 @@
+import pytest
+
+from paofed.racing.arena import arena_of
+from paofed.racing.race import seed_of
+from paofed.report.compare.search import BUDGETS, Effort, Purse, purses_of, search, simulated, spent
+from paofed.simulate.stopping import ignored
+from paofed.world.scenario import Scenario
+from tests.report.compare.plans import ENTRANTS, SMALL
+
+EFFORT = Effort((4,), 2)
+WORDS = ENTRANTS["pao-fed-u"].candidates()
+SCENARIO = Scenario.parse(SMALL, "small")
+
+
+def test_budgets_are_multiples_of_what_the_paper_s_row_spends() -> None:
+    purses = purses_of(SCENARIO, ["payload", "mqtt"], EFFORT, 0, 1)
+    result = simulated(SCENARIO, ["pao-fed-u1"], runs=4, seed=seed_of(0, 1), workers=1)
+    for tariff in ("payload", "mqtt"):
+        own = {purse.budget: purse.bytes for purse in purses if purse.tariff == tariff}
+        unit = spent([result], "pao-fed-u1", tariff)
+        assert own == {name: times * unit for name, times in BUDGETS.items()}
+
+
+@pytest.mark.parametrize("tariff", ["payload", "mqtt"])
+def test_the_winner_is_the_best_that_fits(tariff: str) -> None:
+    """One round, so that nobody is dropped: held against a plain search in the same worlds."""
+    arena = arena_of(SCENARIO)
+    result = simulated(SCENARIO, WORDS, runs=4, seed=seed_of(3, 1), workers=1)
+    sent = {word: spent([result], word, tariff) for word in WORDS}
+    score = {word: arena.values([result], word).mean() for word in WORDS}
+    purses = [Purse(tariff, "some", bytes_) for bytes_ in sorted(set(sent.values()))]
+    nothing = Purse(tariff, "none", min(sent.values()) - 1)
+    found = search(arena, WORDS, [nothing, *purses], EFFORT, 3, 1, ignored)
+    assert nothing not in found
+    for purse in purses:
+        fits = [word for word in WORDS if sent[word] <= purse.bytes]
+        least = min(score[word] for word in fits)
+        near = [word for word in fits if score[word] <= least + 0.1]
+        assert found[purse] == min(near, key=lambda word: (sent[word], score[word]))
+
+
+def test_what_diverges_is_never_chosen() -> None:
+    words = ["online-fed:subset=0.5,step_size=40.0", "online-fed:subset=0.5,step_size=0.1"]
+    purse = Purse("payload", "all", 1e12)
+    arena = arena_of(SCENARIO)
+    assert search(arena, words, [purse], Effort((2, 2), 2), 0, 1, ignored) == {purse: words[1]}
+    assert search(arena, words[:1], [purse], Effort((2, 2), 2), 0, 1, ignored) == {}
+
+
+def test_progress_goes_from_nothing_to_all() -> None:
+    heard: list[float] = []
+    purse = Purse("payload", "all", 1e12)
+    search(arena_of(SCENARIO), WORDS[:2], [purse], Effort((2, 2), 2), 0, 1, heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == pytest.approx(1.0)
