@@ -1,0 +1,69 @@
+"""ACE: at every message the model moves by the mean over the last step of every client.
+
+Xiangyu Chang, Manyi Yao, Srikanth V. Krishnamurthy, Christian R. Shelton, Anirban Chakraborty,
+Ananthram Swami, Samet Oymak, Amit Roy-Chowdhury: Mitigating Participation Imbalance Bias in
+Asynchronous Federated Learning, arXiv 2511.19066 (2025).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.servers.options import count, positive
+from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
+from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Message, ServerRule, Stamp
+
+
+class Engaged(NamedTuple):
+    """The model, those left behind, and the last step of every client."""
+
+    w: FloatArray  # (D,)
+    past: FloatArray  # (memory, D)
+    until: IntArray  # (memory,)
+    steps: FloatArray  # (K, D): 0 where a client has said nothing yet
+    said: IntArray  # (K, D): the tick at which it was sent; -1: never
+    total: FloatArray  # (D,): the sum of all steps
+
+
+def begin(memory: int, features: int, clients: int) -> Engaged:
+    """Begin with a model of zeros and no steps."""
+    past, until = no_past(memory, features)
+    steps, said = np.zeros((clients, features)), np.full((clients, features), -1, dtype=np.int64)
+    return Engaged(np.zeros(features), past, until, steps, said, np.zeros(features))
+
+
+def engaged(rate: float, state: Engaged, messages: Sequence[Message], stamp: Stamp) -> Engaged:
+    """Keep a message's step in the place of its client's last one, then move by the mean of all."""
+    if len(messages) == 0:
+        return state
+    w, total = state.w.copy(), state.total.copy()
+    steps, said = state.steps.copy(), state.said.copy()
+    for message in messages:
+        k, started = message.client, started_from(state.w, state.past, state.until, message.sent)
+        for j, c in enumerate(message.coordinates):
+            if message.sent > said[k, c]:
+                step = message.values[j] - started[c]
+                total[c] += step - steps[k, c]
+                steps[k, c], said[k, c] = step, message.sent
+            w[c] += rate * total[c] / steps.shape[0]
+    past, until = left_behind(state.w, state.past, state.until, stamp.tick)
+    return Engaged(w, past, until, steps, said, total)
+
+
+def ace(*, rate: float = 1.0, memory: int = KEPT, shared: int | None = None) -> Algorithm:
+    """ACE; `memory` past models tell the steps of messages.
+
+    The steps of all other clients count at every message, so the model is no fixed point and may
+    leave the hull; they are counted anew at each, so the order of arrival matters.
+    """
+    server = ServerRule(
+        apply=partial(engaged, positive("rate", rate)),
+        init=partial(begin, count("memory", memory)),
+        waives=("fixed point", "convex hull", "order independence"),
+    )
+    return sharing("ace", server, shared)

@@ -1,0 +1,139 @@
+"""ASO-Fed: asynchronous and online; a client's step counts by its share of the data.
+
+Yujing Chen, Yue Ning, Martin Slawski, Huzefa Rangwala: Asynchronous Online Federated Learning for
+Edge Devices with Non-IID Data, IEEE Big Data 2020, arXiv 1911.02134.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.servers.options import count, number
+from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
+from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Learner, Message, Part, ServerRule, Stamp, placed
+from paofed.errors import AlgorithmError
+
+
+class AsoDevice(NamedTuple):
+    """A device's model, the server's as last heard, and what its steps are made of."""
+
+    w: FloatArray  # (D,)
+    heard: FloatArray  # (D,): what the server said last
+    before: FloatArray  # (D,): the last gradient
+    balance: FloatArray  # (D,): a fading mean of the gradients before that
+    contacts: IntArray  # (4,): ticks between contacts, how many gaps, the last tick, just heard
+
+
+def begin_device(features: int) -> AsoDevice:
+    """Begin with a model of zeros, before any contact."""
+    nothing = np.zeros(features)
+    contacts = np.array([0, 0, -1, 0], dtype=np.int64)
+    return AsoDevice(nothing, nothing, nothing, nothing, contacts)
+
+
+def learn(
+    pull: float,
+    beta: float,
+    dynamic: bool,  # noqa: FBT001 (numbers of a rule come first, so that `partial` can give them)
+    state: AsoDevice,
+    z: FloatArray,
+    y: float,
+    mu: float,
+    tick: int,
+) -> AsoDevice:
+    """Step along the gradient less the last one, plus the fading mean: r mu (g - g_before + h)."""
+    contacts = counted(state.contacts, tick)
+    mean = contacts[0] / max(contacts[1], 1)
+    r = max(1.0, np.log(max(mean, 1.0))) if dynamic else 1.0
+    e = y - state.w @ z
+    gradient = pull * (state.w - state.heard) - e * z
+    w = state.w - r * mu * (gradient - state.before + state.balance)
+    balance = beta * state.balance + (1.0 - beta) * state.before
+    return AsoDevice(w, state.heard, gradient, balance, contacts)
+
+
+def counted(contacts: IntArray, tick: int) -> IntArray:
+    """Return what is known of contacts at a sample; the first one after a contact counts it."""
+    contacts = contacts.copy()
+    if contacts[3] == 1:
+        if contacts[2] >= 0:
+            contacts[0] += tick - contacts[2]
+            contacts[1] += 1
+        contacts[2], contacts[3] = tick, 0
+    return contacts
+
+
+def merge(state: AsoDevice, part: Part) -> AsoDevice:
+    """Take over what was heard, and remember that it was."""
+    contacts = state.contacts.copy()
+    contacts[3] = 1
+    w, heard = placed(state.w, part), placed(state.heard, part)
+    return AsoDevice(w, heard, state.before, state.balance, contacts)
+
+
+class AsoServer(NamedTuple):
+    """The model, those left behind, and how often each client was heard."""
+
+    w: FloatArray  # (D,)
+    past: FloatArray  # (memory, D)
+    until: IntArray  # (memory,)
+    heard: IntArray  # (K,): messages
+
+
+def begin(memory: int, features: int, clients: int) -> AsoServer:
+    """Begin with a model of zeros and unheard clients."""
+    return AsoServer(
+        np.zeros(features), *no_past(memory, features), np.zeros(clients, dtype=np.int64)
+    )
+
+
+def shared_out(state: AsoServer, messages: Sequence[Message], stamp: Stamp) -> AsoServer:
+    """Add the step of every message by its client's share: w - n_k / N (w_k before - w_k after)."""
+    if len(messages) == 0:
+        return state
+    w, heard = state.w.copy(), state.heard.copy()
+    for message in messages:
+        heard[message.client] += 1
+    for message in messages:
+        started = started_from(state.w, state.past, state.until, message.sent)
+        part = heard[message.client] / np.sum(heard)
+        for j, c in enumerate(message.coordinates):
+            w[c] += part * (message.values[j] - started[c])
+    past, until = left_behind(state.w, state.past, state.until, stamp.tick)
+    return AsoServer(w, past, until, heard)
+
+
+def aso_fed(
+    *,
+    pull: float = 1.0,
+    beta: float = 0.001,
+    dynamic: bool = True,
+    memory: int = KEPT,
+    shared: int | None = None,
+) -> Algorithm:
+    """ASO-Fed: `pull` towards the server's model, `beta` of the fading mean, `dynamic` steps.
+
+    A device's step also holds gradients of other samples, so this sample may be predicted worse
+    after it. Steps are added whatever the model is by now, so the server is no fixed point and may
+    leave the hull.
+    """
+    if type(dynamic) is not bool:
+        raise AlgorithmError(f"dynamic is {dynamic!r}: expected yes or no")
+    pull, beta = number("pull", pull, 0.0), number("beta", beta, 0.0, 1.0)
+    learner = Learner(
+        learn=partial(learn, pull, beta, dynamic),
+        init=begin_device,
+        merge=merge,
+        waives=("a step helps",),
+    )
+    server = ServerRule(
+        apply=shared_out,
+        init=partial(begin, count("memory", memory)),
+        waives=("fixed point", "convex hull"),
+    )
+    return sharing("aso-fed", server, shared, learner)

@@ -1,0 +1,56 @@
+"""The mean over what every client said last, however long ago.
+
+Not published under this name: the plainest server with a cache, beside `ace` and `ca2fl`, which
+keep steps where this one keeps models.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Message, ServerRule, Stamp
+
+
+class Cache(NamedTuple):
+    """The model, and what each client said last of each coordinate."""
+
+    w: FloatArray  # (D,)
+    values: FloatArray  # (K, D)
+    said: IntArray  # (K, D): the tick at which it was sent; -1: never
+
+
+def begin(features: int, clients: int) -> Cache:
+    """Begin with a model of zeros, before anybody has said anything."""
+    said = np.full((clients, features), -1, dtype=np.int64)
+    return Cache(np.zeros(features), np.zeros((clients, features)), said)
+
+
+def averaged(state: Cache, messages: Sequence[Message], stamp: Stamp) -> Cache:  # noqa: ARG001 (the interface of an `apply`)
+    """Average, on the coordinates spoken of, over the clients that ever said something of them."""
+    if len(messages) == 0:
+        return state
+    w, values, said = state.w.copy(), state.values.copy(), state.said.copy()
+    spoken = np.zeros(w.size, dtype=np.bool_)
+    for message in messages:
+        k = message.client
+        for j, c in enumerate(message.coordinates):
+            spoken[c] = True
+            if message.sent > said[k, c]:
+                values[k, c], said[k, c] = message.values[j], message.sent
+    for c in np.flatnonzero(spoken):
+        w[c] = np.mean(values[:, c][said[:, c] >= 0])
+    return Cache(w, values, said)
+
+
+def cached_mean(*, shared: int | None = None) -> Algorithm:
+    """The mean over the last value that each client said, coordinate by coordinate.
+
+    What other clients said before counts on, so the model is no fixed point, and a client that
+    takes back what it said may move the model out of the hull.
+    """
+    server = ServerRule(apply=averaged, init=begin, waives=("fixed point", "convex hull"))
+    return sharing("cached-mean", server, shared)

@@ -1,0 +1,93 @@
+"""FedAT: tiers by latency, synchronous within a tier; the slower tiers weigh more.
+
+Zheng Chai, Yujing Chen, Ali Anwar, Liang Zhao, Yue Cheng, Huzefa Rangwala: FedAT: A
+High-Performance and Communication-Efficient Federated Learning System with Asynchronous Tiers,
+SC 2021, arXiv 2010.05958.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.servers.options import count
+from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Message, ServerRule, Stamp
+
+
+class Tiered(NamedTuple):
+    """The model, a model for each tier, the fastest first, and what is known of clients."""
+
+    w: FloatArray  # (D,)
+    tiers: FloatArray  # (M, D)
+    rounds: IntArray  # (M, D): how often a tier spoke of a coordinate
+    ages: IntArray  # (K,): the sum over a client's messages
+    heard: IntArray  # (K,): how many they were
+
+
+def begin(tiers: int, features: int, clients: int) -> Tiered:
+    """Begin with models of zeros and unknown clients."""
+    nobody = np.zeros(clients, dtype=np.int64)
+    rounds = np.zeros((tiers, features), dtype=np.int64)
+    return Tiered(np.zeros(features), np.zeros((tiers, features)), rounds, nobody, nobody)
+
+
+def tier_of(client: int, tiers: int, ages: IntArray, heard: IntArray) -> int:
+    """Return the tier of a client by its mean age among the clients heard: equal parts of them."""
+    faster, known = 0, 0
+    for k in range(heard.size):
+        if heard[k] > 0:
+            mine, other = ages[client] * heard[k], ages[k] * heard[client]  # means, multiplied out
+            faster += other < mine or (other == mine and k < client)
+            known += 1
+    return tiers * faster // known
+
+
+def tiered(state: Tiered, messages: Sequence[Message], stamp: Stamp) -> Tiered:
+    """Give each tier the mean of what its clients say now; then weigh tiers the other way round."""
+    if len(messages) == 0:
+        return state
+    w, tiers, rounds = state.w.copy(), state.tiers.copy(), state.rounds.copy()
+    ages, heard = state.ages.copy(), state.heard.copy()
+    for message in messages:
+        ages[message.client] += stamp.tick - message.sent
+        heard[message.client] += 1
+    sums, counts = np.zeros(tiers.shape), np.zeros(tiers.shape, dtype=np.int64)
+    for message in messages:
+        m = tier_of(message.client, tiers.shape[0], ages, heard)
+        for j, c in enumerate(message.coordinates):
+            sums[m, c] += message.values[j]
+            counts[m, c] += 1
+    for c in np.flatnonzero(np.sum(counts, axis=0)):
+        for m in range(tiers.shape[0]):
+            if counts[m, c] > 0:
+                tiers[m, c], rounds[m, c] = sums[m, c] / counts[m, c], rounds[m, c] + 1
+        w[c] = across(state.w[c], tiers[:, c], rounds[:, c])
+    return Tiered(w, tiers, rounds, ages, heard)
+
+
+def across(w: float, tiers: FloatArray, rounds: IntArray) -> float:
+    """Average a coordinate over tiers: the fastest weighs what the slowest has had of rounds.
+
+    A tier that has not spoken yet stands where the server does.
+    """
+    total, last = 0.0, tiers.size - 1
+    for m in range(tiers.size):
+        total += rounds[last - m] * (tiers[m] if rounds[m] > 0 else w)
+    return total / np.sum(rounds)
+
+
+def fed_at(*, tiers: int = 5, shared: int | None = None) -> Algorithm:
+    """FedAT with so many tiers.
+
+    What tiers said before counts on, so the model is no fixed point and may leave the hull.
+    """
+    server = ServerRule(
+        apply=tiered,
+        init=partial(begin, count("tiers", tiers)),
+        waives=("fixed point", "convex hull"),
+    )
+    return sharing("fed-at", server, shared)

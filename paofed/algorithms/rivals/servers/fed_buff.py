@@ -1,0 +1,73 @@
+"""FedBuff: steps are collected, and the model moves when there are enough of them.
+
+John Nguyen, Kshitiz Malik, Hongyuan Zhan, Ashkan Yousefpour, Michael Rabbat, Mani Malek, Dzmitry
+Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022, arXiv 2106.06639.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.servers.options import count, positive
+from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
+from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Message, ServerRule, Stamp
+
+
+class Buffer(NamedTuple):
+    """The model, those left behind, and what was collected since it moved."""
+
+    w: FloatArray  # (D,)
+    past: FloatArray  # (memory, D)
+    until: IntArray  # (memory,)
+    steps: FloatArray  # (D,): the sum of weighed steps
+    waiting: IntArray  # (1,): of so many messages
+
+
+def begin(memory: int, features: int, clients: int) -> Buffer:  # noqa: ARG001 (the interface of an `init`)
+    """Begin with a model of zeros and an empty buffer."""
+    past, until = no_past(memory, features)
+    return Buffer(np.zeros(features), past, until, np.zeros(features), np.zeros(1, dtype=np.int64))
+
+
+def buffered(
+    buffer: int, rate: float, state: Buffer, messages: Sequence[Message], stamp: Stamp
+) -> Buffer:
+    """Collect steps weighed by (1 + age)^-1/2; add the mean of every `buffer` of them."""
+    w, past, until = state.w.copy(), state.past, state.until
+    steps, waiting = state.steps.copy(), state.waiting.copy()
+    moved = False
+    for message in messages:
+        started = started_from(state.w, state.past, state.until, message.sent)
+        weight = (1.0 + stamp.tick - message.sent) ** -0.5
+        for j, c in enumerate(message.coordinates):
+            steps[c] += weight * (message.values[j] - started[c])
+        waiting[0] += 1
+        if waiting[0] == buffer:
+            w += rate / buffer * steps
+            steps, waiting, moved = np.zeros(w.size), 0 * waiting, True
+    if moved:
+        past, until = left_behind(state.w, past, until, stamp.tick)
+    return Buffer(w, past, until, steps, waiting)
+
+
+def fed_buff(
+    *, buffer: int = 10, rate: float = 1.0, memory: int = KEPT, shared: int | None = None
+) -> Algorithm:
+    """FedBuff with a buffer of so many messages; `memory` past models tell their steps.
+
+    What was held back moves the model later, wherever it lies, so the model is no fixed point, may
+    leave the hull and moves coordinates that nobody speaks of now; which messages share a buffer
+    depends on the order of arrival.
+    """
+    server = ServerRule(
+        apply=partial(buffered, count("buffer", buffer), positive("rate", rate)),
+        init=partial(begin, count("memory", memory)),
+        waives=("fixed point", "convex hull", "untouched coordinates", "order independence"),
+        served=True,
+    )
+    return sharing("fed-buff", server, shared)

@@ -1,0 +1,1 @@
+"""Asynchronous servers: their equations, examples worked out by hand, and the contract."""
