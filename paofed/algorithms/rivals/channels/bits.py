@@ -1,0 +1,65 @@
+"""Numbers as bits and bits as bytes, in plain loops that numba can compile.
+
+A bit is a uint8 that is 0 or 1; a number's highest bit comes first, and so does a byte's.
+"""
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Bytes
+
+FLOAT = 4  # bytes of a float32
+
+
+def floats_as_bytes(values: FloatArray) -> Bytes:
+    """Return values as float32."""
+    return values.astype(np.float32).view(np.uint8)
+
+
+def bytes_as_floats(payload: Bytes) -> FloatArray:
+    """Return what `floats_as_bytes` was given, rounded to float32."""
+    return payload.view(np.float32).astype(np.float64)
+
+
+def bytes_of(bits: Bytes) -> Bytes:
+    """Pack bits into bytes, the last one filled up with zeros."""
+    payload = np.zeros((bits.size + 7) // 8, dtype=np.uint8)
+    for i in range(bits.size):
+        payload[i // 8] |= np.uint8(bits[i] << (7 - i % 8))
+    return payload
+
+
+def bits_of(payload: Bytes) -> Bytes:
+    """Return the bits of bytes, with those that filled up the last one."""
+    bits = np.empty(8 * payload.size, dtype=np.uint8)
+    for i in range(bits.size):
+        bits[i] = (payload[i // 8] >> (7 - i % 8)) & 1
+    return bits
+
+
+def digits(numbers: IntArray, width: int) -> Bytes:
+    """Write numbers with so many bits each."""
+    bits = np.empty(numbers.size * width, dtype=np.uint8)
+    for i in range(bits.size):
+        bits[i] = (numbers[i // width] >> (width - 1 - i % width)) & 1
+    return bits
+
+
+def numbers_of(bits: Bytes, width: int, count: int) -> IntArray:
+    """Read the first `count` numbers of so many bits each."""
+    numbers = np.zeros(count, dtype=np.int64)
+    for i in range(count * width):
+        numbers[i // width] = 2 * numbers[i // width] + bits[i]
+    return numbers
+
+
+def width_of(count: int) -> int:
+    """Return how many bits tell `count` things apart.
+
+    >>> width_of(200)
+    8
+    """
+    width = 0
+    while 1 << width < count:
+        width += 1
+    return width

@@ -1,0 +1,114 @@
+"""Windows of few bits: QSGD's unbiased rounding of values that share one scale.
+
+D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic, "QSGD: communication-efficient SGD via
+gradient quantization and encoding", NeurIPS 2017, arXiv:1610.02132. The scale is the largest value
+rather than the 2-norm of a window: rounding stays unbiased, and the levels lie closer together.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.pao_fed import pao_fed
+from paofed.algorithms.rivals.channels.bits import (
+    FLOAT,
+    bits_of,
+    bytes_as_floats,
+    bytes_of,
+    digits,
+    floats_as_bytes,
+    numbers_of,
+)
+from paofed.algorithms.rivals.channels.choosing import uncoordinated
+from paofed.algorithms.rivals.options import count
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.parts import Bytes, Channel, Part, Stamp, draws
+from paofed.core.selection import Windows
+from paofed.errors import AlgorithmError
+
+PLAIN = 32  # bits of a value that is not quantised
+_FEWEST, _MOST = 2, 16
+_UP = 1.0 + 2.0**-23  # more than the rounding of float32 takes off
+_LARGEST = 3.4e38  # what a float32 can hold
+
+
+def send(
+    shared: int, ahead: int, w: FloatArray, memory: tuple[()], stamp: Stamp
+) -> tuple[Part, tuple[()]]:
+    """Send a window; it is rounded on its way."""
+    coordinates = uncoordinated(shared, ahead, stamp)
+    return Part(coordinates, w[coordinates]), memory
+
+
+def levels_of(bits: int) -> int:
+    """Return how many levels there are above 0: one bit is for the sign."""
+    return (1 << (bits - 1)) - 1
+
+
+def scale_of(values: FloatArray) -> float:
+    """Return the largest value as a float32 that is no smaller; none where there is no such."""
+    largest = np.max(np.abs(values)) * _UP
+    return float(np.float32(largest)) if largest < _LARGEST else np.nan
+
+
+def rounded(values: FloatArray, scale: float, levels: int, chances: FloatArray) -> IntArray:
+    """Round values to levels, up or down by chance, so that they are right on average.
+
+    Where the scale is 0 or no number, all levels are 0, and the scale says the rest.
+    """
+    found = np.zeros(values.size, dtype=np.int64)
+    if scale > 0.0:
+        for i in range(values.size):
+            level = min(int(levels * np.abs(values[i]) / scale + chances[i]), levels)
+            found[i] = level if values[i] > 0.0 else -level
+    return found
+
+
+def encode(bits: int, part: Part, stamp: Stamp) -> Bytes:
+    """Write the scale as float32 and then every level with so many bits."""
+    levels, scale = levels_of(bits), scale_of(part.values)
+    found = rounded(part.values, scale, levels, draws(stamp, part.values.size))
+    return np.concatenate(
+        (floats_as_bytes(np.full(1, scale)), bytes_of(digits(found + levels, bits)))
+    )
+
+
+def decode(shared: int, ahead: int, bits: int, payload: Bytes, stamp: Stamp) -> Part:
+    """Read what `encode` wrote of the window of this stamp."""
+    levels, scale = levels_of(bits), bytes_as_floats(payload[:FLOAT])[0]
+    found = numbers_of(bits_of(payload[FLOAT:]), bits, shared) - levels
+    return Part(uncoordinated(shared, ahead, stamp), scale * found / levels)
+
+
+def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
+    """Return a channel of uncoordinated windows whose values have so many bits; 32: plain ones."""
+    plain = Windows(shared, coordinated=False, ahead=ahead)
+    if type(bits) is not int or not (_FEWEST <= bits <= _MOST or bits == PLAIN):
+        raise AlgorithmError(
+            f"bits is {bits!r}: expected a whole number from {_FEWEST} to {_MOST}, or {PLAIN} for "
+            f"plain values"
+        )
+    if bits == PLAIN:
+        return plain
+    return Channel(
+        send=partial(send, shared, ahead),
+        encode=partial(encode, bits),
+        decode=partial(decode, shared, ahead, bits),
+        waives=("values survive",),  # rounding is the point
+    )
+
+
+def quantised_windows(
+    shared: int, bits: int, down_bits: int = PLAIN
+) -> tuple[Windows | Channel, Windows | Channel]:
+    """Return the downlink and the uplink of PAO-Fed-U1 with so many bits a value."""
+    count("shared", shared)
+    return quantised_window(shared, down_bits, 0), quantised_window(shared, bits, 1)
+
+
+def quantised(*, shared: int = 4, bits: int = 8, down_bits: int = PLAIN) -> Algorithm:
+    """PAO-Fed-U1 whose uplink has `bits` bits a value, and its downlink `down_bits`."""
+    down, up = quantised_windows(shared, bits, down_bits)
+    return replace(pao_fed("u1"), name="quantised", downlink=down, uplink=up)
