@@ -1,0 +1,55 @@
+"""Server momentum, FedAvgM: the mean that a server makes moves it on for some time.
+
+T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for
+federated visual classification", 2019, arXiv:1909.06335.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.devices.rows import row_of
+from paofed.algorithms.rivals.newest import newest_steps
+from paofed.algorithms.rivals.options import fraction, positive
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import Message, ServerRule, Stamp
+
+
+class Moving(NamedTuple):
+    """The server's model, and where it is going."""
+
+    w: FloatArray  # (D,)
+    velocity: FloatArray  # (D,)
+
+
+def begin(features: int, clients: int) -> Moving:  # noqa: ARG001 (the interface of an `init`)
+    """Begin with a model of zeros, at rest."""
+    return Moving(np.zeros(features), np.zeros(features))
+
+
+def apply(
+    momentum: float, rate: float, state: Moving, messages: Sequence[Message], stamp: Stamp
+) -> Moving:
+    """Move by what is left of the last moves and the mean of the newest messages.
+
+    A round of a coordinate is a tick in which a message holds it: others rest.
+    """
+    steps, held = newest_steps(state.w, messages, stamp.tick)
+    velocity = np.where(held, momentum * state.velocity + steps, state.velocity)
+    return Moving(state.w + np.where(held, rate * velocity, 0.0), velocity)
+
+
+def server_momentum(
+    *, shared: int | None = None, momentum: float = 0.9, rate: float = 1.0
+) -> Algorithm:
+    """Online-FedSGD, or PAO-Fed-U1 with windows of `shared`, whose server has momentum."""
+    server = ServerRule(
+        apply=partial(apply, fraction("momentum", momentum), positive("rate", rate)),
+        init=begin,
+        waives=("fixed point", "convex hull"),  # a server that moves goes on, and beyond
+    )
+    return replace(row_of(shared), name="server-momentum", server=server)
