@@ -6,15 +6,16 @@ Asynchronous Federated Learning, arXiv 2511.19066 (2025).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import count, positive
+from paofed.algorithms.rivals.options import count, positive
+from paofed.algorithms.rivals.rows import row_of
 from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
-from paofed.algorithms.rivals.servers.sharing import sharing
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -66,4 +67,4 @@ def ace(*, rate: float = 1.0, memory: int = KEPT, shared: int | None = None) -> 
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "order independence"),
     )
-    return sharing("ace", server, shared)
+    return replace(row_of(shared), name="ace", server=server)

@@ -5,15 +5,16 @@ Edge Devices with Non-IID Data, IEEE Big Data 2020, arXiv 1911.02134.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import count, number
+from paofed.algorithms.rivals.options import count, number
+from paofed.algorithms.rivals.rows import row_of
 from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
-from paofed.algorithms.rivals.servers.sharing import sharing
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Learner, Message, Part, ServerRule, Stamp, placed
 from paofed.errors import AlgorithmError
@@ -136,4 +137,4 @@ def aso_fed(
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull"),
     )
-    return sharing("aso-fed", server, shared, learner)
+    return replace(row_of(shared), name="aso-fed", server=server, learner=learner)

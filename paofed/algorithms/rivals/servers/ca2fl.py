@@ -5,15 +5,16 @@ Asynchronous Federated Learning with Cached Update Calibration, ICLR 2024.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import count, positive
+from paofed.algorithms.rivals.options import count, positive
+from paofed.algorithms.rivals.rows import row_of
 from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
-from paofed.algorithms.rivals.servers.sharing import sharing
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -84,4 +85,4 @@ def ca2fl(
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "untouched coordinates", "order independence"),
     )
-    return sharing("ca2fl", server, shared)
+    return replace(row_of(shared), name="ca2fl", server=server)

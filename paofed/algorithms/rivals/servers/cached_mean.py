@@ -5,14 +5,17 @@ keep steps where this one keeps models.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.algorithms.rivals.channels.quantised import PLAIN, quantised_window
+from paofed.algorithms.rivals.rows import row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
+from paofed.errors import AlgorithmError
 
 
 class Cache(NamedTuple):
@@ -46,11 +49,18 @@ def averaged(state: Cache, messages: Sequence[Message], stamp: Stamp) -> Cache: 
     return Cache(w, values, said)
 
 
-def cached_mean(*, shared: int | None = None) -> Algorithm:
+def cached_mean(*, shared: int | None = None, bits: int = PLAIN) -> Algorithm:
     """The mean over the last value that each client said, coordinate by coordinate.
+
+    Clients may send windows of so many `bits` a value; 32 are plain values.
 
     What other clients said before counts on, so the model is no fixed point, and a client that
     takes back what it said may move the model out of the hull.
     """
     server = ServerRule(apply=averaged, init=begin, waives=("fixed point", "convex hull"))
-    return sharing("cached-mean", server, shared)
+    row = replace(row_of(shared), name="cached-mean", server=server)
+    if bits == PLAIN:
+        return row
+    if shared is None:
+        raise AlgorithmError(f"bits is {bits!r}: expected windows for it, give `shared` too")
+    return replace(row, uplink=quantised_window(shared, bits, ahead=1))

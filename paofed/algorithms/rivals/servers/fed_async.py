@@ -4,11 +4,12 @@ Cong Xie, Oluwasanmi Koyejo, Indranil Gupta: Asynchronous Federated Optimization
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import number, positive
-from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.algorithms.rivals.options import number, positive
+from paofed.algorithms.rivals.rows import row_of
 from paofed.core.parts import Message, ServerRule, Stamp, Weights
 
 
@@ -31,4 +32,4 @@ def fed_async(*, alpha: float = 0.6, decay: float = 0.5, shared: int | None = No
     """
     rule = partial(mixed, positive("alpha", alpha, most=1.0), number("decay", decay, 0.0))
     server = ServerRule(apply=rule, waives=("order independence",), served=True)
-    return sharing("fed-async", server, shared)
+    return replace(row_of(shared), name="fed-async", server=server)

@@ -6,14 +6,15 @@ SC 2021, arXiv 2010.05958.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import count
-from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.algorithms.rivals.options import count
+from paofed.algorithms.rivals.rows import row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -90,4 +91,4 @@ def fed_at(*, tiers: int = 5, shared: int | None = None) -> Algorithm:
         init=partial(begin, count("tiers", tiers)),
         waives=("fixed point", "convex hull"),
     )
-    return sharing("fed-at", server, shared)
+    return replace(row_of(shared), name="fed-at", server=server)

@@ -5,15 +5,16 @@ Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022, a
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import count, positive
+from paofed.algorithms.rivals.options import count, positive
+from paofed.algorithms.rivals.rows import row_of
 from paofed.algorithms.rivals.servers.past import KEPT, left_behind, no_past, started_from
-from paofed.algorithms.rivals.servers.sharing import sharing
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -70,4 +71,4 @@ def fed_buff(
         waives=("fixed point", "convex hull", "untouched coordinates", "order independence"),
         served=True,
     )
-    return sharing("fed-buff", server, shared)
+    return replace(row_of(shared), name="fed-buff", server=server)

@@ -6,6 +6,7 @@ Networks and Learning Systems 2020, arXiv 1903.07424.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import e
 from typing import NamedTuple
@@ -13,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.servers.options import number
-from paofed.algorithms.rivals.servers.sharing import sharing
+from paofed.algorithms.rivals.options import number
+from paofed.algorithms.rivals.rows import row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -67,4 +68,4 @@ def temporally_weighted(*, base: float = e / 2, shared: int | None = None) -> Al
         init=begin,
         waives=("fixed point", "convex hull"),
     )
-    return sharing("temporally-weighted", server, shared)
+    return replace(row_of(shared), name="temporally-weighted", server=server)

@@ -10,6 +10,7 @@ from paofed.algorithms import algorithm
 from paofed.algorithms.rivals.servers import SERVERS
 from paofed.algorithms.spec import from_text
 from paofed.checks import PROMISES, check_algorithm, check_one
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError, ContractError
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.reference import replay
@@ -75,6 +76,14 @@ def test_other_exchanges_and_a_model_to_begin_with(name: str, exchange: Any) -> 
     assert np.isfinite(replay(trace, row).mse).all()
 
 
+def test_a_cached_mean_of_few_bits() -> None:
+    """A window of 3 values of 8 bits, with their scale: 7 bytes up, 12 down."""
+    outcome = replay(small_trace(3), from_text("cached-mean:shared=3,bits=8,step_size=0.1"))
+    sent = Traffic(*outcome.traffic[:, -1])
+    assert sent.messages_up > 0
+    assert (sent.payload_up, sent.payload_down) == (7 * sent.messages_up, 12 * sent.messages_down)
+
+
 BAD = [
     ("fed-async:alpha=0", "alpha is 0: expected a number above 0"),
     ("fed-async:alpha=1.5", "alpha is 1.5: expected a number from 0 to 1"),
@@ -94,6 +103,7 @@ BAD = [
     ("aso-fed:pull=-1", "pull is -1: expected a number from 0 on"),
     ("aso-fed:beta=2", "beta is 2: expected a number from 0 to 1"),
     ("fed-at:tiers=0", "tiers is 0: expected a whole number from 1 on"),
+    ("cached-mean:bits=8", "bits is 8: expected windows for it, give `shared` too"),
     ("cached-mean:clip=6", "cached-mean:clip=6 has a server rule of its own"),
 ]
 

@@ -84,10 +84,16 @@ def lms(w: Any, z: Any, y: Any, mu: Any) -> None:
 
 
 @_inner
+def unlike(here: Any, there: Any) -> Any:
+    """Whether two arrays of a state have another type or shape."""
+    alike = here.dtype == there.dtype
+    return not alike or here.shape != there.shape
+
+
+@_inner
 def keep(here: Any, there: Any) -> Any:
     """Copy an array of a state to where it is kept; say whether it has another type or shape."""
-    alike = here.dtype == there.dtype
-    if not alike or here.shape != there.shape:
+    if unlike(here, there):
         return True
     if here.ndim == 1:
         for i in range(here.size):

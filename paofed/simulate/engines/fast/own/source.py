@@ -10,12 +10,13 @@ from typing import NamedTuple
 from paofed.core.traffic import Traffic
 
 _KERNEL = """
+import numpy as np
 from numba import njit
 from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
     arrived, asks, counted, depart, greetings, keep, lms, messages_of, newest, nothing, others,
-    updates, valid, whole, windowed
+    unlike, updates, valid, whole, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -100,7 +101,8 @@ def judge(numbers, learner, server, tally, k, z, y, place):
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def advance(samples, numbers, learner, server, up_memory, down_memory, joined, flight, tally):
+def advance(samples, numbers, learner, kept, up_memory, down_memory, joined, flight, tally):
+    server = kept
     for t in range(samples.begin.size - 1):
         n = samples.first + t
         for i in range(samples.begin[t], samples.begin[t + 1]):
@@ -143,6 +145,7 @@ def advance(samples, numbers, learner, server, up_memory, down_memory, joined, f
                 return 1
             order = updates(flight, order)
         {apply}
+    {end}
     return 0
 """
 
@@ -172,7 +175,7 @@ class Shape(NamedTuple):
 def source(shape: Shape) -> str:
     """Write the kernel of a method of such a shape."""
     device = _state("Learner", "learner", shape.learner, "[k]")
-    server = _state("Server", "server", shape.server or 0, "")
+    server = _state("Server", "server", shape.server or 0, "", ".copy()" if shape.bounded else "")
     model = "server[0]" if shape.server is None else f"server[{shape.server_w}]"
     if shape.server is not None and shape.server_w is None:
         model = f"{_call(shape, 'server_model')}{server})"
@@ -189,6 +192,7 @@ def source(shape: Shape) -> str:
         "pass_up": _passed(shape, "up", shape.up, coded=shape.up_coded),
         "merge": _merge(shape, device),
         "apply": _apply(shape, server),
+        "end": "\n    ".join(f"keep(kept[{i}], server[{i}])" for i in range(shape.server or 0)),
     }
     text = _KERNEL
     for name, value in texts.items():
@@ -206,12 +210,12 @@ def _call(shape: Shape, rule: str) -> str:
     return f"{rule}({''.join(numbers)}"
 
 
-def _state(name: str, stack: str, count: int, index: str) -> str:
+def _state(name: str, stack: str, count: int, index: str, copied: str = ".copy()") -> str:
     """Load a state as copies: what a rule returns may be part of what it was given.
 
     A field that takes the place of another would else be read after it was overwritten.
     """
-    arrays = "".join(f"{stack}[{i}]{index}.copy(), " for i in range(count))
+    arrays = "".join(f"{stack}[{i}]{index}{copied}, " for i in range(count))
     return f"{name}({arrays})" if count else "()"
 
 
@@ -276,9 +280,8 @@ def _apply(shape: Shape, state: str) -> str:
     paper = "newest({}, flight, order, n, numbers.weights, numbers.by_coverage)"
     if shape.server is None:
         return paper.format("server[0]")
-    stored = _stored("server", "after", shape.server, "", 12 if shape.bounded else 8)
     if shape.bounded:
-        w = f"server[{shape.server_w}]"
+        w, stored = f"server[{shape.server_w}]", _stored("server", "after", shape.server, "", 12)
         return f"""if order.size:
             before, messages = {state}, messages_of(flight, order)
             limit, after = received(
@@ -289,4 +292,17 @@ def _apply(shape: Shape, state: str) -> str:
             {paper.format(w)}"""
     return f"""stamp = Stamp(SERVER, n, samples.z.shape[1], numbers.server_key)
         after = {_call(shape, "apply")}{state}, messages_of(flight, order), stamp)
-        {stored}"""
+        {_taken_over(shape.server)}"""
+
+
+def _taken_over(count: int) -> str:
+    """Let what `apply` returned be the server's state; the arrays at hand are written at the end.
+
+    A server may keep a number for every client and coordinate: to copy them at each tick would
+    take longer than most rules do.
+    """
+    kinds = [f"unlike(server[{i}], after[{i}])" for i in range(count)]
+    arrays = "".join(f"np.ascontiguousarray(after[{i}]), " for i in range(count))
+    return f"""if {" or ".join([f"len(after) != {count}", *kinds])}:
+            return 1
+        server = ({arrays})"""

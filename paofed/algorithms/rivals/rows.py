@@ -1,4 +1,4 @@
-"""The rows of the paper that methods of this room begin from."""
+"""The rows of the paper that rivals begin from."""
 
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.online_fed import online_fedsgd
@@ -7,5 +7,9 @@ from paofed.algorithms.rivals.options import count
 
 
 def row_of(shared: int | None) -> Algorithm:
-    """Return PAO-Fed-U1 with windows of `shared`, or Online-FedSGD, where whole models travel."""
+    """Return Online-FedSGD, or PAO-Fed-U1 with windows of `shared`.
+
+    Most methods were published for whole models, whose clients rest while they are away. With
+    windows, clients learn while they are away, and rules go coordinate by coordinate.
+    """
     return online_fedsgd() if shared is None else pao_fed("u1", shared=count("shared", shared))
