@@ -32,21 +32,49 @@ def _said(word: str, values: Mapping[str, object]) -> str:
 
 
 _STEPS: Axes = {"step_size": (0.2, 0.5, 1.0)}
+_MORE_STEPS: Axes = {"step_size": (0.2, 0.35, 0.5, 0.7, 1.0, 1.4)}
 _AGES: Axes = {"staleness": (1.0, 0.2)}
-_WIDTHS: Axes = {"shared": (1, 4, 16, 64)}
-_WIDTHS_OR_WHOLE: Axes = {"shared": (None, 4, 16, 64)}
-_PICKED: Axes = {"subset": (0.02, 0.1, 0.3, 0.6)}
+# Widths that suit the budgets: the second is that of the paper; None is the whole model.
+_WIDTHS: Axes = {"shared": (1, 4, 32, 128)}
+_OR_WHOLE: Axes = {"shared": (1, 4, 32, None)}
+_LARGEST: Axes = {"k": (1, 4, 16, 64), "down": (1, 8)}
 
 LINEUP: Mapping[str, Entrant] = {
     # The paper's family: uncoordinated, coordinated, with a subset, and whole models.
     "pao-fed-u": Entrant("pao-fed-u1", {**_WIDTHS, **_STEPS, **_AGES}),
     "pao-fed-c": Entrant("pao-fed-c1", {**_WIDTHS, **_STEPS, **_AGES}),
     "pso-fed": Entrant("pso-fed", {"shared": (4, 32), "subset": (0.1, 0.3), **_STEPS, **_AGES}),
-    "online-fed": Entrant("online-fed", {**_PICKED, **_STEPS, **_AGES}),
+    "online-fed": Entrant("online-fed", {"subset": (0.02, 0.1, 0.3, 0.6), **_STEPS, **_AGES}),
     "online-fedsgd": Entrant(
         "online-fedsgd",
         {"step_size": (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2), "staleness": (1.0, 0.5, 0.2)},
     ),
+    # Asynchronous servers.
+    "fed-async": Entrant("fed-async", {**_OR_WHOLE, **_STEPS, "alpha": (0.6, 0.1)}),
+    "fed-buff": Entrant("fed-buff", {**_OR_WHOLE, **_STEPS, "buffer": (10, 40)}),
+    "cached-mean": Entrant("cached-mean", {**_OR_WHOLE, **_MORE_STEPS}),
+    "ace": Entrant("ace", {**_OR_WHOLE, **_STEPS, "rate": (1.0, 0.1)}),
+    "ca2fl": Entrant("ca2fl", {**_OR_WHOLE, **_STEPS, "buffer": (10, 40)}),
+    "temporally-weighted": Entrant("temporally-weighted", {**_OR_WHOLE, **_MORE_STEPS}),
+    "aso-fed": Entrant("aso-fed", {**_OR_WHOLE, **_STEPS, "pull": (1.0, 0.1)}),
+    "fed-at": Entrant("fed-at", {**_OR_WHOLE, **_STEPS, "tiers": (2, 5)}),
+    # What travels.
+    "masked": Entrant("masked", {**_WIDTHS, **_STEPS, **_AGES}),
+    "quantised": Entrant("quantised:down_bits=8", {**_WIDTHS, **_STEPS, "bits": (4, 8)}),
+    "top-k": Entrant("top-k", {**_LARGEST, **_STEPS}),
+    "ternary": Entrant("ternary", {**_LARGEST, **_STEPS}),
+    "triggered": Entrant("triggered", {**_WIDTHS, **_STEPS, "threshold": (0.02, 0.1)}),
+    "triggered-by-chance": Entrant(
+        "triggered:rule=stochastic", {**_WIDTHS, **_STEPS, "threshold": (0.02, 0.1)}
+    ),
+    "wide-down": Entrant("wide-down", {"up": (1, 4), "down": (16, 64), **_STEPS, **_AGES}),
+    # What a device does with a sample, and a server that goes on moving.
+    "fed-prox": Entrant("fed-prox", {**_OR_WHOLE, **_STEPS, "pull": (0.1, 0.01)}),
+    "decaying": Entrant("decaying", {**_WIDTHS, **_STEPS, "half": (500.0, 2000.0)}),
+    "server-momentum": Entrant("server-momentum", {**_OR_WHOLE, **_STEPS, "momentum": (0.9, 0.5)}),
+    # Together.
+    "quantised-clipped": Entrant("quantised:bits=8,down_bits=8,clip=6", {**_WIDTHS, **_MORE_STEPS}),
+    "cached-quantised": Entrant("cached-mean:bits=8", {**_WIDTHS, **_MORE_STEPS}),
 }
 PAO_FED = ("pao-fed-u", "pao-fed-c")  # what others are held against
 

@@ -262,7 +262,7 @@ def _travel(shape: Shape, direction: str, *, coded: bool) -> str:
 
 def _learn(shape: Shape, device: str) -> str:
     if shape.lms:
-        return f"lms(learner[{shape.learner_w}][k], z, y, numbers.mu)"
+        return "lms(learner[0][k], z, y, numbers.mu)"
     stored = _stored("learner", "state", shape.learner, "[k]", 16)
     return f"state = {_call(shape, 'learn')}{device}, z, y, numbers.mu, n)\n{' ' * 16}{stored}"
 
