@@ -22,31 +22,34 @@ class Cache(NamedTuple):
     """The model, and what each client said last of each coordinate."""
 
     w: FloatArray  # (D,)
+    total: FloatArray  # (D,): the sum of what was said last
+    clients: IntArray  # (D,): how many clients have said something
     values: FloatArray  # (K, D)
     said: IntArray  # (K, D): the tick at which it was sent; -1: never
 
 
 def begin(features: int, clients: int) -> Cache:
     """Begin with a model of zeros, before anybody has said anything."""
+    nothing, nobody = np.zeros(features), np.zeros(features, dtype=np.int64)
     said = np.full((clients, features), -1, dtype=np.int64)
-    return Cache(np.zeros(features), np.zeros((clients, features)), said)
+    return Cache(nothing, nothing, nobody, np.zeros((clients, features)), said)
 
 
 def averaged(state: Cache, messages: Sequence[Message], stamp: Stamp) -> Cache:  # noqa: ARG001 (the interface of an `apply`)
     """Average, on the coordinates spoken of, over the clients that ever said something of them."""
     if len(messages) == 0:
         return state
-    w, values, said = state.w.copy(), state.values.copy(), state.said.copy()
-    spoken = np.zeros(w.size, dtype=np.bool_)
+    w, total, clients = state.w.copy(), state.total.copy(), state.clients.copy()
+    values, said = state.values.copy(), state.said.copy()
     for message in messages:
         k = message.client
         for j, c in enumerate(message.coordinates):
-            spoken[c] = True
             if message.sent > said[k, c]:
+                total[c] += message.values[j] - values[k, c]
+                clients[c] += said[k, c] < 0
                 values[k, c], said[k, c] = message.values[j], message.sent
-    for c in np.flatnonzero(spoken):
-        w[c] = np.mean(values[:, c][said[:, c] >= 0])
-    return Cache(w, values, said)
+                w[c] = total[c] / clients[c]
+    return Cache(w, total, clients, values, said)
 
 
 def cached_mean(*, shared: int | None = None, bits: int = PLAIN) -> Algorithm:

@@ -21,50 +21,50 @@ from paofed.core.parts import Message, ServerRule, Stamp
 
 
 class Dated(NamedTuple):
-    """The model, what each client said last of each coordinate, and how often it was heard."""
+    """The model, and what each client said last of each coordinate."""
 
     w: FloatArray  # (D,)
+    total: FloatArray  # (D,): the weighed sum of what was said last
+    weight: FloatArray  # (D,): the sum of the weights
+    weighed: IntArray  # (1,): the tick whose ages these weights are of
     values: FloatArray  # (K, D)
     said: IntArray  # (K, D): the tick at which it was sent; -1: never
-    heard: IntArray  # (K,): messages
 
 
 def begin(features: int, clients: int) -> Dated:
     """Begin with a model of zeros, before anybody has said anything."""
-    said = np.full((clients, features), -1, dtype=np.int64)
-    heard = np.zeros(clients, dtype=np.int64)
-    return Dated(np.zeros(features), np.zeros((clients, features)), said, heard)
+    nothing, said = np.zeros(features), np.full((clients, features), -1, dtype=np.int64)
+    now = np.zeros(1, dtype=np.int64)
+    return Dated(nothing, nothing, nothing, now, np.zeros((clients, features)), said)
 
 
-def weighed(base: float, state: Dated, messages: Sequence[Message], stamp: Stamp) -> Dated:
-    """Average, on the coordinates spoken of, over all clients weighed by n_k base^-age."""
+def faded(base: float, state: Dated, messages: Sequence[Message], stamp: Stamp) -> Dated:
+    """Average, on the coordinates spoken of, over all clients weighed by base^-age."""
     if len(messages) == 0:
         return state
-    w, values, said = state.w.copy(), state.values.copy(), state.said.copy()
-    heard, spoken = state.heard.copy(), np.zeros(w.size, dtype=np.bool_)
+    fading = base ** -float(stamp.tick - state.weighed[0])
+    w, total, weight = state.w.copy(), fading * state.total, fading * state.weight
+    values, said = state.values.copy(), state.said.copy()
     for message in messages:
-        k = message.client
-        heard[k] += 1
+        k, new = message.client, base ** -float(stamp.tick - message.sent)
         for j, c in enumerate(message.coordinates):
-            spoken[c] = True
             if message.sent > said[k, c]:
+                old = base ** -float(stamp.tick - said[k, c]) if said[k, c] >= 0 else 0.0
+                total[c] += new * message.values[j] - old * values[k, c]
+                weight[c] += new - old
                 values[k, c], said[k, c] = message.values[j], message.sent
-    by_age = base ** -np.arange(stamp.tick + 1.0)
-    for c in np.flatnonzero(spoken):
-        known = np.flatnonzero(said[:, c] >= 0)
-        weight = heard[known] * by_age[stamp.tick - said[:, c][known]]
-        w[c] = np.sum(weight * values[:, c][known]) / np.sum(weight)
-    return Dated(w, values, said, heard)
+                w[c] = total[c] / weight[c]
+    return Dated(w, total, weight, np.full(1, stamp.tick), values, said)
 
 
 def temporally_weighted(*, base: float = e / 2, shared: int | None = None) -> Algorithm:
-    """The mean over the last models of all clients, weighed by n_k base^-age.
+    """The mean over the last models of all clients, weighed by base^-age.
 
     What other clients said before counts on, so the model is no fixed point, and a client that
     takes back what it said may move the model out of the hull.
     """
     server = ServerRule(
-        apply=partial(weighed, number("base", base, 1.0)),
+        apply=partial(faded, number("base", base, 1.0)),
         init=begin,
         waives=("fixed point", "convex hull"),
     )

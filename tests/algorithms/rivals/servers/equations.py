@@ -92,20 +92,19 @@ def ca2fl(history: list[Arrivals], buffer: int, rate: float) -> Models:
 
 
 def temporally_weighted(history: list[Arrivals], base: float) -> Models:
-    """Weigh: w = sum of n_k / n base^-(t - t_k) w_k, made a mean; n_k counts messages."""
+    """Weigh: w = sum of n_k / n base^-(t - t_k) w_k, made a mean; all n_k are equal."""
     w, models = np.zeros(FEATURES), []
     newest: dict[tuple[int, int], tuple[int, float]] = {}
-    n = np.zeros(CLIENTS)
     for t, messages in history:
+        before = dict(newest)
         for k, sent, at, v in messages:
-            n[k] += 1
             for c, value in zip(at, v, strict=True):
                 if sent >= newest.get((k, c), (0, 0.0))[0]:
                     newest[k, c] = sent, value
-        for c in {c for message in messages for c in message.coordinates}:
-            known = [(k, *newest[k, c]) for k in range(CLIENTS) if (k, c) in newest]
-            weights = [n[k] / n.sum() * base ** -float(t - sent) for k, sent, _ in known]
-            w[c] = np.average([value for *_, value in known], weights=weights)
+        for c in {c for k, c in newest if newest[k, c] != before.get((k, c))}:
+            known = [newest[k, c] for k in range(CLIENTS) if (k, c) in newest]
+            weights = [base ** -float(t - sent) / CLIENTS for sent, _ in known]
+            w[c] = np.average([value for _, value in known], weights=weights)
         models.append(w.copy())
     return models
 

@@ -91,13 +91,12 @@ def test_ca2fl() -> None:
 def test_temporally_weighted() -> None:
     """Base 2. Client 0 said 4 at tick 0, client 1 says 1 at tick 1: (4 / 2 + 1) / (1 / 2 + 1) = 2.
 
-    At tick 2 client 1 says 1 again, which makes it two messages: (4 / 4 + 2) / (1 / 4 + 2).
+    At tick 2 client 1 says 7 instead: (4 / 4 + 7) / (1 / 4 + 1).
     """
     server = SERVERS["temporally-weighted"](base=2.0).server
-    models = after(server, 2, *([part(k, n, 0, v)] for k, n, v in [(0, 0, 4.0), (1, 1, 1.0)]))
-    assert models == [[4.0, 0.0], [2.0, 0.0]]
-    again = [[part(0, 0, 0, 4.0)], [part(1, 1, 0, 1.0)], [part(1, 2, 0, 1.0)]]
-    assert after(server, 2, *again)[-1] == pytest.approx([3 / 2.25, 0.0])
+    ticks = [part(0, 0, 0, 4.0)], [part(1, 1, 0, 1.0)], [part(1, 2, 0, 7.0)]
+    models = after(server, 2, *map(list, ticks))
+    np.testing.assert_allclose(models, [[4.0, 0.0], [2.0, 0.0], [6.4, 0.0]])
 
 
 def test_aso_fed() -> None:
