@@ -13,7 +13,7 @@ from tests.algorithms.rivals.servers import equations
 from tests.algorithms.rivals.servers.histories import OLDEST, history, lived
 from tests.effort import effort
 
-SEEDS = range(effort(everyday=6, thorough=60))
+SEEDS = range(effort(everyday=4, thorough=20))
 ENOUGH = {"memory": OLDEST}  # past models that tell the step of every message
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("fed-async", {"alpha": 0.6, "decay": 0.5}, {}),
