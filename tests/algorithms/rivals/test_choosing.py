@@ -1,6 +1,8 @@
 """Which coordinates travel: windows, masks, and windows of two widths."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import algorithm
 from paofed.algorithms.rivals.channels.choosing import largest, uncoordinated
-from paofed.algorithms.rivals.channels.masked import masked
+from paofed.algorithms.rivals.channels.masked import mask_of, masked
 from paofed.algorithms.rivals.channels.wide_down import wide_down
 from paofed.core.parts import draws, travelled
 from paofed.core.selection import Windows
@@ -38,27 +40,30 @@ def test_what_is_no_number_is_the_largest() -> None:
     assert largest(np.array([1.0, np.nan, 3.0, np.inf]), 2).tolist() == [1, 3]
 
 
-def test_a_mask_holds_the_largest_draws_and_no_index_travels() -> None:
-    channel = masked(shared=3).uplink
-    w = models(0, 1)[0]
-    for here in (stamp(tick=1), stamp(client=2), stamp(tick=1, features=FEATURES)):
-        part, _ = channel.send(w, (), here)
-        expected = np.sort(np.argsort(-draws(here, FEATURES))[:3])
-        np.testing.assert_array_equal(part.coordinates, expected)
-        np.testing.assert_array_equal(part.values, w[expected])
-        assert travelled(channel, part, here)[1] == 12
+def test_every_mask_is_as_likely_as_any_other() -> None:
+    """Exactly so: of 5 coordinates 2, over all places that 2 numbers can fall on."""
+    counts = Counter(
+        tuple(mask_of((np.array([i, j]) + 0.5) / (4, 5), 5)) for i in range(4) for j in range(5)
+    )
+    assert counts == dict.fromkeys(combinations(range(5), 2), 2)
 
 
-def test_every_coordinate_is_masked_as_often_as_any_other() -> None:
-    """In 1000 masks of 3 of 12 each has its place in 250, with a standard error of 13.7.
+def test_a_mask_by_hand() -> None:
+    """Of 5 coordinates 3: 0.4 * 3 is on 1; 0.3 * 4 too, so 3 is taken; 0.9 * 5 is on 4."""
+    assert mask_of(np.array([0.4, 0.3, 0.9]), 5).tolist() == [1, 3, 4]
 
-    Five of them alarm falsely once in 100,000 seeds; these draws are always the same.
-    """
-    channel = masked(shared=3).uplink
-    counts = np.zeros(FEATURES)
-    for tick in range(1000):
-        counts[channel.send(np.zeros(FEATURES), (), stamp(tick=tick))[0].coordinates] += 1
-    assert np.abs(counts - 250).max() < 5 * 13.7
+
+@given(st.integers(1, 14), st.integers(0, 9), st.integers(0, 99))
+def test_a_mask_is_drawn_from_the_stamp_and_no_index_travels(
+    shared: int, client: int, tick: int
+) -> None:
+    channel, here, w = masked(shared=shared).uplink, stamp(client, tick), models(0, 1)[0]
+    part, _ = channel.send(w, (), here)
+    chances = draws(here, min(shared, FEATURES))
+    np.testing.assert_array_equal(part.coordinates, mask_of(chances, FEATURES))
+    np.testing.assert_array_equal(part.values, w[part.coordinates])
+    assert part.coordinates.size == min(shared, FEATURES)
+    assert travelled(channel, part, here)[1] == 4 * part.coordinates.size
 
 
 def test_windows_of_two_widths() -> None:

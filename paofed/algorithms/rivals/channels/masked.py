@@ -7,17 +7,32 @@ strategies for improving communication efficiency", arXiv:1610.05492.
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
-from paofed.algorithms.rivals.channels.choosing import largest
 from paofed.algorithms.rivals.options import count
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Channel, Part, Stamp, draws
 
 
+def mask_of(chances: FloatArray, features: int) -> IntArray:
+    """Return as many coordinates as there are chances, every set of so many as likely.
+
+    Robert Floyd's way, which needs no more numbers than that (J. Bentley, "Programming pearls: a
+    sample of brilliance", CACM 30(9), 1987).
+    """
+    held = np.zeros(features, dtype=np.bool_)
+    for i in range(chances.size):
+        last = features - chances.size + i
+        place = int(chances[i] * (last + 1))
+        held[last if held[place] else place] = True
+    return np.flatnonzero(held)
+
+
 def send(shared: int, w: FloatArray, memory: tuple[()], stamp: Stamp) -> tuple[Part, tuple[()]]:
-    """Send the coordinates that drew the largest numbers: every set of so many is as likely."""
-    chosen = largest(draws(stamp, w.size), shared)
+    """Send the coordinates of the mask; the receiver draws the same one from the same stamp."""
+    chosen = mask_of(draws(stamp, min(shared, w.size)), w.size)
     return Part(chosen, w[chosen]), memory
 
 

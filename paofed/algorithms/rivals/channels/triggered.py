@@ -73,7 +73,7 @@ RULES = {"delta": send_on_delta, "stochastic": send_by_chance}
 
 
 def triggered(
-    *, shared: int = 4, threshold: float = 0.05, heartbeat: int = 10, rule: str = "delta"
+    *, shared: int = 4, threshold: float = 0.2, heartbeat: int = 10, rule: str = "delta"
 ) -> Algorithm:
     """PAO-Fed-U1 whose clients are silent as long as their window has hardly moved."""
     if rule not in RULES:

@@ -47,7 +47,7 @@ def merge(state: Pulled, part: Part) -> Pulled:
     return Pulled(placed(state.w, part), placed(state.heard, part))
 
 
-def fed_prox(*, shared: int | None = None, pull: float = 0.1) -> Algorithm:
+def fed_prox(*, shared: int | None = None, pull: float = 0.01) -> Algorithm:
     """FedProx with whole models, or with windows of `shared` as in PAO-Fed-U1.
 
     In the paper's exchange a whole model that is heard overwrites all that was learned before it
