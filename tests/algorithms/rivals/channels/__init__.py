@@ -1,0 +1,1 @@
+"""What travels: codecs there and back, published equations, examples worked out by hand."""

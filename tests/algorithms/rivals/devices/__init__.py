@@ -1,0 +1,1 @@
+"""What a device does: published equations, and examples worked out by hand."""
