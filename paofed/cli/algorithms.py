@@ -40,10 +40,10 @@ def run(args: Namespace) -> int:
     lines = [[r.name, ", ".join(f"{k} ({v})" for k, v in r.options.items()), r[-1]] for r in rows]
     shown = 3 if any(r.package for r in rows) else 2
     print(table(header[:shown], [line[:shown] for line in lines], left=(0, 1, 2)))
-    print("\nall take step_size and max_age (the scenario's), staleness (their own),")
-    print("divisor (class or coverage) and exchange (paper, single or live);")
-    print("against broken sensors clip (in usual innovations), aside (with clip: yes or no)")
-    print("and bound (in usual errors)")
+    print("\nall take step_size and max_age (the scenario's) and exchange (paper, single or live);")
+    print("with the paper's server staleness (their own), divisor (class or coverage) and, against")
+    print("broken sensors, clip (in usual innovations) and aside (with clip: yes or no);")
+    print("with the paper's learner bound (in usual errors) and learner (lms, two-speed or rls)")
     return 0
 
 

@@ -50,9 +50,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compare unit by unit, then write what is found."""
-    effort = QUICK if args.quick else FULL
+    extent = QUICK if args.quick else FULL
     if args.runs is not None:
-        effort = effort._replace(runs=whole("runs", args.runs, least=2))
+        extent = extent._replace(runs=whole("runs", args.runs, least=2))
     key_of(args.seed)
     for setting in args.settings:
         setting_of(setting)  # refused now, not after an hour
@@ -60,7 +60,7 @@ def run(args: Namespace) -> int:
         settings=args.settings,
         entrants=entrants_of(args.entrants),
         tariffs=[tariff_of(name).word or "payload" for name in _words(args.tariffs)],
-        effort=effort,
+        extent=extent,
         seed=args.seed,
     )
     units = Units(args.out / "units", plan.as_json())
@@ -93,7 +93,7 @@ def _stage(what: str) -> Iterator[Callable[[float], None]]:
 def _write(found: list[Judged], plan: Plan, args: Namespace) -> None:
     save(found, args.out / "compare.csv")
     words = " ".join(args.settings) if args.settings != list(SETTINGS) else ""
-    command = f"paofed compare {words} --runs {plan.effort.runs} --seed {plan.seed}"
+    command = f"paofed compare {words} --runs {plan.extent.runs} --seed {plan.seed}"
     command += f" --tariffs {args.tariffs}"
     command += f" --entrants {args.entrants}" if args.entrants else ""
     command = " ".join((command + (" --quick" if args.quick else "")).split())
@@ -104,7 +104,7 @@ def _write(found: list[Judged], plan: Plan, args: Namespace) -> None:
         for number, tariff in enumerate(plan.tariffs, 1)
     }
     drawings = save_all(gallery, args.out)
-    unit = f"{plan.effort.runs} worlds of the judgement; search: {len(plan.effort.rounds)} rounds"
+    unit = f"{plan.extent.runs} worlds of the judgement; search: {len(plan.extent.rounds)} rounds"
     write_text(args.out / "compare.html", build(found, drawings, command, unit))
 
 

@@ -14,7 +14,7 @@ from paofed.files import write_table
 from paofed.racing.arena import arena_of
 from paofed.report.compare.lineup import PAO_FED, Entrant
 from paofed.report.compare.search import (
-    Effort,
+    Extent,
     Purse,
     purses_of,
     search,
@@ -66,7 +66,7 @@ class Plan:
     settings: Sequence[str]
     entrants: Mapping[str, Entrant]
     tariffs: Sequence[str]
-    effort: Effort
+    extent: Extent
     seed: int
 
     def as_json(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Plan:
             "settings": list(self.settings),
             "entrants": {name: one.candidates() for name, one in self.entrants.items()},
             "tariffs": list(self.tariffs),
-            "effort": self.effort._asdict() | {"rounds": list(self.effort.rounds)},
+            "extent": self.extent._asdict() | {"rounds": list(self.extent.rounds)},
             "seed": self.seed,
         }
 
@@ -99,7 +99,7 @@ def run_comparison(
 def _measured(plan: Plan, setting: str, workers: int | None) -> dict[str, Any]:
     """What there is to spend in a setting."""
     scenario = arena_of(setting_of(setting)).scenario
-    purses = purses_of(scenario, plan.tariffs, plan.effort, plan.seed, workers)
+    purses = purses_of(scenario, plan.tariffs, plan.extent, plan.seed, workers)
     return {"purses": [purse._asdict() for purse in purses]}
 
 
@@ -113,15 +113,15 @@ def _unit(
 ) -> dict[str, Any]:
     """Let one entrant choose, and run what it chose: all that a comparison needs to know of it."""
     scenario, candidates = setting_of(setting), plan.entrants[name].candidates()
-    arena, effort, seed = arena_of(scenario), plan.effort, plan.seed
+    arena, extent, seed = arena_of(scenario), plan.extent, plan.seed
     with open_stage(f"{setting}, {name}") as report:
-        part = len(candidates) / (len(candidates) + effort.runs)  # of the work: the search
-        chosen = search(arena, candidates, purses, effort, seed, workers,
+        part = len(candidates) / (len(candidates) + extent.runs)  # of the work: the search
+        chosen = search(arena, candidates, purses, extent, seed, workers,
                         partial(share_of, report, 0.0, part))  # fmt: skip
         words = sorted(set(chosen.values()))
         rest = partial(share_of, report, part, 1 - part)
         results = [
-            simulated(scenario, words, runs=effort.runs, seed=seed, workers=workers, report=rest)
+            simulated(scenario, words, runs=extent.runs, seed=seed, workers=workers, report=rest)
         ] if words else []  # fmt: skip
     return {
         "chosen": [{**purse._asdict(), "word": word} for purse, word in chosen.items()],

@@ -31,15 +31,15 @@ class Purse(NamedTuple):
     bytes: float
 
 
-class Effort(NamedTuple):
+class Extent(NamedTuple):
     """How much is run: worlds of each round of the search, and of the judgement."""
 
     rounds: tuple[int, ...]
     runs: int
 
 
-FULL = Effort((2, 2, 4), 24)
-QUICK = Effort((2,), 2)
+FULL = Extent((2, 2, 4), 24)
+QUICK = Extent((2,), 2)
 
 
 def simulated(
@@ -60,10 +60,10 @@ def simulated(
 
 
 def purses_of(
-    scenario: Scenario, tariffs: Sequence[str], effort: Effort, seed: int, workers: int | None
+    scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, workers: int | None
 ) -> list[Purse]:
     """Measure what MEASURE spends in the first worlds of the search; budgets go by that."""
-    result = simulated(scenario, [MEASURE], runs=effort.rounds[0], seed=seed_of(seed, 1),
+    result = simulated(scenario, [MEASURE], runs=extent.rounds[0], seed=seed_of(seed, 1),
                        workers=workers)  # fmt: skip
     return [
         Purse(tariff, budget, times * spent([result], MEASURE, tariff))
@@ -82,17 +82,17 @@ def search(
     arena: Arena,
     candidates: Sequence[str],
     purses: Sequence[Purse],
-    effort: Effort,
+    extent: Extent,
     seed: int,
     workers: int | None,
     report: Report,
 ) -> dict[Purse, str]:
     """Find the best candidate within each purse; a purse that nothing fits in is left out."""
     ran = partial(simulated, arena.scenario, workers=workers)
-    student = student_of_race(len(candidates), len(effort.rounds))
-    left, results, total = list(candidates), list[Result](), sum(effort.rounds)
-    for number, runs in enumerate(effort.rounds):
-        begun, part = sum(effort.rounds[:number]) / total, runs / total
+    student = student_of_race(len(candidates), len(extent.rounds))
+    left, results, total = list(candidates), list[Result](), sum(extent.rounds)
+    for number, runs in enumerate(extent.rounds):
+        begun, part = sum(extent.rounds[:number]) / total, runs / total
         told = partial(share_of, report, begun, part)
         results.append(ran(left, runs=runs, seed=seed_of(seed, 1 + number), report=told))
         fits = {purse: _fitting(arena, results, left, purse) for purse in purses}

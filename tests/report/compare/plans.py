@@ -4,7 +4,7 @@ from pathlib import Path
 
 from paofed.report.compare.comparison import Plan
 from paofed.report.compare.lineup import Entrant
-from paofed.report.compare.search import Effort
+from paofed.report.compare.search import Extent
 
 SMALL = """
 name = "small"
@@ -37,4 +37,4 @@ def small_plan(folder: Path) -> Plan:
     """Write the scenario into a folder, and plan to compare two methods there."""
     file = folder / "small.toml"
     file.write_text(SMALL)
-    return Plan([str(file)], ENTRANTS, ["payload", "mqtt"], Effort((2, 2), 3), seed=5)
+    return Plan([str(file)], ENTRANTS, ["payload", "mqtt"], Extent((2, 2), 3), seed=5)

@@ -2,18 +2,18 @@ import pytest
 
 from paofed.racing.arena import arena_of
 from paofed.racing.race import seed_of
-from paofed.report.compare.search import BUDGETS, Effort, Purse, purses_of, search, simulated, spent
+from paofed.report.compare.search import BUDGETS, Extent, Purse, purses_of, search, simulated, spent
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario
 from tests.report.compare.plans import ENTRANTS, SMALL
 
-EFFORT = Effort((4,), 2)
+EXTENT = Extent((4,), 2)
 WORDS = ENTRANTS["pao-fed-u"].candidates()
 SCENARIO = Scenario.parse(SMALL, "small")
 
 
 def test_budgets_are_multiples_of_what_the_paper_s_row_spends() -> None:
-    purses = purses_of(SCENARIO, ["payload", "mqtt"], EFFORT, 0, 1)
+    purses = purses_of(SCENARIO, ["payload", "mqtt"], EXTENT, 0, 1)
     result = simulated(SCENARIO, ["pao-fed-u1"], runs=4, seed=seed_of(0, 1), workers=1)
     for tariff in ("payload", "mqtt"):
         own = {purse.budget: purse.bytes for purse in purses if purse.tariff == tariff}
@@ -30,7 +30,7 @@ def test_the_winner_is_the_best_that_fits(tariff: str) -> None:
     score = {word: arena.values([result], word).mean() for word in WORDS}
     purses = [Purse(tariff, "some", bytes_) for bytes_ in sorted(set(sent.values()))]
     nothing = Purse(tariff, "none", min(sent.values()) - 1)
-    found = search(arena, WORDS, [nothing, *purses], EFFORT, 3, 1, ignored)
+    found = search(arena, WORDS, [nothing, *purses], EXTENT, 3, 1, ignored)
     assert nothing not in found
     for purse in purses:
         fits = [word for word in WORDS if sent[word] <= purse.bytes]
@@ -43,13 +43,13 @@ def test_what_diverges_is_never_chosen() -> None:
     words = ["online-fed:subset=0.5,step_size=40.0", "online-fed:subset=0.5,step_size=0.1"]
     purse = Purse("payload", "all", 1e12)
     arena = arena_of(SCENARIO)
-    assert search(arena, words, [purse], Effort((2, 2), 2), 0, 1, ignored) == {purse: words[1]}
-    assert search(arena, words[:1], [purse], Effort((2, 2), 2), 0, 1, ignored) == {}
+    assert search(arena, words, [purse], Extent((2, 2), 2), 0, 1, ignored) == {purse: words[1]}
+    assert search(arena, words[:1], [purse], Extent((2, 2), 2), 0, 1, ignored) == {}
 
 
 def test_progress_goes_from_nothing_to_all() -> None:
     heard: list[float] = []
     purse = Purse("payload", "all", 1e12)
-    search(arena_of(SCENARIO), WORDS[:2], [purse], Effort((2, 2), 2), 0, 1, heard.append)
+    search(arena_of(SCENARIO), WORDS[:2], [purse], Extent((2, 2), 2), 0, 1, heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
