@@ -102,7 +102,7 @@ def judge(numbers, learner, server, tally, k, z, y, place):
 
 @njit(nogil=True, error_model="numpy", cache=True)
 def advance(samples, numbers, learner, kept, up_memory, down_memory, joined, flight, tally):
-    server = kept
+    server = {begun}
     for t in range(samples.begin.size - 1):
         n = samples.first + t
         for i in range(samples.begin[t], samples.begin[t + 1]):
@@ -182,6 +182,8 @@ def source(shape: Shape) -> str:
     own_model = f"learner[{shape.learner_w}][k]"
     if shape.learner_w is None:
         own_model = f"{_call(shape, 'learner_model')}{device})"
+    taken_over = range(0 if shape.bounded else shape.server or 0)
+    copies = "".join(f"kept[{i}].copy(), " for i in taken_over)
     texts = {
         "device_model": own_model,
         "learn": _learn(shape, device),
@@ -192,7 +194,8 @@ def source(shape: Shape) -> str:
         "pass_up": _passed(shape, "up", shape.up, coded=shape.up_coded),
         "merge": _merge(shape, device),
         "apply": _apply(shape, server),
-        "end": "\n    ".join(f"keep(kept[{i}], server[{i}])" for i in range(shape.server or 0)),
+        "begun": f"({copies})" if taken_over else "kept",
+        "end": "\n    ".join(f"keep(kept[{i}], server[{i}])" for i in taken_over),
     }
     text = _KERNEL
     for name, value in texts.items():
@@ -299,7 +302,8 @@ def _taken_over(count: int) -> str:
     """Let what `apply` returned be the server's state; the arrays at hand are written at the end.
 
     A server may keep a number for every client and coordinate: to copy them at each tick would
-    take longer than most rules do.
+    take longer than most rules do. A kernel begins with copies, since a field may take the place
+    of another.
     """
     kinds = [f"unlike(server[{i}], after[{i}])" for i in range(count)]
     arrays = "".join(f"np.ascontiguousarray(after[{i}]), " for i in range(count))
