@@ -5,15 +5,16 @@ thresholds that a random word is below. Each group of clients may have a list an
 """
 
 import math
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from paofed.core.arrays import FloatArray, IntArray, WordArray
 from paofed.world.events import CERTAIN, ThresholdArray, threshold
 from paofed.world.recorded import Recorded
-from paofed.world.value import ByGroup, Grouped, Value
+from paofed.world.value import ByGroup, Grouped, Probability, Value
 
 # Beyond this the list of thresholds would be thousands long: a delay that means "lost".
 _LONGEST_TAIL = 0.999
@@ -22,6 +23,23 @@ LONGEST = 1_000_000  # ticks that a step or an age limit may have
 
 Base = Annotated[float, Field(ge=0, le=_LONGEST_TAIL)]
 Step = Annotated[int, Field(ge=1, le=LONGEST)]
+
+
+def _falling(chances: tuple[float, ...]) -> tuple[float, ...]:
+    for earlier, later in pairwise(chances):
+        if later > earlier:
+            raise ValueError(
+                f"{later} comes after {earlier}: expected chances that do not rise, since what is "
+                f"late by more steps is late by fewer, too"
+            )
+    return chances
+
+
+Chances = Annotated[
+    tuple[Probability, ...],
+    Field(min_length=1, max_length=4096, strict=False),
+    AfterValidator(_falling),
+]
 
 
 class Ladder(NamedTuple):
@@ -88,6 +106,18 @@ class GeometricDelay(Grouped):
         return SteppedDelay(base=self.base, step=1).ladder()
 
 
+class ListedDelay(Value):
+    """Delays are multiples of `step`: P(delay >= step i) is the i-th of `chances`, then 0."""
+
+    kind: Literal["listed"] = "listed"
+    chances: Chances
+    step: Step = 1
+
+    def ladder(self) -> Ladder:
+        """Return the thresholds as they are listed."""
+        return Ladder(threshold(self.chances)[None], np.array([self.step]))
+
+
 class NoDelay(Value):
     """Every message arrives at the tick it was sent."""
 
@@ -98,4 +128,6 @@ class NoDelay(Value):
         return SteppedDelay(base=0.0, step=1).ladder()
 
 
-Delay = Annotated[GeometricDelay | SteppedDelay | NoDelay | Recorded, Field(discriminator="kind")]
+Delay = Annotated[
+    GeometricDelay | SteppedDelay | ListedDelay | NoDelay | Recorded, Field(discriminator="kind")
+]

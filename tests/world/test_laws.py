@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.world.availability import Bernoulli, Bursts
-from paofed.world.delays import GeometricDelay, NoDelay, SteppedDelay
+from paofed.world.delays import GeometricDelay, ListedDelay, NoDelay, SteppedDelay
 from paofed.world.events import CERTAIN, by_group, threshold
 from paofed.world.realize import World, make_world, phases, realize, run_key
 from paofed.world.scenario import Scenario
@@ -534,6 +535,31 @@ def test_a_ladder_s_thresholds() -> None:
     stepped = SteppedDelay(base=0.25, step=7).ladder()
     assert stepped.thresholds.tolist() == [[4**i for i in range(15, -1, -1)]]
     assert stepped.step.tolist() == [7]
+
+
+def test_listed_delays_are_those_of_the_list() -> None:
+    """Word by word: the smallest words are the latest."""
+    law = ListedDelay(chances=(1.0, 0.5, 0.5, 0.25, 0.0), step=3).ladder()
+    assert law.thresholds.tolist() == [[2**32, 2**31, 2**31, 2**30, 0]]
+    words = np.array([[0], [2**30 - 1], [2**30], [2**31 - 1], [2**31], [2**32 - 1]], np.uint32)
+    late = law.delays(words, np.zeros(1, dtype=np.int64)).ravel().tolist()
+    assert late == [12, 12, 9, 9, 3, 3]
+    ages, chances = law.chances()
+    assert ages.tolist() == [3, 9, 12]
+    assert chances.tolist() == [[0.5, 0.25, 0.25]]
+
+
+def test_a_list_can_say_what_the_other_laws_say() -> None:
+    powers = tuple(float(0.4**i) for i in range(1, 25))
+    listed, stepped = ListedDelay(chances=powers, step=10), SteppedDelay(base=0.4, step=10)
+    for here, there in zip(listed.ladder(), stepped.ladder(), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+@pytest.mark.parametrize("chances", [(), (0.2, 0.3), (1.1,), (-0.1,)])
+def test_a_list_that_is_no_law_is_refused(chances: tuple[float, ...]) -> None:
+    with pytest.raises(ValidationError):
+        ListedDelay(chances=chances)
 
 
 @pytest.mark.parametrize(

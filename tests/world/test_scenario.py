@@ -194,6 +194,15 @@ def scenarios(draw: st.DrawFn) -> Scenario:
             st.just({"kind": "none"}),
             st.fixed_dictionaries({"kind": st.just("geometric"), "base": base}),
             st.fixed_dictionaries({"kind": st.just("stepped"), "base": base, "step": step}),
+            st.fixed_dictionaries(
+                {
+                    "kind": st.just("listed"),
+                    "chances": st.lists(floats(0, 1), min_size=1, max_size=4).map(
+                        lambda chances: sorted(chances, reverse=True)
+                    ),
+                    "step": step,
+                }
+            ),
         )
     )
     stream = st.fixed_dictionaries(

@@ -124,6 +124,7 @@ LAWS: list[dict[str, Any]] = [
     {"availability": {"kind": "bursts", "mean_on": (3.0,), "mean_off": (5.0, 9.0)}},
     {"delay": {"kind": "stepped", "base": 0.6, "step": 4}, "max_age": 9},
     {"delay": {"kind": "none"}},
+    {"delay": {"kind": "listed", "chances": (1.0, 0.4, 0.4, 0.0), "step": 2}},
     {"delay": {"kind": "geometric", "base": (0.8, 0.0, 0.3)}},
     {"delay": {"kind": "stepped", "base": (0.6, 0.4), "step": (4, 3)}},
     {"max_age": 0},
