@@ -30,6 +30,7 @@ VERBS = {
     "bench": "measure on this machine what the README says",
     "compare": "compare methods at equal bytes, each with its best settings",
     "reproduce": "run the paper's settings and draw what they show",
+    "readings": "judge the paper's disputed statements under every reading of it",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130
 

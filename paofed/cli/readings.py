@@ -1,0 +1,89 @@
+"""Judge the paper's disputed statements under every reading of what the paper leaves open.
+
+Every reading in every setting is a file of its own in DIR: a second start computes what is missing.
+Writes readings.html (self-contained), the figure as SVG and PNG, readings.csv and steps.csv, and
+which command and versions made them.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+from paofed.cli.shared.outputs import say
+from paofed.cli.shared.progress import Progress
+from paofed.core.random import key_of
+from paofed.errors import InputError, whole
+from paofed.files import make_folder, write_text
+from paofed.report.readings.figure import verdicts
+from paofed.report.readings.page import build
+from paofed.report.readings.readings import READINGS
+from paofed.report.readings.study import LABELS, Study, claim_folder, gathered
+from paofed.report.readings.unit import FULL, QUICK
+from paofed.report.shared.figures import save_all
+from paofed.simulate.engines import USUAL, engine_of
+from paofed.words import counted, table
+
+EXAMPLE = "paofed readings --quick --out readings"
+
+_MARKS = {"holds": "+", "does not hold": "-", "tie": "=", "inconclusive": "?"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
+    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+    add("--out", type=Path, default=Path("readings"), metavar="DIR", help="(default %(default)s)")
+    add("--workers", type=int, metavar="N", help="threads (default: all cores)")
+    add("--quick", action="store_true",
+        help=f"a first look: {counted(QUICK.runs, 'run')} of a twentieth of the ticks")  # fmt: skip
+
+
+def run(args: Namespace) -> int:
+    """Compute what is missing, then write what the readings say."""
+    effort = QUICK if args.quick else FULL
+    if args.runs is not None:
+        effort = effort._replace(runs=args.runs)
+    if effort.runs < 2:
+        raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
+    key_of(args.seed)  # refused now, not after the folder is made
+    if args.workers is not None:
+        whole("workers", args.workers, least=1)
+    command = f"paofed readings --runs {effort.runs} --seed {args.seed}"
+    command += " --quick" if args.quick else ""
+    make_folder(args.out)
+    claim_folder(args.out, command)
+    try:
+        study = gathered(effort, args.seed, args.out, _stage, args.workers)
+    except KeyboardInterrupt:
+        say(f"what was finished is kept in {args.out}: start again to go on")
+        raise
+    study.save(args.out)
+    caption = "Every disputed comparison under every reading; grey: a tie, or the default reading"
+    drawings = save_all({"readings": (caption, verdicts(study))}, args.out)
+    write_text(args.out / "readings.html", build(study, drawings, command))
+    _print(study, args.out)
+    return 0
+
+
+@contextmanager
+def _stage(what: str) -> Iterator[Callable[[float], None]]:
+    with Progress(what) as progress, engine_of(USUAL).announced(say):
+        yield progress
+
+
+def _print(study: Study, folder: Path) -> None:
+    for statement, group in groupby(study.judged(), key=lambda one: one.claim.statement):
+        found = list(group)
+        keys = list(dict.fromkeys(one.claim.key for one in found))
+        by = {(one.reading.key, one.claim.key): one.found for one in found}
+        rows = [
+            [r.key, *(f"{e.mean:.2f} {_MARKS[e.verdict]}" for k in keys for e in [by[r.key, k]])]
+            for r in READINGS
+        ]
+        print(statement)
+        print(table(["reading", *(LABELS[key] for key in keys)], rows), end="\n\n")
+    print(", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items()))
+    print(f"\nopen {folder / 'readings.html'}")

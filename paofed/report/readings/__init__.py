@@ -1,0 +1,1 @@
+"""The paper's disputed statements, judged again under every reading of what it leaves open."""

@@ -1,0 +1,70 @@
+"""The figure: every disputed comparison under every reading, with intervals and verdicts."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from paofed.report.readings.readings import READINGS
+from paofed.report.readings.study import LABELS, Judged, Study
+from paofed.report.shared.figures import plain_axes
+from paofed.simulate.results.estimates import TIE, Verdict
+
+# Okabe and Ito's colours; the marks tell verdicts apart in print.
+LOOKS: Mapping[Verdict, tuple[str, str]] = {
+    "holds": ("#0072B2", "o"),
+    "does not hold": ("#D55E00", "s"),
+    "tie": ("#777777", "D"),
+    "inconclusive": ("#BBBBBB", "v"),
+}
+_ACROSS = 4  # panels in one line
+_FARTHEST = 4.0  # dB that a panel shows
+
+
+def verdicts(study: Study) -> Figure:
+    """One panel for each comparison, one line for each reading."""
+    panels: dict[str, list[Judged]] = {}
+    for judged in study.judged():
+        panels.setdefault(judged.claim.key, []).append(judged)
+    down = -(-len(panels) // _ACROSS)
+    height = 0.5 + 0.155 * len(READINGS)
+    figure = Figure(figsize=(10.4, 0.5 + height * down), layout="constrained")
+    grid = figure.subplots(down, _ACROSS, sharey=True, squeeze=False)
+    for axes, (key, found) in zip(grid.ravel(), panels.items(), strict=False):
+        _panel(axes, found)
+        axes.set_title(LABELS[key], fontsize=8.5, loc="left")
+    for axes in grid.ravel()[len(panels) :]:
+        axes.set_visible(False)
+    names = [reading.key.replace("+", " +\u00a0") for reading in READINGS]
+    grid[0, 0].set_yticks(np.arange(len(names)), names)
+    grid[0, 0].set_ylim(len(names) - 0.4, -0.6)  # the first reading on top
+    figure.supxlabel("difference in dB, positive where it supports the statement", fontsize=9)
+    figure.legend(handles=_legend(), loc="outside upper left", ncols=4, fontsize=8, frameon=False)
+    return figure
+
+
+def _panel(axes: Axes, found: Sequence[Judged]) -> None:
+    axes.axvspan(-TIE, TIE, color="#eeeeee", zorder=0)
+    axes.axvline(0, color="#777777", lw=0.8, zorder=1)
+    axes.axhspan(-0.5, 0.5, color="#f5f5f5", zorder=0)  # the default, with which all are compared
+    for place, (_, _, e) in enumerate(found):
+        colour, mark = LOOKS[e.verdict]
+        shown = np.clip([e.mean, e.low, e.high], -_FARTHEST, _FARTHEST)
+        if not np.isfinite(shown[0]):
+            continue
+        beyond = abs(e.mean) > _FARTHEST  # an arrow where the mark is outside
+        mark = (">" if e.mean > 0 else "<") if beyond else mark
+        axes.plot(shown[1:], [place, place], color=colour, lw=1.4, zorder=2)
+        axes.plot(shown[0], place, mark, color=colour, ms=4, zorder=3, clip_on=False)
+    axes.tick_params(labelsize=7)
+    plain_axes(axes)
+
+
+def _legend() -> list[Artist]:
+    return [
+        Line2D([], [], color=colour, marker=mark, ms=4, lw=1.4, label=verdict)
+        for verdict, (colour, mark) in LOOKS.items()
+    ]

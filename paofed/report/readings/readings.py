@@ -1,0 +1,230 @@
+"""Every reading of what the paper leaves open, as one table: what it changes, and nothing else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray
+from paofed.core.parts import ServerRule
+from paofed.core.rules import Newest
+from paofed.core.selection import Windows
+from paofed.errors import ScenarioError
+from paofed.report.paper.claims import SGD, U1
+from paofed.report.readings.rules import newest_before_counting, plain_mean
+from paofed.report.readings.steps import Steps, stretched
+from paofed.world.delays import ListedDelay
+from paofed.world.events import CERTAIN
+from paofed.world.recorded import Recorded
+from paofed.world.scenario import Scenario
+from paofed.world.streams import target
+from paofed.world.trace import Trace
+
+LONGER = 25  # times the ticks of the paper's settings: at the end curves have all but stopped
+LARGER = 10  # times its test set
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read otherwise than by default; where nothing is said, nothing changes."""
+
+    key: str
+    words: str
+    of_scenario: tuple[Callable[[Scenario], Scenario], ...] = ()
+    of_method: tuple[Callable[[Algorithm], Algorithm], ...] = ()
+    of_trace: tuple[Callable[[Trace], Trace], ...] = ()  # where a scenario cannot say it
+    steps: Steps | None = None
+    same_world: bool = False  # for all runs
+    share: float = 1.0  # of the runs, where each of them takes long
+
+    def scenario(self, scenario: Scenario) -> Scenario:
+        """The scenario as it is read."""
+        for change in self.of_scenario:
+            scenario = change(scenario)
+        return scenario
+
+    def method(self, method: Algorithm) -> Algorithm:
+        """The method as it is read; its name stays."""
+        for change in self.of_method:
+            method = change(method)
+        return method
+
+    def trace(self, trace: Trace) -> Trace:
+        """What happens, as it is read."""
+        for change in self.of_trace:
+            trace = change(trace)
+        return trace
+
+    def __add__(self, other: "Reading") -> "Reading":
+        """Both at once."""
+        return Reading(
+            f"{self.key}+{other.key}",
+            f"{self.words}; {other.words}",
+            self.of_scenario + other.of_scenario,
+            self.of_method + other.of_method,
+            self.of_trace + other.of_trace,
+            other.steps or self.steps,
+            self.same_world or other.same_world,
+            min(self.share, other.share),
+        )
+
+
+def _is_pao_fed(method: Algorithm) -> bool:
+    return method.name.startswith("pao-fed")
+
+
+def by_coverage(method: Algorithm) -> Algorithm:
+    """Divide by the messages that hold a coordinate."""
+    server = method.server
+    if not (_is_pao_fed(method) and isinstance(server, Newest)):
+        return method
+    return replace(method, server=replace(server, divisor="coverage"))
+
+
+def averaging(method: Algorithm) -> Algorithm:
+    """Let Online-FedSGD and Online-Fed take the plain mean of all that arrives."""
+    if _is_pao_fed(method):
+        return method
+    return replace(method, server=ServerRule(apply=plain_mean))
+
+
+def counting_what_is_left(method: Algorithm) -> Algorithm:
+    """Count what newer messages leave; in coordinated sharing that is all of a class or nothing."""
+    parts = method.paper_parts
+    if not _is_pao_fed(method) or parts is None or parts.uplink.coordinated:
+        return method
+    rule = partial(newest_before_counting, parts.server.staleness(1))
+    return replace(method, server=ServerRule(apply=rule))
+
+
+def resting(method: Algorithm) -> Algorithm:
+    """Let the clients of the "0" versions rest while they are away."""
+    return replace(method, learns_while_away=False) if method.name[-1:] == "0" else method
+
+
+def one_further(method: Algorithm) -> Algorithm:
+    """Send S_{k,n+1} as it is written: a window one further on than by default."""
+    up = method.uplink
+    if not (_is_pao_fed(method) and isinstance(up, Windows)):
+        return method
+    return replace(method, uplink=replace(up, ahead=up.ahead + 1))
+
+
+def sending_first(method: Algorithm) -> Algorithm:
+    """Let a client send before it hears the server, where its uplink allows that."""
+    parts = method.paper_parts
+    received = parts is not None and _is_pao_fed(method) and parts.uplink == parts.downlink
+    return method if received else replace(method, exchange="single")
+
+
+def late_by_more(first: float | None, scenario: Scenario) -> Scenario:
+    """P(delay > l) is what P(delay >= l) was, for l from one step on: who is late is later by one.
+
+    `first` is P(delay > 0), of which the paper says two things; None: as before.
+    """
+    law = scenario.delay
+    if isinstance(law, Recorded):
+        raise ScenarioError(f"{scenario.name} has recorded delays: expected a law of delays")
+    (rungs,), (step,) = law.ladder()
+    chances = (rungs / CERTAIN).tolist()
+    later = ListedDelay(chances=(first or chances[0], *chances), step=int(step))
+    return scenario.model_copy(update={"delay": later})
+
+
+def evenly(scenario: Scenario) -> Scenario:
+    """Let exactly so many samples arrive."""
+    stream = scenario.synthetic.model_copy(update={"arrivals": "even"})
+    return scenario.model_copy(update={"stream": stream})
+
+
+def tested_on_more(scenario: Scenario) -> Scenario:
+    """Judge on a larger test set."""
+    return scenario.model_copy(update={"test_samples": LARGER * scenario.test_samples})
+
+
+def for_longer(scenario: Scenario) -> Scenario:
+    """Go on at the same rates."""
+    return stretched(scenario, LONGER * scenario.ticks)
+
+
+def other_target(x: FloatArray) -> FloatArray:
+    """f(x) = sqrt(x1^2 + sin^2(pi x4)) + (0.8 - 0.5 exp(-x2^2) x3): the bracket closes later."""
+    x2, x3 = x[..., 1], x[..., 2]
+    bell = 0.5 * np.exp(-(x2**2))
+    y: FloatArray = target(x) - (0.8 - bell) * x3 + 0.8 - bell * x3
+    return y
+
+
+def with_other_target(trace: Trace) -> Trace:
+    """The same samples of the other function, with the same noise."""
+    moved = np.where(trace.has_data, other_target(trace.x) - target(trace.x), 0.0)
+    on_test = other_target(trace.x_test) - target(trace.x_test)
+    return replace(trace, y=trace.y + moved, y_test=trace.y_test + on_test)
+
+
+def wider(scenario: Scenario) -> Scenario:
+    """Take a kernel twice as wide, which the paper does not state either."""
+    return scenario.model_copy(update={"kernel_width": 2 * scenario.kernel_width})
+
+
+DEFAULT = Reading("default", "as everywhere else here")
+COVERAGE = Reading(
+    "coverage", "a coordinate is divided by the messages that hold it", of_method=(by_coverage,)
+)
+PLAIN_MEAN = Reading(
+    "plain-mean", "Online-FedSGD takes the plain mean of all that arrives", of_method=(averaging,)
+)
+NEWEST_FIRST = Reading(
+    "newest-first",
+    "a message of which newer ones leave nothing does not count",
+    of_method=(counting_what_is_left,),
+)
+LATER_THAN = Reading(
+    "later-than",
+    "late by more than l with delta^l, l from 1 on",
+    of_scenario=(partial(late_by_more, None),),
+)
+ALL_LATE = Reading(
+    "all-late",
+    "late by more than l with delta^l, l from 0 on: all are late",
+    of_scenario=(partial(late_by_more, 1.0),),
+)
+EVEN = Reading("even", "exactly so many samples arrive, evenly", of_scenario=(evenly,))
+BRACKET = Reading("bracket", "the target's bracket closes later", of_trace=(with_other_target,))
+TEST_SET = Reading("test-set", "a test set ten times as large", of_scenario=(tested_on_more,))
+ONE_WORLD = Reading("one-world", "one world for all runs", same_world=True)
+RESTING = Reading("resting", 'clients of "0" versions rest while away', of_method=(resting,))
+INDICES = Reading("indices", "S_{k,n+1} as written, a window further", of_method=(one_further,))
+LONGER_RUNS = Reading("longer", "25 times as many ticks", of_scenario=(for_longer,), share=0.16)
+WIDER = Reading("wider", "a kernel twice as wide", of_scenario=(wider,))
+AS_U1 = Reading("start-as-u1", "steps for a start like that of U1", steps=Steps(U1))
+AS_SGD = Reading("start-as-fedsgd", "steps for a start like that of FedSGD", steps=Steps(SGD))
+BEST = Reading("best-steps", "each method at its own best step", steps=Steps())
+SEND_FIRST = Reading("send-first", "clients send before they hear", of_method=(sending_first,))
+
+READINGS = (
+    DEFAULT,
+    COVERAGE,
+    PLAIN_MEAN,
+    NEWEST_FIRST,
+    LATER_THAN,
+    ALL_LATE,
+    EVEN,
+    BRACKET,
+    TEST_SET,
+    ONE_WORLD,
+    RESTING,
+    INDICES,
+    LONGER_RUNS,
+    AS_U1,
+    AS_SGD,
+    BEST,
+    SEND_FIRST,
+    PLAIN_MEAN + AS_U1,
+    COVERAGE + AS_U1,
+    ALL_LATE + AS_U1,
+    WIDER + AS_U1,
+    LONGER_RUNS + AS_U1,
+)

@@ -1,0 +1,80 @@
+"""A step size for each method, found on other worlds than those that are judged."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
+from paofed.simulate.results.result import Result
+from paofed.world.scenario import Scenario
+
+START = 10  # the first tenth of the paper's ticks is the start
+
+# Runs methods over a scenario of other worlds than those that are judged.
+Try = Callable[[Scenario, Sequence[Algorithm]], Result]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How steps are chosen: each the best, or such that all start as one of them does."""
+
+    like: str | None = None  # the method whose start, at the scenario's step, all others match
+
+    def choose(
+        self,
+        scenario: Scenario,
+        methods: Sequence[Algorithm],
+        grid: Sequence[float],
+        start: int,
+        run: Try,
+    ) -> list[Algorithm]:
+        """Return the methods with their steps; the start takes so many ticks."""
+        judged = scenario if self.like is None else stretched(scenario, start)
+        share: Share = "end" if self.like is None else "start"
+        tried = [run(judged.model_copy(update={"step_size": step}), methods) for step in grid]
+        errors = {m.name: np.array([error_db(r, m.name, share) for r in tried]) for m in methods}
+        if self.like is None:
+            steps = {name: grid[int(np.argmin(found))] for name, found in errors.items()}
+        else:
+            level = error_db(run(judged, methods), self.like, share)
+            steps = {name: matched(grid, found, level) for name, found in errors.items()}
+            steps[self.like] = scenario.step_size
+        return [replace(method, step_size=steps[method.name]) for method in methods]
+
+
+Share = Literal["start", "end"]
+
+
+def error_db(result: Result, name: str, share: Share) -> float:
+    """The error of a method in dB, mean over runs: of the final error, or over all points."""
+    linear = result.run_finals(name) if share == "end" else result.run_curves(name)
+    mean = float(decibels(linear).mean())
+    return mean if np.isfinite(mean) else np.inf
+
+
+def matched(grid: Sequence[float], errors: FloatArray, level: float) -> float:
+    """The smallest step whose error is at a level, between two of the grid by interpolation.
+
+    Where no step gets there, the step that comes nearest.
+    """
+    reached = np.flatnonzero(errors <= level)
+    if reached.size == 0:
+        return float(grid[int(np.argmin(errors))])
+    first = int(reached[0])
+    if first == 0:
+        return float(grid[0])
+    part = (errors[first - 1] - level) / (errors[first - 1] - errors[first])
+    low, high = np.log(grid[first - 1]), np.log(grid[first])
+    return float(np.exp(low + part * (high - low)))
+
+
+def stretched(scenario: Scenario, ticks: int) -> Scenario:
+    """The same scenario over other ticks, with samples at the same rates."""
+    stream = scenario.synthetic
+    samples = tuple(max(1, count * ticks // scenario.ticks) for count in stream.samples)
+    stream = stream.model_copy(update={"samples": samples})
+    return scenario.model_copy(update={"ticks": ticks, "stream": stream})

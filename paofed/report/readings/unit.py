@@ -1,0 +1,82 @@
+"""One unit of the study: one reading in one setting."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.report.readings.readings import Reading
+from paofed.report.readings.steps import START
+from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.result import Result
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+from paofed.world.worlds import Worlds
+
+
+class Effort(NamedTuple):
+    """How much is run."""
+
+    runs: int
+    trials: int  # runs of each step size that is tried
+    grid: tuple[float, ...]  # of step sizes
+    shorter: int  # how many times shorter than the paper's all runs are
+
+    def runs_of(self, reading: Reading) -> int:
+        """How many runs a reading has; at least two, for intervals."""
+        return max(2, round(self.runs * reading.share))
+
+
+_GRID = tuple(float(step) for step in np.geomspace(0.05, 1.6, 11))  # 0.4 is among them
+FULL = Effort(runs=100, trials=8, grid=_GRID, shorter=1)
+QUICK = Effort(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
+
+
+def computed(
+    reading: Reading,
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    effort: Effort,
+    seed: int,
+    report: Callable[[float], None] | None,
+    workers: int | None,
+) -> Result:
+    """Run the methods as they are read, over the scenario as it is read."""
+    start = scenario.ticks // START
+    scenario, read = reading.scenario(scenario), [reading.method(method) for method in methods]
+
+    def try_elsewhere(there: Scenario, tried: Sequence[Algorithm]) -> Result:
+        other = (seed + 1) % 2**64  # its worlds have no part in the verdicts
+        worlds = as_read(reading, there, other)
+        return simulate(worlds, tried, runs=effort.trials, seed=other, workers=workers)
+
+    if reading.steps is not None:
+        read = reading.steps.choose(scenario, read, effort.grid, start, try_elsewhere)
+    return simulate(
+        as_read(reading, scenario, seed),
+        read,
+        runs=effort.runs_of(reading),
+        seed=seed,
+        same_world=reading.same_world,
+        report=report,
+        workers=workers,
+    )
+
+
+def as_read(reading: Reading, scenario: Scenario, seed: int) -> Scenario | Worlds:
+    """The scenario, or, where it cannot say what is read, the worlds that a reading makes of it."""
+    if not reading.of_trace:
+        return scenario
+
+    def trace(world: int, run: int) -> Trace:
+        return reading.trace(realize(scenario, world, run, seed=seed))
+
+    return Worlds(
+        scenario.name,
+        trace,
+        step_size=scenario.step_size,
+        max_age=scenario.max_age,
+        about={"reading": reading.key, "scenario": scenario.model_dump()},
+    )
