@@ -45,7 +45,7 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
         "<h2>Statement by statement</h2>",
         *_statements(study),
         "<h2>Step sizes that were chosen</h2>",
-        note("The last column is the error over the first tenth of the paper's ticks in the judged worlds."),
+        note("The last column is the error over the first tenth of the ticks in judged worlds."),
         table(["reading", "setting", "algorithm", "step size", "start (dB)"],
               [[_code(r), s, _code(a), f"{step:.3g}", number(db)]
                for r, s, a, step, db in study.steps()], [3, 4]),

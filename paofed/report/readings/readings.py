@@ -11,11 +11,12 @@ from paofed.core.arrays import FloatArray
 from paofed.core.parts import ServerRule
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
+from paofed.core.staleness import Geometric
 from paofed.errors import ScenarioError
 from paofed.report.paper.claims import SGD, U1
 from paofed.report.readings.rules import newest_before_counting, plain_mean
 from paofed.report.readings.steps import Steps, stretched
-from paofed.world.delays import ListedDelay
+from paofed.world.delays import ListedDelay, SteppedDelay
 from paofed.world.events import CERTAIN
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
@@ -38,6 +39,7 @@ class Reading:
     steps: Steps | None = None
     same_world: bool = False  # for all runs
     share: float = 1.0  # of the runs, where each of them takes long
+    weighs_steps: bool = False  # an age weighs by the steps of the delays, not by ticks
 
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario as it is read."""
@@ -45,11 +47,11 @@ class Reading:
             scenario = change(scenario)
         return scenario
 
-    def method(self, method: Algorithm) -> Algorithm:
-        """The method as it is read; its name stays."""
+    def method(self, method: Algorithm, scenario: Scenario) -> Algorithm:
+        """The method as it is read in a scenario; its name stays."""
         for change in self.of_method:
             method = change(method)
-        return method
+        return weighing_steps(method, scenario) if self.weighs_steps else method
 
     def trace(self, trace: Trace) -> Trace:
         """What happens, as it is read."""
@@ -68,6 +70,7 @@ class Reading:
             other.steps or self.steps,
             self.same_world or other.same_world,
             min(self.share, other.share),
+            self.weighs_steps or other.weighs_steps,
         )
 
 
@@ -97,6 +100,15 @@ def counting_what_is_left(method: Algorithm) -> Algorithm:
         return method
     rule = partial(newest_before_counting, parts.server.staleness(1))
     return replace(method, server=ServerRule(apply=rule))
+
+
+def weighing_steps(method: Algorithm, scenario: Scenario) -> Algorithm:
+    """Let an update that is late by i steps weigh alpha_i, where delays come in steps of ticks."""
+    server, law = method.server, scenario.delay
+    if not (isinstance(server, Newest) and isinstance(law, SteppedDelay)):
+        return method
+    weight = Geometric(float(server.staleness(1) ** (1 / np.max(law.step))))
+    return replace(method, server=replace(server, staleness=weight))
 
 
 def resting(method: Algorithm) -> Algorithm:
@@ -195,6 +207,7 @@ EVEN = Reading("even", "exactly so many samples arrive, evenly", of_scenario=(ev
 BRACKET = Reading("bracket", "the target's bracket closes later", of_trace=(with_other_target,))
 TEST_SET = Reading("test-set", "a test set ten times as large", of_scenario=(tested_on_more,))
 ONE_WORLD = Reading("one-world", "one world for all runs", same_world=True)
+WEIGHED_STEPS = Reading("weighed-steps", "ages weigh by steps of ten in II", weighs_steps=True)
 RESTING = Reading("resting", 'clients of "0" versions rest while away', of_method=(resting,))
 INDICES = Reading("indices", "S_{k,n+1} as written, a window further", of_method=(one_further,))
 LONGER_RUNS = Reading("longer", "25 times as many ticks", of_scenario=(for_longer,), share=0.16)
@@ -215,8 +228,10 @@ READINGS = (
     BRACKET,
     TEST_SET,
     ONE_WORLD,
+    WEIGHED_STEPS,
     RESTING,
     INDICES,
+    WIDER,
     LONGER_RUNS,
     AS_U1,
     AS_SGD,

@@ -45,7 +45,8 @@ def computed(
 ) -> Result:
     """Run the methods as they are read, over the scenario as it is read."""
     start = scenario.ticks // START
-    scenario, read = reading.scenario(scenario), [reading.method(method) for method in methods]
+    read = [reading.method(method, scenario) for method in methods]
+    scenario = reading.scenario(scenario)
 
     def try_elsewhere(there: Scenario, tried: Sequence[Algorithm]) -> Result:
         other = (seed + 1) % 2**64  # its worlds have no part in the verdicts
