@@ -8,7 +8,6 @@ which command and versions made them.
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
@@ -19,7 +18,7 @@ from paofed.files import make_folder, write_text
 from paofed.report.readings.figure import verdicts
 from paofed.report.readings.page import build
 from paofed.report.readings.readings import READINGS
-from paofed.report.readings.study import LABELS, Study, claim_folder, gathered
+from paofed.report.readings.study import Study, claim_folder, gathered
 from paofed.report.readings.unit import FULL, QUICK
 from paofed.report.shared.figures import save_all
 from paofed.simulate.engines import USUAL, engine_of
@@ -56,7 +55,7 @@ def run(args: Namespace) -> int:
     make_folder(args.out)
     claim_folder(args.out, command)
     try:
-        study = gathered(effort, args.seed, args.out, _stage, args.workers)
+        study = gathered(READINGS, effort, args.seed, args.out, _stage, args.workers)
     except KeyboardInterrupt:
         say(f"what was finished is kept in {args.out}: start again to go on")
         raise
@@ -75,15 +74,12 @@ def _stage(what: str) -> Iterator[Callable[[float], None]]:
 
 
 def _print(study: Study, folder: Path) -> None:
-    for statement, group in groupby(study.judged(), key=lambda one: one.claim.statement):
-        found = list(group)
-        keys = list(dict.fromkeys(one.claim.key for one in found))
-        by = {(one.reading.key, one.claim.key): one.found for one in found}
-        rows = [
-            [r.key, *(f"{e.mean:.2f} {_MARKS[e.verdict]}" for k in keys for e in [by[r.key, k]])]
-            for r in READINGS
+    for statement, labels, rows in study.groups():
+        cells = [
+            [reading.key, *(f"{e.mean:.2f} {_MARKS[e.verdict]}" for e in found)]
+            for reading, found in rows.items()
         ]
         print(statement)
-        print(table(["reading", *(LABELS[key] for key in keys)], rows), end="\n\n")
+        print(table(["reading", *labels], cells), end="\n\n")
     print(", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items()))
     print(f"\nopen {folder / 'readings.html'}")

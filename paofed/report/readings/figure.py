@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from paofed.report.readings.readings import READINGS
 from paofed.report.readings.study import LABELS, Judged, Study
 from paofed.report.shared.figures import plain_axes
 from paofed.simulate.results.estimates import TIE, Verdict
@@ -30,15 +30,16 @@ def verdicts(study: Study) -> Figure:
     for judged in study.judged():
         panels.setdefault(judged.claim.key, []).append(judged)
     down = -(-len(panels) // _ACROSS)
-    height = 0.5 + 0.155 * len(READINGS)
-    figure = Figure(figsize=(10.4, 0.5 + height * down), layout="constrained")
+    height = 0.5 + 0.155 * len(study.results)
+    layout = ConstrainedLayoutEngine(rect=(0.01, 0, 0.98, 1))  # letters of a PNG are wider
+    figure = Figure(figsize=(10.4, 0.5 + height * down), layout=layout)
     grid = figure.subplots(down, _ACROSS, sharey=True, squeeze=False)
     for axes, (key, found) in zip(grid.ravel(), panels.items(), strict=False):
         _panel(axes, found)
         axes.set_title(LABELS[key], fontsize=8.5, loc="left")
     for axes in grid.ravel()[len(panels) :]:
         axes.set_visible(False)
-    names = [reading.key.replace("+", " +\u00a0") for reading in READINGS]
+    names = [reading.key.replace("+", " + ") for reading in study.results]
     grid[0, 0].set_yticks(np.arange(len(names)), names)
     grid[0, 0].set_ylim(len(names) - 0.4, -0.6)  # the first reading on top
     figure.supxlabel("difference in dB, positive where it supports the statement", fontsize=9)

@@ -3,10 +3,8 @@
 import html
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 
-from paofed.report.readings.readings import DEFAULT, READINGS
-from paofed.report.readings.study import LABELS, Judged, Study
+from paofed.report.readings.study import Study
 from paofed.report.shared.markup import (
     bullets,
     document,
@@ -17,6 +15,7 @@ from paofed.report.shared.markup import (
     preformatted,
     table,
 )
+from paofed.simulate.results.estimates import Estimate
 
 _WHAT = (
     "The paper leaves some of its experiment open, and several of its statements do not reproduce "
@@ -32,7 +31,7 @@ _HOW_JUDGED = (
 
 def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
-    about = study.results[DEFAULT.key]["setting-1"].provenance
+    about = next(iter(next(iter(study.results.values())).values())).provenance
     parts = [
         "<h1>Every reading of the paper: which verdicts change</h1>",
         f"<p>{_WHAT}</p>",
@@ -41,7 +40,7 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
         *(figure(*drawing) for drawing in drawings.values()),
         "<h2>The readings</h2>",
         table(["reading", "what is read otherwise"], [[_code(r.key), html.escape(r.words)]
-                                                      for r in READINGS], []),
+                                                      for r in study.results], []),
         "<h2>Statement by statement</h2>",
         *_statements(study),
         "<h2>Step sizes that were chosen</h2>",
@@ -58,30 +57,27 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
 
 def changes(study: Study) -> Iterator[tuple[str, str]]:
     """For each comparison, under which readings its verdict is another than by default."""
-    for claim, judged in groupby(study.judged(), key=lambda one: one.claim):
-        default, *others = judged
-        usual = default.found.verdict
-        turned: dict[str, list[str]] = {}
-        for other in others:
-            if other.found.verdict != usual:
-                turned.setdefault(other.found.verdict, []).append(other.reading.key)
-        told = "; ".join(f"{verdict} under {', '.join(keys)}" for verdict, keys in turned.items())
-        yield LABELS[claim.key], f"{usual} by default; {told or 'the same under every reading'}"
+    for group in study.groups():
+        for place, label in enumerate(group.labels):
+            verdicts = {r.key: found[place].verdict for r, found in group.rows.items()}
+            usual, *others = dict.fromkeys(verdicts.values())
+            told = "; ".join(
+                f"{verdict} under {', '.join(key for key in verdicts if verdicts[key] == verdict)}"
+                for verdict in others
+            )
+            yield label, f"{usual} by default; {told or 'the same under every reading'}"
 
 
 def _statements(study: Study) -> Iterable[str]:
-    for statement, group in groupby(study.judged(), key=lambda one: one.claim.statement):
-        found = list(group)
-        keys = list(dict.fromkeys(one.claim.key for one in found))
-        by = {(one.reading.key, one.claim.key): one for one in found}
-        rows = [[_code(r.key), *(_cell(by[r.key, key]) for key in keys)] for r in READINGS]
+    for statement, labels, rows in study.groups():
+        cells = [[_code(reading.key), *map(_cell, found)] for reading, found in rows.items()]
         yield f"<h3>{html.escape(statement)}</h3>"
-        yield table(["reading", *(LABELS[key] for key in keys)], rows, [])
+        yield table(["reading", *labels], cells, [])
 
 
-def _cell(judged: Judged) -> str:
-    kind = judged.found.verdict.replace(" ", "-")
-    return f"<span class='verdict {kind}'>{interval(judged.found)}</span>"
+def _cell(found: Estimate) -> str:
+    kind = found.verdict.replace(" ", "-")
+    return f"<span class='verdict {kind}'>{interval(found)}</span>"
 
 
 def _code(text: str) -> str:

@@ -25,6 +25,7 @@ from paofed.world.trace import Trace
 
 LONGER = 25  # times the ticks of the paper's settings: at the end curves have all but stopped
 LARGER = 10  # times its test set
+_DEAR, _DEAREST = 0.5, 0.12  # shares of the runs where a run takes long
 
 
 @dataclass(frozen=True)
@@ -186,12 +187,16 @@ COVERAGE = Reading(
     "coverage", "a coordinate is divided by the messages that hold it", of_method=(by_coverage,)
 )
 PLAIN_MEAN = Reading(
-    "plain-mean", "Online-FedSGD takes the plain mean of all that arrives", of_method=(averaging,)
+    "plain-mean",
+    "Online-FedSGD takes the plain mean of all that arrives",
+    of_method=(averaging,),
+    share=_DEAR,
 )
 NEWEST_FIRST = Reading(
     "newest-first",
     "a message of which newer ones leave nothing does not count",
     of_method=(counting_what_is_left,),
+    share=_DEAR,
 )
 LATER_THAN = Reading(
     "later-than",
@@ -204,13 +209,17 @@ ALL_LATE = Reading(
     of_scenario=(partial(late_by_more, 1.0),),
 )
 EVEN = Reading("even", "exactly so many samples arrive, evenly", of_scenario=(evenly,))
-BRACKET = Reading("bracket", "the target's bracket closes later", of_trace=(with_other_target,))
-TEST_SET = Reading("test-set", "a test set ten times as large", of_scenario=(tested_on_more,))
+BRACKET = Reading(
+    "bracket", "the target's bracket closes later", of_trace=(with_other_target,), share=_DEAR
+)
+TEST_SET = Reading(
+    "test-set", "a test set ten times as large", of_scenario=(tested_on_more,), share=_DEAR
+)
 ONE_WORLD = Reading("one-world", "one world for all runs", same_world=True)
 WEIGHED_STEPS = Reading("weighed-steps", "ages weigh by steps of ten in II", weighs_steps=True)
 RESTING = Reading("resting", 'clients of "0" versions rest while away', of_method=(resting,))
 INDICES = Reading("indices", "S_{k,n+1} as written, a window further", of_method=(one_further,))
-LONGER_RUNS = Reading("longer", "25 times as many ticks", of_scenario=(for_longer,), share=0.16)
+LONGER_RUNS = Reading("longer", "25 times as many ticks", of_scenario=(for_longer,), share=_DEAREST)
 WIDER = Reading("wider", "a kernel twice as wide", of_scenario=(wider,))
 AS_U1 = Reading("start-as-u1", "steps for a start like that of U1", steps=Steps(U1))
 AS_SGD = Reading("start-as-fedsgd", "steps for a start like that of FedSGD", steps=Steps(SGD))

@@ -28,19 +28,17 @@ def newest_before_counting(
     The paper adjusts the selection matrices "prior to computing" eq. 9, and does not say whether
     a message whose matrix has become zero is still one of K_{n,l}. Age l weighs base^l.
     """
-    w, settled = state.w.copy(), np.zeros(state.w.size, dtype=np.bool_)
-    begin = 0
-    while begin < len(messages):  # one class after another: messages come sorted by age
-        pull, holds, counted, end = np.zeros(w.size), np.zeros(w.size, dtype=np.bool_), 0, begin
-        while end < len(messages) and messages[end].sent == messages[begin].sent:
-            left = False
-            for j, c in enumerate(messages[end].coordinates):
-                if not settled[c]:
-                    pull[c] += messages[end].values[j] - state.w[c]
-                    holds[c] = left = True
-            counted += left
-            end += 1
-        gain = base ** (stamp.tick - messages[begin].sent) / max(counted, 1)
-        w, settled = w + gain * pull, settled | holds
-        begin = end
+    newest = np.full(state.w.size, -1)
+    for message in messages:
+        for c in message.coordinates:
+            newest[c] = max(newest[c], message.sent)
+    left = np.array([np.any(newest[m.coordinates] == m.sent) for m in messages])
+    sent = np.array([m.sent for m in messages])
+    w = state.w.copy()
+    for message in messages:
+        weight = base ** (stamp.tick - message.sent)
+        counted = max(np.sum(left & (sent == message.sent)), 1)
+        for j, c in enumerate(message.coordinates):
+            if newest[c] == message.sent:
+                w[c] += weight / counted * (message.values[j] - state.w[c])
     return Weights(w)

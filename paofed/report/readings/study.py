@@ -1,8 +1,9 @@
 """The study of readings: units that are finished files, so that it can go on where it stopped."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from paofed.errors import FileError
 from paofed.files import read_text, write_table, write_text
 from paofed.report.paper.claims import CLAIMS, II, Claim, I
 from paofed.report.paper.experiment import OpenStage
-from paofed.report.readings.readings import DEFAULT, READINGS, Reading
+from paofed.report.readings.readings import Reading
 from paofed.report.readings.steps import START, stretched
 from paofed.report.readings.unit import Effort, computed
 from paofed.simulate.results.estimates import Estimate
@@ -25,20 +26,20 @@ from paofed.world.scenario import Scenario
 # What is compared under each statement, in a few words: all that is disputed in the reproduction,
 # and two comparisons that hold there and that a reading is about.
 LABELS: Mapping[str, str] = {
-    "accurate-u1-setting-1": "U1, I, at the end",
-    "accurate-u1-over-time-setting-1": "U1, I, whole run",
-    "accurate-c2-setting-1": "C2, I, at the end",
-    "accurate-c2-over-time-setting-1": "C2, I, whole run",
-    "accurate-u1-setting-2": "U1, II, at the end",
-    "accurate-c2-setting-2": "C2, II, at the end",
-    "fewer-4-32-setting-1": "4 over 32, I",
-    "fewer-1-4-setting-1": "1 over 4, I",
-    "fewer-4-32-setting-2": "4 over 32, II",
-    "grows": "C2 over U1, II over I",
+    "accurate-u1-setting-1": "U1 over FedSGD, I",
+    "accurate-u1-over-time-setting-1": "U1 over FedSGD, I, whole run",
+    "accurate-c2-setting-1": "C2 over FedSGD, I",
+    "accurate-c2-over-time-setting-1": "C2 over FedSGD, I, whole run",
+    "accurate-u1-setting-2": "U1 over FedSGD, II",
+    "accurate-c2-setting-2": "C2 over FedSGD, II",
+    "fewer-4-32-setting-1": "m = 4 over 32, I",
+    "fewer-1-4-setting-1": "m = 1 over 4, I",
+    "fewer-4-32-setting-2": "m = 4 over 32, II",
+    "grows": "C2 over U1, more in II than in I",
     "weight-u1-setting-2": "C2 over U1, II",
     "uncoordinated-setting-2": "U1 over C1, II",
-    "poor-0.1-setting-1": "U1 over 0.1, I",
-    "poor-0.5-setting-1": "U1 over 0.5, I",
+    "poor-0.1-setting-1": "U1 over Online-Fed 0.1, I",
+    "poor-0.5-setting-1": "U1 over Online-Fed 0.5, I",
     "local-c-setting-1": "C1 over C0, I",
     "local-u-setting-1": "U1 over U0, I",
 }
@@ -61,23 +62,42 @@ class Judged(NamedTuple):
     found: Estimate
 
 
+class Group(NamedTuple):
+    """A statement, its comparisons in a few words, and what each reading makes of them."""
+
+    statement: str
+    labels: list[str]
+    rows: dict[Reading, list[Estimate]]
+
+
 @dataclass(frozen=True)
 class Study:
-    """Results by reading and setting."""
+    """Results by reading, the default one first, and by setting."""
 
-    results: Mapping[str, Mapping[str, Result]]
+    results: Mapping[Reading, Mapping[str, Result]]
 
     def judged(self) -> Iterator[Judged]:
-        """Judge every statement under every reading."""
+        """Judge every comparison under every reading."""
         for claim in STATEMENTS:
-            for reading in READINGS:
-                yield Judged(claim, reading, claim.judge(self.results[reading.key]))
+            for reading, results in self.results.items():
+                yield Judged(claim, reading, claim.judge(results))
+
+    def groups(self) -> Iterator[Group]:
+        """The same as a table for each statement."""
+        for statement, group in groupby(self.judged(), key=lambda judged: judged.claim.statement):
+            found = list(group)
+            labels = list(dict.fromkeys(LABELS[judged.claim.key] for judged in found))
+            rows: dict[Reading, list[Estimate]] = {reading: [] for reading in self.results}
+            for judged in found:
+                rows[judged.reading].append(judged.found)
+            yield Group(statement, labels, rows)
 
     def steps(self) -> Iterator[tuple[str, str, str, float, float]]:
         """Where steps were chosen: reading, setting, method, step, error in dB over the start."""
-        for reading in (one for one in READINGS if one.steps is not None):
-            for setting, result in self.results[reading.key].items():
-                start = (int(self.results[DEFAULT.key][setting].ticks[-1]) + 1) // START
+        default = next(iter(self.results.values()))
+        for reading in (one for one in self.results if one.steps is not None):
+            for setting, result in self.results[reading].items():
+                start = (int(default[setting].ticks[-1]) + 1) // START
                 for described in result.provenance["algorithms"]:
                     name, step = described["name"], described["step_size"]
                     yield reading.key, setting, name, step, start_db(result, name, start)
@@ -103,11 +123,16 @@ def start_db(result: Result, name: str, start: int) -> float:
 
 
 def gathered(
-    effort: Effort, seed: int, folder: Path, open_stage: OpenStage, workers: int | None = None
+    readings: Sequence[Reading],
+    effort: Effort,
+    seed: int,
+    folder: Path,
+    open_stage: OpenStage,
+    workers: int | None = None,
 ) -> Study:
     """Load the units that are finished, compute the others, and save each when it is."""
-    units = [(reading, setting) for reading in READINGS for setting in (I, II)]
-    results: dict[str, dict[str, Result]] = {reading.key: {} for reading in READINGS}
+    units = [(reading, setting) for reading in readings for setting in LINEUPS]
+    results: dict[Reading, dict[str, Result]] = {reading: {} for reading in readings}
     for number, (reading, setting) in enumerate(units, start=1):
         path = folder / f"{reading.key}-{setting}.npz"
         if not path.exists():
@@ -119,7 +144,7 @@ def gathered(
             with open_stage(what) as report:
                 found = computed(reading, scenario, methods, effort, seed, report, workers)
             found.save(path)
-        results[reading.key][setting] = Result.load(path)
+        results[reading][setting] = Result.load(path)
     return Study(results)
 
 

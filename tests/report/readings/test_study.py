@@ -1,0 +1,212 @@
+"""The study goes on where it stopped, says what it was made by, and writes every number."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed.algorithms import algorithm
+from paofed.errors import FileError
+from paofed.report.paper.claims import CLAIMS
+from paofed.report.readings import study as room
+from paofed.report.readings.readings import AS_U1, BRACKET, DEFAULT, EVEN, ONE_WORLD
+from paofed.report.readings.study import LABELS, STATEMENTS, Study, claim_folder, gathered
+from paofed.report.readings.unit import FULL, QUICK, Effort, computed
+from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.result import Result
+from paofed.world.scenario import Scenario
+from tests.natures import small_scenario
+
+DATA = Path(__file__).parents[3] / "docs" / "data"
+READINGS = (DEFAULT, EVEN, AS_U1)
+EFFORT = Effort(runs=2, trials=2, grid=(0.2, 0.8), shorter=1)
+_LAWS: dict[str, dict[str, Any]] = {
+    "setting-1": {},
+    "setting-2": {"delay": {"kind": "stepped", "base": 0.5, "step": 3}},
+}
+
+
+def small(name: str) -> Scenario:
+    """A setting with fewer clients and ticks, but models of the paper's size."""
+    return small_scenario(
+        name=name, features=200, ticks=60, stream={"samples": (60,)}, **_LAWS[name]
+    )
+
+
+@pytest.fixture(autouse=True)
+def _small_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scenario, "load", small)
+
+
+@contextmanager
+def silent(_: str) -> Iterator[Callable[[float], None]]:
+    yield lambda _: None
+
+
+class Counted:
+    """Simulates, and counts how often; at some count Ctrl-C is pressed."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        self.seeds: list[int] = []
+        self.stop = stop
+
+    def __call__(self, *args: Any, seed: int, **options: Any) -> Result:
+        if len(self.seeds) == self.stop:
+            raise KeyboardInterrupt
+        self.seeds.append(seed)
+        return simulate(*args, seed=seed, **options)
+
+
+def start(folder: Path, monkeypatch: pytest.MonkeyPatch, counted: Counted) -> Study:
+    monkeypatch.setattr("paofed.report.readings.unit.simulate", counted)
+    return gathered(READINGS, EFFORT, 7, folder, silent, workers=1)
+
+
+def test_a_second_start_computes_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        start(tmp_path, monkeypatch, Counted(stop=3))
+    finished = {"default-setting-1", "default-setting-2", "even-setting-1"}
+    assert {path.stem for path in tmp_path.iterdir()} == finished
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    rest = Counted()
+    resumed = start(tmp_path, monkeypatch, rest)
+    steps = [8] * 3  # two steps of the grid and the reference, on other worlds than those judged
+    assert rest.seeds == [7, *steps, 7, *steps, 7]
+    assert all(path.read_bytes() == bytes_then for path, bytes_then in before.items())
+
+    nothing = Counted()
+    again = start(tmp_path, monkeypatch, nothing)
+    assert nothing.seeds == []
+    for judged, before_that in zip(again.judged(), resumed.judged(), strict=True):
+        np.testing.assert_equal(tuple(judged.found), tuple(before_that.found))
+
+
+def test_a_study_in_one_go_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        start(one, monkeypatch, Counted(stop=2))
+    studies = [start(folder, monkeypatch, Counted()) for folder in (one, other)]
+    for folder, study in zip((one, other), studies, strict=True):
+        study.save(folder)
+    for name in ("readings.csv", "steps.csv"):
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scenario, "load", small)
+        gathered(READINGS, EFFORT, 7, folder, silent, workers=1).save(folder)
+    return folder
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_number_is_that_of_the_results_in_the_folder(folder: Path) -> None:
+    lines = iter(read(folder / "readings.csv"))
+    for claim in STATEMENTS:
+        for reading in READINGS:
+            results = {s: Result.load(folder / f"{reading.key}-{s}.npz") for s in _LAWS}
+            line, found = next(lines), claim.judge(results)
+            assert (line["statement"], line["reading"]) == (claim.key, reading.key)
+            told = [float(line[column]) for column in ("mean", "low", "high", "runs")]
+            np.testing.assert_equal(told, list(found))
+            assert line["verdict"] == found.verdict
+    assert not list(lines)
+
+
+def test_the_steps_are_those_that_were_run(folder: Path) -> None:
+    lines = read(folder / "steps.csv")
+    assert {line["reading"] for line in lines} == {"start-as-u1"}
+    for line in lines:
+        result = Result.load(folder / f"start-as-u1-{line['setting']}.npz")
+        (described,) = (
+            d for d in result.provenance["algorithms"] if d["name"] == line["algorithm"]
+        )
+        assert described["step_size"] == float(line["step_size"])
+    assert {line["step_size"] for line in lines if line["algorithm"] == "pao-fed-u1"} == {"0.4"}
+
+
+def test_worlds_of_a_trace_are_the_scenario_s_but_for_what_is_read() -> None:
+    """The other target through worlds of one's own: the same traffic, another error."""
+    scenario, method = small("setting-1"), [algorithm("pao-fed-u1")]
+    usual, other, one_world = (
+        computed(reading, scenario, method, EFFORT, 7, None, 1)
+        for reading in (DEFAULT, BRACKET, ONE_WORLD)
+    )
+    np.testing.assert_array_equal(usual.traffic, other.traffic)
+    assert not np.isclose(usual.mse, other.mse).any()
+    assert one_world.provenance["same_world"]
+    np.testing.assert_array_equal(one_world.mse[0], usual.mse[0])
+    assert other.provenance["scenario"]["about"]["reading"] == "bracket"
+
+
+# What is judged.
+
+
+def test_all_that_is_disputed_is_judged_again() -> None:
+    disputed = {
+        line["claim"]
+        for line in read(DATA / "claims.csv")
+        if line["verdict"] in ("does not hold", "inconclusive")
+    }
+    assert set(LABELS) == disputed | {"local-c-setting-1", "local-u-setting-1"}
+    assert {claim.key for claim in STATEMENTS} <= {claim.key for claim in CLAIMS}
+    assert len(set(LABELS.values())) == len(LABELS)
+
+
+def test_the_scenario_s_step_is_among_those_tried() -> None:
+    for effort in (FULL, QUICK):
+        assert any(step == pytest.approx(0.4) for step in effort.grid)
+    assert [FULL.runs_of(reading) for reading in (DEFAULT, BRACKET)] == [100, 50]
+    assert Effort(2, 1, (), 1).runs_of(BRACKET) == 2  # an interval needs two
+
+
+# Whose folder it is.
+
+
+def test_a_folder_is_taken_and_taken_up_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        claim_folder(tmp_path, "paofed readings --runs 2 --seed 0")
+    about = json.loads((tmp_path / "about.json").read_text())
+    assert about["command"] == "paofed readings --runs 2 --seed 0"
+    assert about["versions"]["paofed"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        json.dumps({"command": "paofed readings --runs 2 --seed 1", "versions": {"paofed": "9"}}),
+        json.dumps({"command": "paofed reproduce --runs 2 --seed 0"}),
+        "[]",
+        "{",
+    ],
+)
+def test_the_folder_of_something_else_is_refused_and_left_alone(found: str, tmp_path: Path) -> None:
+    path = tmp_path / "about.json"
+    path.write_text(found)
+    with pytest.raises(FileError, match=r"was made by .*: expected .*; give another --out") as told:
+        claim_folder(tmp_path, "paofed readings --runs 2 --seed 0")
+    assert "\n" not in str(told.value)
+    assert path.read_text() == found
+
+
+def test_other_versions_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim_folder(tmp_path, "paofed readings")
+    monkeypatch.setattr(room, "versions", lambda: {"paofed": "another"})
+    with pytest.raises(FileError, match="with paofed another"):
+        claim_folder(tmp_path, "paofed readings")
