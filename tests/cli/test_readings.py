@@ -67,6 +67,7 @@ def lines_of(left: Left) -> Iterator[dict[str, str]]:
 
 def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
     units = {f"{reading.key}-{setting}.npz" for reading in READINGS for setting in SETTINGS}
+    units -= {"weighed-steps-setting-1.npz", "resting-setting-2.npz"}  # nothing is changed there
     shown = {"readings.csv", "steps.csv", "readings.svg", "readings.png", "readings.html"}
     assert {path.name for path in left.folder.iterdir()} == units | shown | {"about.json"}
     assert json.loads((left.folder / "about.json").read_text())["command"] == (

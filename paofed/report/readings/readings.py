@@ -42,6 +42,11 @@ class Reading:
     share: float = 1.0  # of the runs, where each of them takes long
     weighs_steps: bool = False  # an age weighs by the steps of the delays, not by ticks
 
+    @property
+    def touches_all(self) -> bool:
+        """Whether all methods are to be run again, since worlds or steps are others."""
+        return bool(self.of_scenario or self.of_trace or self.steps or self.same_world)
+
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario as it is read."""
         for change in self.of_scenario:
@@ -70,7 +75,7 @@ class Reading:
             self.of_trace + other.of_trace,
             other.steps or self.steps,
             self.same_world or other.same_world,
-            min(self.share, other.share),
+            min(self.share, other.share, _DEAR),
             self.weighs_steps or other.weighs_steps,
         )
 

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.algorithms.spec import from_text
 from paofed.core.metrics import decibels
@@ -17,7 +18,7 @@ from paofed.report.paper.claims import CLAIMS, II, Claim, I
 from paofed.report.paper.experiment import OpenStage
 from paofed.report.readings.readings import Reading
 from paofed.report.readings.steps import START, stretched
-from paofed.report.readings.unit import Effort, computed
+from paofed.report.readings.unit import Effort, computed, to_run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result, versions
 from paofed.words import counted
@@ -72,15 +73,28 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """Results by reading, the default one first, and by setting."""
+    """Results by reading, the default one first, and by setting: of what a reading changes."""
 
     results: Mapping[Reading, Mapping[str, Result]]
 
     def judged(self) -> Iterator[Judged]:
         """Judge every comparison under every reading."""
         for claim in STATEMENTS:
-            for reading, results in self.results.items():
-                yield Judged(claim, reading, claim.judge(results))
+            for reading in self.results:
+                yield Judged(claim, reading, claim.judge(self._concerning(claim, reading)))
+
+    def _concerning(self, claim: Claim, reading: Reading) -> Mapping[str, Result]:
+        """The results that a claim is judged by: the default's where a reading changes nothing."""
+        default, own = next(iter(self.results.values())), self.results[reading]
+        changed = {
+            setting: own[setting]
+            for setting in claim.scenarios
+            if setting in own and not set(own[setting].algorithms).isdisjoint(claim.algorithms)
+        }
+        if not changed:
+            return default
+        runs = min(result.runs for result in changed.values())
+        return {s: joined(default[s], changed.get(s), runs) for s in claim.scenarios}
 
     def groups(self) -> Iterator[Group]:
         """The same as a table for each statement."""
@@ -116,6 +130,27 @@ class Study:
         )
 
 
+def joined(default: Result, changed: Result | None, runs: int) -> Result:
+    """So many runs of some methods as they are read, and of the others as they are by default."""
+    parts = [default] if changed is None else [changed, default]
+    rows: dict[str, tuple[Result, int]] = {}
+    for part in parts:
+        for index, described in enumerate(part.provenance["algorithms"]):
+            rows.setdefault(described["name"], (part, index))
+
+    def stacked(array: str) -> NDArray[Any]:
+        return np.stack([getattr(part, array)[:runs, i] for part, i in rows.values()], axis=1)
+
+    described = [part.provenance["algorithms"][i] for part, i in rows.values()]
+    return replace(
+        parts[0],
+        provenance={**parts[0].provenance, "algorithms": described},
+        mse=stacked("mse"),
+        traffic=stacked("traffic"),
+        models=stacked("models"),
+    )
+
+
 def start_db(result: Result, name: str, start: int) -> float:
     """The error over the first ticks in dB, mean over runs; NaN where its curve has no point."""
     first = result.ticks < start
@@ -135,10 +170,12 @@ def gathered(
     results: dict[Reading, dict[str, Result]] = {reading: {} for reading in readings}
     for number, (reading, setting) in enumerate(units, start=1):
         path = folder / f"{reading.key}-{setting}.npz"
+        whole = Scenario.load(setting)
+        scenario = stretched(whole, whole.ticks // effort.shorter)
+        methods = to_run(reading, scenario, [from_text(name) for name in LINEUPS[setting]])
+        if not methods:
+            continue
         if not path.exists():
-            whole = Scenario.load(setting)
-            scenario = stretched(whole, whole.ticks // effort.shorter)
-            methods = [from_text(name) for name in LINEUPS[setting]]
             runs = counted(effort.runs_of(reading), "run")
             what = f"unit {number} of {len(units)}: {reading.key}, {setting}, {runs}"
             with open_stage(what) as report:

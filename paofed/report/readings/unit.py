@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.report.readings.readings import Reading
+from paofed.report.readings.readings import DEFAULT, Reading
 from paofed.report.readings.steps import START
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
@@ -34,6 +34,14 @@ FULL = Effort(runs=100, trials=8, grid=_GRID, shorter=1)
 QUICK = Effort(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
 
 
+def to_run(reading: Reading, scenario: Scenario, methods: Sequence[Algorithm]) -> list[Algorithm]:
+    """The methods as they are read: all of them by default, else those that a reading changes."""
+    read = [reading.method(method, scenario) for method in methods]
+    if reading.touches_all or reading == DEFAULT:
+        return read
+    return [new for new, old in zip(read, methods, strict=True) if new != old]
+
+
 def computed(
     reading: Reading,
     scenario: Scenario,
@@ -43,10 +51,8 @@ def computed(
     report: Callable[[float], None] | None,
     workers: int | None,
 ) -> Result:
-    """Run the methods as they are read, over the scenario as it is read."""
-    start = scenario.ticks // START
-    read = [reading.method(method, scenario) for method in methods]
-    scenario = reading.scenario(scenario)
+    """Run methods, given as they are read, over the scenario as it is read."""
+    start, scenario = scenario.ticks // START, reading.scenario(scenario)
 
     def try_elsewhere(there: Scenario, tried: Sequence[Algorithm]) -> Result:
         other = (seed + 1) % 2**64  # its worlds have no part in the verdicts
@@ -54,10 +60,10 @@ def computed(
         return simulate(worlds, tried, runs=effort.trials, seed=other, workers=workers)
 
     if reading.steps is not None:
-        read = reading.steps.choose(scenario, read, effort.grid, start, try_elsewhere)
+        methods = reading.steps.choose(scenario, methods, effort.grid, start, try_elsewhere)
     return simulate(
         as_read(reading, scenario, seed),
-        read,
+        methods,
         runs=effort.runs_of(reading),
         seed=seed,
         same_world=reading.same_world,

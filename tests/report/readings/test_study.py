@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,34 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
+from paofed.algorithms.spec import from_text
+from paofed.core.metrics import decibels
 from paofed.errors import FileError
 from paofed.report.paper.claims import CLAIMS
 from paofed.report.readings import study as room
-from paofed.report.readings.readings import AS_U1, BRACKET, DEFAULT, EVEN, ONE_WORLD
-from paofed.report.readings.study import LABELS, STATEMENTS, Study, claim_folder, gathered
-from paofed.report.readings.unit import FULL, QUICK, Effort, computed
+from paofed.report.readings.readings import (
+    AS_U1,
+    BRACKET,
+    DEFAULT,
+    EVEN,
+    ONE_WORLD,
+    RESTING,
+)
+from paofed.report.readings.study import (
+    LABELS,
+    LINEUPS,
+    STATEMENTS,
+    Study,
+    claim_folder,
+    gathered,
+)
+from paofed.report.readings.unit import FULL, QUICK, Effort, computed, to_run
 from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
+from tests.report.paper.test_claims import from_db, made_up
 
 DATA = Path(__file__).parents[3] / "docs" / "data"
 READINGS = (DEFAULT, EVEN, AS_U1)
@@ -143,7 +161,7 @@ def test_the_steps_are_those_that_were_run(folder: Path) -> None:
 
 def test_worlds_of_a_trace_are_the_scenario_s_but_for_what_is_read() -> None:
     """The other target through worlds of one's own: the same traffic, another error."""
-    scenario, method = small("setting-1"), [algorithm("pao-fed-u1")]
+    scenario, method = small("setting-1"), [algorithm("pao-fed-u1")]  # no reading here changes it
     usual, other, one_world = (
         computed(reading, scenario, method, EFFORT, 7, None, 1)
         for reading in (DEFAULT, BRACKET, ONE_WORLD)
@@ -153,6 +171,57 @@ def test_worlds_of_a_trace_are_the_scenario_s_but_for_what_is_read() -> None:
     assert one_world.provenance["same_world"]
     np.testing.assert_array_equal(one_world.mse[0], usual.mse[0])
     assert other.provenance["scenario"]["about"]["reading"] == "bracket"
+
+
+# What is run again, and what is taken from the default.
+
+
+def test_only_what_a_reading_changes_is_run_again() -> None:
+    for setting, names in LINEUPS.items():
+        scenario, methods = small(setting), [from_text(name) for name in names]
+        for reading in (DEFAULT, EVEN, BRACKET, AS_U1, ONE_WORLD):
+            assert [m.name for m in to_run(reading, scenario, methods)] == list(names)
+        resting = ["pao-fed-c0", "pao-fed-u0"] if setting == "setting-1" else []
+        assert [m.name for m in to_run(RESTING, scenario, methods)] == resting
+
+
+def random_result(rng: np.random.Generator, names: Sequence[str], runs: int) -> Result:
+    return made_up({name: from_db(rng.normal(-10, 3, size=(runs, 40))) for name in names})
+
+
+def test_a_comparison_takes_from_each_reading_what_the_reading_changes() -> None:
+    rng = np.random.default_rng(8)
+    default = {setting: random_result(rng, names, 9) for setting, names in LINEUPS.items()}
+    own = {"setting-1": random_result(rng, ["pao-fed-c0", "pao-fed-u1"], 4)}
+    study = Study({DEFAULT: default, RESTING: own})
+    found = {(j.claim.key, j.reading.key): j.found for j in study.judged()}
+
+    def finals(result: Result, name: str) -> Any:
+        return decibels(result.run_finals(name))[:4]
+
+    here, usual = own["setting-1"], default["setting-1"]
+    both = estimate(finals(usual, "online-fedsgd") - finals(here, "pao-fed-u1"))
+    assert found["accurate-u1-setting-1", "resting"] == pytest.approx(both)
+    untouched = found["accurate-c2-setting-1", "resting"]
+    assert untouched == found["accurate-c2-setting-1", "default"]
+    assert untouched.runs == 9
+    there = default["setting-2"]
+    gains = [
+        finals(one, "pao-fed-u1") - finals(other, "pao-fed-c2")
+        for one, other in ((here, usual), (there, there))
+    ]
+    assert found["grows", "resting"] == pytest.approx(estimate(gains[1] - gains[0]))
+
+
+def test_a_reading_that_changes_nothing_in_a_setting_has_no_file_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paofed.report.readings.unit.simulate", Counted())
+    study = gathered((DEFAULT, RESTING), EFFORT, 7, tmp_path, silent, workers=1)
+    assert not (tmp_path / "resting-setting-2.npz").exists()
+    for judged in study.judged():
+        if judged.claim.key not in ("local-c-setting-1", "local-u-setting-1"):
+            assert judged.found == judged.claim.judge(study.results[DEFAULT])
 
 
 # What is judged.
