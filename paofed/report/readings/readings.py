@@ -227,6 +227,7 @@ INDICES = Reading("indices", "S_{k,n+1} as written, a window further", of_method
 LONGER_RUNS = Reading("longer", "25 times as many ticks", of_scenario=(for_longer,), share=_DEAREST)
 WIDER = Reading("wider", "a kernel twice as wide", of_scenario=(wider,))
 AS_U1 = Reading("start-as-u1", "steps for a start like that of U1", steps=Steps(U1))
+SLOWLY = Reading("slow-start", "the same, of U1 at a quarter of its step", steps=Steps(U1, 0.25))
 AS_SGD = Reading("start-as-fedsgd", "steps for a start like that of FedSGD", steps=Steps(SGD))
 BEST = Reading("best-steps", "each method at its own best step", steps=Steps())
 SEND_FIRST = Reading("send-first", "clients send before they hear", of_method=(sending_first,))
@@ -248,6 +249,7 @@ READINGS = (
     WIDER,
     LONGER_RUNS,
     AS_U1,
+    SLOWLY,
     AS_SGD,
     BEST,
     SEND_FIRST,

@@ -22,7 +22,8 @@ Try = Callable[[Scenario, Sequence[Algorithm]], Result]
 class Steps:
     """How steps are chosen: each the best, or such that all start as one of them does."""
 
-    like: str | None = None  # the method whose start, at the scenario's step, all others match
+    like: str | None = None  # the method whose start all others match
+    pace: float = 1.0  # of that method: its step, in steps of the scenario
 
     def choose(
         self,
@@ -40,9 +41,11 @@ class Steps:
         if self.like is None:
             steps = {name: grid[int(np.argmin(found))] for name, found in errors.items()}
         else:
-            level = error_db(run(judged, methods), self.like, share)
+            own = self.pace * scenario.step_size
+            like = run(judged.model_copy(update={"step_size": own}), methods)
+            level = error_db(like, self.like, share)
             steps = {name: matched(grid, found, level) for name, found in errors.items()}
-            steps[self.like] = scenario.step_size
+            steps[self.like] = own
         return [replace(method, step_size=steps[method.name]) for method in methods]
 
 

@@ -29,7 +29,7 @@ class Effort(NamedTuple):
         return max(2, round(self.runs * reading.share))
 
 
-_GRID = tuple(float(step) for step in np.geomspace(0.05, 1.6, 11))  # 0.4 is among them
+_GRID = tuple(float(step) for step in np.geomspace(0.0125, 1.6, 15))  # 0.4 is among them
 FULL = Effort(runs=100, trials=8, grid=_GRID, shorter=1)
 QUICK = Effort(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
 

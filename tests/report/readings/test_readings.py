@@ -62,6 +62,7 @@ CHANGES: dict[str, tuple[set[str], str, set[str]]] = {
     "wider": ({"kernel_width"}, "", set()),
     "longer": ({"ticks", "stream.samples"}, "", set()),
     "start-as-u1": (set(), "", set()),
+    "slow-start": (set(), "", set()),
     "start-as-fedsgd": (set(), "", set()),
     "best-steps": (set(), "", set()),
     "send-first": (set(), "exchange", (PAO_FED | WHOLE) - ZERO),
@@ -101,9 +102,8 @@ def test_a_reading_changes_what_it_says_and_nothing_else(reading: Any) -> None:
             weighed = reading == WEIGHED_STEPS and setting == "setting-1"
             expected = [field] if name in whose and not weighed else []
             assert changed_fields(method, read) == expected, (setting, name)
-    assert (reading.steps is None) == (
-        reading.key not in ("start-as-u1", "start-as-fedsgd", "best-steps")
-    )
+    stepped = ("start-as-u1", "slow-start", "start-as-fedsgd", "best-steps")
+    assert (reading.steps is not None) == (reading.key in stepped)
     assert bool(reading.of_trace) == (reading.key == "bracket")
     assert reading.same_world == (reading.key == "one-world")
     dear = ("plain-mean", "newest-first", "bracket", "test-set", "longer")

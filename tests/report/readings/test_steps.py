@@ -50,6 +50,12 @@ def test_all_start_as_one_of_them_does() -> None:
         assert found[name] * SPEEDS[name] == pytest.approx(0.4)
 
 
+def test_they_may_all_start_at_a_slower_pace() -> None:
+    found = chosen(Steps("pao-fed-u1", 0.25), Trials())
+    assert found["pao-fed-u1"] == 0.1
+    assert found["pao-fed-c2"] == pytest.approx(0.2)
+
+
 def test_who_cannot_start_so_fast_comes_as_near_as_it_can() -> None:
     assert chosen(Steps("pao-fed-u1"), Trials())["pao-fed-u0"] == GRID[-1]
 
