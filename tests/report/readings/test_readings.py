@@ -24,6 +24,7 @@ from paofed.report.readings.readings import (
     READINGS,
     TEST_SET,
     WEIGHED_STEPS,
+    WIDER,
     late_by_more,
     other_target,
     with_other_target,
@@ -59,7 +60,6 @@ CHANGES: dict[str, tuple[set[str], str, set[str]]] = {
     "weighed-steps": (set(), "server", {"pao-fed-c2"}),
     "resting": (set(), "learns_while_away", ZERO),
     "indices": (set(), "uplink", PAO_FED),
-    "wider": ({"kernel_width"}, "", set()),
     "longer": ({"ticks", "stream.samples"}, "", set()),
     "start-as-u1": (set(), "", set()),
     "slow-start": (set(), "", set()),
@@ -69,7 +69,7 @@ CHANGES: dict[str, tuple[set[str], str, set[str]]] = {
 }
 ALONE = [reading for reading in READINGS if "+" not in reading.key]
 TOGETHER = [reading for reading in READINGS if "+" in reading.key]
-BY_KEY = {reading.key: reading for reading in READINGS}
+BY_KEY = {reading.key: reading for reading in (*READINGS, WIDER)}
 
 
 def flat(scenario: Scenario) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def changed_fields(old: Algorithm, new: Algorithm) -> list[str]:
 def test_every_reading_is_told_once() -> None:
     assert list(CHANGES) == [reading.key for reading in ALONE]
     assert READINGS[0] == DEFAULT
-    assert len(BY_KEY) == len(READINGS)
+    assert len({reading.key for reading in READINGS}) == len(READINGS)
     assert {name for names in LINEUPS.values() for name in names} == PAO_FED | WHOLE
 
 
@@ -128,6 +128,14 @@ def test_adding_keeps_what_either_says() -> None:
     assert (both.of_trace, both.weighs_steps, both.same_world) == (BRACKET.of_trace, True, True)
     assert both.steps == AS_U1.steps
     assert (AS_U1 + PLAIN_MEAN).steps == AS_U1.steps
+
+
+def test_a_wider_kernel_is_only_read_together_with_something() -> None:
+    """Alone it is on the grid of the reproduction."""
+    scenario = Scenario.load("setting-1")
+    old, new = flat(scenario), flat(WIDER.scenario(scenario))
+    assert {key: new[key] for key in old if old[key] != new[key]} == {"kernel_width": 2.0}
+    assert WIDER not in READINGS
 
 
 # Delays.
