@@ -112,15 +112,18 @@ def test_a_reading_changes_what_it_says_and_nothing_else(reading: Any) -> None:
 
 @pytest.mark.parametrize("reading", TOGETHER, ids=lambda reading: reading.key)
 def test_readings_together_are_one_after_the_other(reading: Any) -> None:
-    first, second = (BY_KEY[key] for key in reading.key.split("+"))
-    scenario = Scenario.load("setting-2")
-    assert reading.scenario(scenario) == second.scenario(first.scenario(scenario))
+    parts = [BY_KEY[key] for key in reading.key.split("+")]
+    scenario = read = Scenario.load("setting-2")
+    for part in parts:
+        read = part.scenario(read)
+    assert reading.scenario(scenario) == read
     for name in LINEUPS["setting-2"]:
-        method = from_text(name)
-        expected = second.method(first.method(method, scenario), scenario)
+        method = expected = from_text(name)
+        for part in parts:
+            expected = part.method(expected, scenario)
         assert reading.method(method, scenario) == expected
-    assert reading.steps == (second.steps or first.steps)
-    assert reading.share == min(first.share, second.share, 0.5)
+    assert reading.steps == parts[-1].steps
+    assert reading.share == min(0.5, *(part.share for part in parts))
 
 
 def test_adding_keeps_what_either_says() -> None:
