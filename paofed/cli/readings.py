@@ -18,7 +18,7 @@ from paofed.files import make_folder, write_text
 from paofed.report.readings.figure import verdicts
 from paofed.report.readings.page import build
 from paofed.report.readings.readings import READINGS
-from paofed.report.readings.study import Study, claim_folder, gathered
+from paofed.report.readings.study import ReadingStudy, claim_folder, gathered
 from paofed.report.readings.unit import FULL, QUICK
 from paofed.report.shared.figures import save_all
 from paofed.simulate.engines import USUAL, engine_of
@@ -73,7 +73,7 @@ def _stage(what: str) -> Iterator[Callable[[float], None]]:
         yield progress
 
 
-def _print(study: Study, folder: Path) -> None:
+def _print(study: ReadingStudy, folder: Path) -> None:
     for statement, labels, rows in study.groups():
         cells = [
             [reading.key, *(f"{e.mean:.2f} {_MARKS[e.verdict]}" for e in found)]

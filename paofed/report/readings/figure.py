@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from paofed.report.readings.study import LABELS, Judged, Study
+from paofed.report.readings.study import LABELS, ReadingStudy, Ruling
 from paofed.report.shared.figures import plain_axes
 from paofed.simulate.results.estimates import TIE, Verdict
 
@@ -24,9 +24,9 @@ _ACROSS = 4  # panels in one line
 _FARTHEST = 4.0  # dB that a panel shows
 
 
-def verdicts(study: Study) -> Figure:
+def verdicts(study: ReadingStudy) -> Figure:
     """One panel for each comparison, one line for each reading."""
-    panels: dict[str, list[Judged]] = {}
+    panels: dict[str, list[Ruling]] = {}
     for judged in study.judged():
         panels.setdefault(judged.claim.key, []).append(judged)
     down = -(-len(panels) // _ACROSS)
@@ -47,7 +47,7 @@ def verdicts(study: Study) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, found: Sequence[Judged]) -> None:
+def _panel(axes: Axes, found: Sequence[Ruling]) -> None:
     axes.axvspan(-TIE, TIE, color="#eeeeee", zorder=0)
     axes.axvline(0, color="#777777", lw=0.8, zorder=1)
     axes.axhspan(-0.5, 0.5, color="#f5f5f5", zorder=0)  # the default, with which all are compared

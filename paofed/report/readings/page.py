@@ -4,7 +4,7 @@ import html
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from paofed.report.readings.study import Study
+from paofed.report.readings.study import ReadingStudy
 from paofed.report.shared.markup import (
     bullets,
     document,
@@ -29,7 +29,7 @@ _HOW_JUDGED = (
 )
 
 
-def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
+def build(study: ReadingStudy, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = next(iter(next(iter(study.results.values())).values())).provenance
     parts = [
@@ -55,7 +55,7 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
     return document("Every reading of the paper", parts)
 
 
-def changes(study: Study) -> Iterator[tuple[str, str]]:
+def changes(study: ReadingStudy) -> Iterator[tuple[str, str]]:
     """For each comparison, under which readings its verdict is another than by default."""
     for group in study.groups():
         for place, label in enumerate(group.labels):
@@ -68,7 +68,7 @@ def changes(study: Study) -> Iterator[tuple[str, str]]:
             yield label, f"{usual} by default; {told or 'the same under every reading'}"
 
 
-def _statements(study: Study) -> Iterable[str]:
+def _statements(study: ReadingStudy) -> Iterable[str]:
     for statement, labels, rows in study.groups():
         cells = [[_code(reading.key), *map(_cell, found)] for reading, found in rows.items()]
         yield f"<h3>{html.escape(statement)}</h3>"

@@ -15,7 +15,7 @@ from paofed.core.staleness import Geometric
 from paofed.errors import ScenarioError
 from paofed.report.paper.claims import SGD, U1
 from paofed.report.readings.rules import newest_before_counting, plain_mean
-from paofed.report.readings.steps import Steps, stretched
+from paofed.report.readings.steps import StepChoice, stretched
 from paofed.world.delays import ListedDelay, SteppedDelay
 from paofed.world.events import CERTAIN
 from paofed.world.recorded import Recorded
@@ -37,7 +37,7 @@ class Reading:
     of_scenario: tuple[Callable[[Scenario], Scenario], ...] = ()
     of_method: tuple[Callable[[Algorithm], Algorithm], ...] = ()
     of_trace: tuple[Callable[[Trace], Trace], ...] = ()  # where a scenario cannot say it
-    steps: Steps | None = None
+    steps: StepChoice | None = None
     same_world: bool = False  # for all runs
     share: float = 1.0  # of the runs, where each of them takes long
     weighs_steps: bool = False  # an age weighs by the steps of the delays, not by ticks
@@ -226,10 +226,12 @@ RESTING = Reading("resting", 'clients of "0" versions rest while away', of_metho
 INDICES = Reading("indices", "S_{k,n+1} as written, a window further", of_method=(one_further,))
 LONGER_RUNS = Reading("longer", "25 times as many ticks", of_scenario=(for_longer,), share=_DEAREST)
 WIDER = Reading("wider", "a kernel twice as wide", of_scenario=(wider,))
-AS_U1 = Reading("start-as-u1", "steps for a start like that of U1", steps=Steps(U1))
-SLOWLY = Reading("slow-start", "the same, of U1 at a quarter of its step", steps=Steps(U1, 0.25))
-AS_SGD = Reading("start-as-fedsgd", "steps for a start like that of FedSGD", steps=Steps(SGD))
-BEST = Reading("best-steps", "each method at its own best step", steps=Steps())
+AS_U1 = Reading("start-as-u1", "steps for a start like that of U1", steps=StepChoice(U1))
+SLOWLY = Reading(
+    "slow-start", "the same, of U1 at a quarter of its step", steps=StepChoice(U1, 0.25)
+)
+AS_SGD = Reading("start-as-fedsgd", "steps for a start like that of FedSGD", steps=StepChoice(SGD))
+BEST = Reading("best-steps", "each method at its own best step", steps=StepChoice())
 SEND_FIRST = Reading("send-first", "clients send before they hear", of_method=(sending_first,))
 
 READINGS = (

@@ -19,7 +19,7 @@ Try = Callable[[Scenario, Sequence[Algorithm]], Result]
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepChoice:
     """How steps are chosen: each the best, or such that all start as one of them does."""
 
     like: str | None = None  # the method whose start all others match

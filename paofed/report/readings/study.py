@@ -18,7 +18,7 @@ from paofed.report.paper.claims import CLAIMS, II, Claim, I
 from paofed.report.paper.experiment import OpenStage
 from paofed.report.readings.readings import Reading
 from paofed.report.readings.steps import START, stretched
-from paofed.report.readings.unit import Effort, computed, to_run
+from paofed.report.readings.unit import Amount, computed, to_run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result, versions
 from paofed.words import counted
@@ -55,7 +55,7 @@ LINEUPS: Mapping[str, tuple[str, ...]] = {
 _ABOUT = "about.json"
 
 
-class Judged(NamedTuple):
+class Ruling(NamedTuple):
     """One statement under one reading."""
 
     claim: Claim
@@ -63,7 +63,7 @@ class Judged(NamedTuple):
     found: Estimate
 
 
-class Group(NamedTuple):
+class Comparisons(NamedTuple):
     """A statement, its comparisons in a few words, and what each reading makes of them."""
 
     statement: str
@@ -72,16 +72,16 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Study:
+class ReadingStudy:
     """Results by reading, the default one first, and by setting: of what a reading changes."""
 
     results: Mapping[Reading, Mapping[str, Result]]
 
-    def judged(self) -> Iterator[Judged]:
+    def judged(self) -> Iterator[Ruling]:
         """Judge every comparison under every reading."""
         for claim in STATEMENTS:
             for reading in self.results:
-                yield Judged(claim, reading, claim.judge(self._concerning(claim, reading)))
+                yield Ruling(claim, reading, claim.judge(self._concerning(claim, reading)))
 
     def _concerning(self, claim: Claim, reading: Reading) -> Mapping[str, Result]:
         """The results that a claim is judged by: the default's where a reading changes nothing."""
@@ -96,7 +96,7 @@ class Study:
         runs = min(result.runs for result in changed.values())
         return {s: joined(default[s], changed.get(s), runs) for s in claim.scenarios}
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[Comparisons]:
         """The same as a table for each statement."""
         for statement, group in groupby(self.judged(), key=lambda judged: judged.claim.statement):
             found = list(group)
@@ -104,7 +104,7 @@ class Study:
             rows: dict[Reading, list[Estimate]] = {reading: [] for reading in self.results}
             for judged in found:
                 rows[judged.reading].append(judged.found)
-            yield Group(statement, labels, rows)
+            yield Comparisons(statement, labels, rows)
 
     def steps(self) -> Iterator[tuple[str, str, str, float, float]]:
         """Where steps were chosen: reading, setting, method, step, error in dB over the start."""
@@ -159,12 +159,12 @@ def start_db(result: Result, name: str, start: int) -> float:
 
 def gathered(
     readings: Sequence[Reading],
-    effort: Effort,
+    effort: Amount,
     seed: int,
     folder: Path,
     open_stage: OpenStage,
     workers: int | None = None,
-) -> Study:
+) -> ReadingStudy:
     """Load the units that are finished, compute the others, and save each when it is."""
     units = [(reading, setting) for reading in readings for setting in LINEUPS]
     results: dict[Reading, dict[str, Result]] = {reading: {} for reading in readings}
@@ -182,7 +182,7 @@ def gathered(
                 found = computed(reading, scenario, methods, effort, seed, report, workers)
             found.save(path)
         results[reading][setting] = Result.load(path)
-    return Study(results)
+    return ReadingStudy(results)
 
 
 def claim_folder(folder: Path, command: str) -> None:

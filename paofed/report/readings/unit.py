@@ -16,7 +16,7 @@ from paofed.world.trace import Trace
 from paofed.world.worlds import Worlds
 
 
-class Effort(NamedTuple):
+class Amount(NamedTuple):
     """How much is run."""
 
     runs: int
@@ -30,8 +30,8 @@ class Effort(NamedTuple):
 
 
 _GRID = tuple(float(step) for step in np.geomspace(0.0125, 1.6, 15))  # 0.4 is among them
-FULL = Effort(runs=100, trials=8, grid=_GRID, shorter=1)
-QUICK = Effort(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
+FULL = Amount(runs=100, trials=8, grid=_GRID, shorter=1)
+QUICK = Amount(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
 
 
 def to_run(reading: Reading, scenario: Scenario, methods: Sequence[Algorithm]) -> list[Algorithm]:
@@ -46,7 +46,7 @@ def computed(
     reading: Reading,
     scenario: Scenario,
     methods: Sequence[Algorithm],
-    effort: Effort,
+    effort: Amount,
     seed: int,
     report: Callable[[float], None] | None,
     workers: int | None,

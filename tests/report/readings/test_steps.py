@@ -1,4 +1,4 @@
-"""Steps are chosen so that methods start alike, or each at its best, from what trials say."""
+"""StepChoice are chosen so that methods start alike, or each at its best, from what trials say."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ import pytest
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import from_text
 from paofed.core.metrics import decibels
-from paofed.report.readings.steps import Steps, error_db, matched, stretched
+from paofed.report.readings.steps import StepChoice, error_db, matched, stretched
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
 from tests.report.paper.test_claims import from_db, made_up
@@ -35,7 +35,7 @@ class Trials:
         return made_up(curves)
 
 
-def chosen(steps: Steps, trials: Trials) -> dict[str, float]:
+def chosen(steps: StepChoice, trials: Trials) -> dict[str, float]:
     scenario = Scenario.load("setting-1")
     found = steps.choose(scenario, METHODS, GRID, 200, trials)
     assert [method.name for method in found] == list(SPEEDS)
@@ -44,25 +44,25 @@ def chosen(steps: Steps, trials: Trials) -> dict[str, float]:
 
 def test_all_start_as_one_of_them_does() -> None:
     """The error goes by step times speed, so that equal starts have equal products."""
-    found = chosen(Steps("pao-fed-u1"), Trials())
+    found = chosen(StepChoice("pao-fed-u1"), Trials())
     assert found["pao-fed-u1"] == 0.4
     for name in ("online-fedsgd", "pao-fed-c2"):
         assert found[name] * SPEEDS[name] == pytest.approx(0.4)
 
 
 def test_they_may_all_start_at_a_slower_pace() -> None:
-    found = chosen(Steps("pao-fed-u1", 0.25), Trials())
+    found = chosen(StepChoice("pao-fed-u1", 0.25), Trials())
     assert found["pao-fed-u1"] == 0.1
     assert found["pao-fed-c2"] == pytest.approx(0.2)
 
 
 def test_who_cannot_start_so_fast_comes_as_near_as_it_can() -> None:
-    assert chosen(Steps("pao-fed-u1"), Trials())["pao-fed-u0"] == GRID[-1]
+    assert chosen(StepChoice("pao-fed-u1"), Trials())["pao-fed-u0"] == GRID[-1]
 
 
 def test_the_start_is_tried_at_the_same_rates_and_at_no_more_ticks() -> None:
     trials = Trials()
-    chosen(Steps("online-fedsgd"), trials)
+    chosen(StepChoice("online-fedsgd"), trials)
     assert {scenario.ticks for scenario in trials.asked} == {200}
     assert {scenario.synthetic.samples for scenario in trials.asked} == {(50, 100, 150, 200)}
     assert [scenario.step_size for scenario in trials.asked] == [*GRID, 0.4]
@@ -70,7 +70,7 @@ def test_the_start_is_tried_at_the_same_rates_and_at_no_more_ticks() -> None:
 
 def test_the_best_step_is_that_of_the_least_final_error() -> None:
     trials = Trials(best=1.0)  # beyond, steps blow up
-    found = chosen(Steps(), trials)
+    found = chosen(StepChoice(), trials)
     for name, step in found.items():
         below = [tried for tried in GRID if tried * SPEEDS[name] < 1.0]
         assert step == below[-1]

@@ -28,11 +28,11 @@ from paofed.report.readings.study import (
     LABELS,
     LINEUPS,
     STATEMENTS,
-    Study,
+    ReadingStudy,
     claim_folder,
     gathered,
 )
-from paofed.report.readings.unit import FULL, QUICK, Effort, computed, to_run
+from paofed.report.readings.unit import FULL, QUICK, Amount, computed, to_run
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
@@ -42,7 +42,7 @@ from tests.report.paper.test_claims import from_db, made_up
 
 DATA = Path(__file__).parents[3] / "docs" / "data"
 READINGS = (DEFAULT, EVEN, AS_U1)
-EFFORT = Effort(runs=2, trials=2, grid=(0.2, 0.8), shorter=1)
+EFFORT = Amount(runs=2, trials=2, grid=(0.2, 0.8), shorter=1)
 _LAWS: dict[str, dict[str, Any]] = {
     "setting-1": {},
     "setting-2": {"delay": {"kind": "stepped", "base": 0.5, "step": 3}},
@@ -80,7 +80,7 @@ class Counted:
         return simulate(*args, seed=seed, **options)
 
 
-def start(folder: Path, monkeypatch: pytest.MonkeyPatch, counted: Counted) -> Study:
+def start(folder: Path, monkeypatch: pytest.MonkeyPatch, counted: Counted) -> ReadingStudy:
     monkeypatch.setattr("paofed.report.readings.unit.simulate", counted)
     return gathered(READINGS, EFFORT, 7, folder, silent, workers=1)
 
@@ -193,7 +193,7 @@ def test_a_comparison_takes_from_each_reading_what_the_reading_changes() -> None
     rng = np.random.default_rng(8)
     default = {setting: random_result(rng, names, 9) for setting, names in LINEUPS.items()}
     own = {"setting-1": random_result(rng, ["pao-fed-c0", "pao-fed-u1"], 4)}
-    study = Study({DEFAULT: default, RESTING: own})
+    study = ReadingStudy({DEFAULT: default, RESTING: own})
     found = {(j.claim.key, j.reading.key): j.found for j in study.judged()}
 
     def finals(result: Result, name: str) -> Any:
@@ -242,7 +242,7 @@ def test_the_scenario_s_step_is_among_those_tried() -> None:
     for effort in (FULL, QUICK):
         assert any(step == pytest.approx(0.4) for step in effort.grid)
     assert [FULL.runs_of(reading) for reading in (DEFAULT, BRACKET)] == [100, 50]
-    assert Effort(2, 1, (), 1).runs_of(BRACKET) == 2  # an interval needs two
+    assert Amount(2, 1, (), 1).runs_of(BRACKET) == 2  # an interval needs two
 
 
 # Whose folder it is.
