@@ -4,18 +4,15 @@ Settings are chosen on other worlds than those of the judgement, among equally m
 every method. What is finished stays in the folder: a second start goes on where the first ended.
 """
 
-import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
-from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
-from paofed.files import write_text
+from paofed.files import make_folder, write_text
 from paofed.report.compare.comparison import Judged, Plan, run_comparison, save
 from paofed.report.compare.figure import caption, error_against_bytes
 from paofed.report.compare.lineup import LINEUP, entrants_of
@@ -24,9 +21,7 @@ from paofed.report.compare.search import FULL, QUICK
 from paofed.report.compare.settings import USUAL as SETTINGS
 from paofed.report.compare.settings import setting_of
 from paofed.report.shared.figures import save_all
-from paofed.report.shared.units import Units
-from paofed.simulate.engines import USUAL, engine_of
-from paofed.simulate.results.result import versions
+from paofed.report.shared.units import claim_folder
 from paofed.words import size, table
 
 EXAMPLE = "paofed compare setting-1 --entrants fed-async,quantised --quick --out compared"
@@ -63,13 +58,15 @@ def run(args: Namespace) -> int:
         extent=extent,
         seed=args.seed,
     )
-    units = Units(args.out / "units", plan.as_json())
+    command = _command(plan, args)
+    claim_folder(args.out, command)
+    make_folder(args.out / "units")
     try:
-        found = run_comparison(plan, units, _stage, args.workers)
+        found = run_comparison(plan, args.out / "units", stage, args.workers)
     except KeyboardInterrupt:
         say(f"what was finished is kept in {args.out}: the same command goes on from there")
         raise
-    _write(found, plan, args)
+    _write(found, plan, command, args.out)
     _print(found, args.out)
     return 0
 
@@ -84,28 +81,23 @@ def _words(text: str) -> list[str]:
     return names
 
 
-@contextmanager
-def _stage(what: str) -> Iterator[Callable[[float], None]]:
-    with Progress(what) as progress, engine_of(USUAL).announced(say):
-        yield progress
+def _command(plan: Plan, args: Namespace) -> str:
+    """What makes the same comparison again."""
+    words = ["paofed compare", *(args.settings if args.settings != list(SETTINGS) else ())]
+    words += [f"--runs {plan.extent.runs} --seed {plan.seed} --tariffs {args.tariffs}"]
+    words += [f"--entrants {args.entrants}"] if args.entrants else []
+    return " ".join([*words, *(["--quick"] if args.quick else [])])
 
 
-def _write(found: list[Judged], plan: Plan, args: Namespace) -> None:
-    save(found, args.out / "compare.csv")
-    words = " ".join(args.settings) if args.settings != list(SETTINGS) else ""
-    command = f"paofed compare {words} --runs {plan.extent.runs} --seed {plan.seed}"
-    command += f" --tariffs {args.tariffs}"
-    command += f" --entrants {args.entrants}" if args.entrants else ""
-    command = " ".join((command + (" --quick" if args.quick else "")).split())
-    about = {"command": command, "versions": versions()}
-    write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
+def _write(found: list[Judged], plan: Plan, command: str, folder: Path) -> None:
+    save(found, folder / "compare.csv")
     gallery = {
         f"compare-{number}": (caption(tariff), error_against_bytes(found, tariff))
         for number, tariff in enumerate(plan.tariffs, 1)
     }
-    drawings = save_all(gallery, args.out)
+    drawings = save_all(gallery, folder)
     unit = f"{plan.extent.runs} worlds of the judgement; search: {len(plan.extent.rounds)} rounds"
-    write_text(args.out / "compare.html", build(found, drawings, command, unit))
+    write_text(folder / "compare.html", build(found, drawings, command, unit))
 
 
 def _print(found: list[Judged], folder: Path) -> None:

@@ -6,22 +6,20 @@ which command and versions made them.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
-from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
 from paofed.errors import InputError, whole
-from paofed.files import make_folder, write_text
+from paofed.files import write_text
 from paofed.report.readings.figure import verdicts
 from paofed.report.readings.page import build
 from paofed.report.readings.readings import READINGS
-from paofed.report.readings.study import ReadingStudy, claim_folder, gathered
+from paofed.report.readings.study import ReadingStudy, gathered
 from paofed.report.readings.unit import FULL, QUICK
 from paofed.report.shared.figures import save_all
-from paofed.simulate.engines import USUAL, engine_of
+from paofed.report.shared.units import claim_folder
 from paofed.words import counted, table
 
 EXAMPLE = "paofed readings --quick --out readings"
@@ -52,10 +50,9 @@ def run(args: Namespace) -> int:
         whole("workers", args.workers, least=1)
     command = f"paofed readings --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
-    make_folder(args.out)
     claim_folder(args.out, command)
     try:
-        study = gathered(READINGS, effort, args.seed, args.out, _stage, args.workers)
+        study = gathered(READINGS, effort, args.seed, args.out, stage, args.workers)
     except KeyboardInterrupt:
         say(f"what was finished is kept in {args.out}: start again to go on")
         raise
@@ -65,12 +62,6 @@ def run(args: Namespace) -> int:
     write_text(args.out / "readings.html", build(study, drawings, command))
     _print(study, args.out)
     return 0
-
-
-@contextmanager
-def _stage(what: str) -> Iterator[Callable[[float], None]]:
-    with Progress(what) as progress, engine_of(USUAL).announced(say):
-        yield progress
 
 
 def _print(study: ReadingStudy, folder: Path) -> None:

@@ -7,12 +7,10 @@ number as CSV, the results, and which command and versions made them.
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
-from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stages import stage
 from paofed.cli.shared.summary import as_table
 from paofed.core.random import key_of
 from paofed.errors import InputError
@@ -23,7 +21,6 @@ from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
-from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.result import versions
 from paofed.words import counted, table
 
@@ -53,7 +50,7 @@ def run(args: Namespace) -> int:
     key_of(args.seed)  # refused now, not after the folder is made
     make_folder(args.out)
     try:
-        study = run_study(effort, args.seed, args.out, _stage)
+        study = run_study(effort, args.seed, args.out, stage)
     except KeyboardInterrupt:
         say(f"the settings that were finished are kept in {args.out}, as .npz")
         raise
@@ -66,12 +63,6 @@ def run(args: Namespace) -> int:
     write_text(args.out / "report.html", build(study, drawings, command))
     _print(study, args.out)
     return 0
-
-
-@contextmanager
-def _stage(what: str) -> Iterator[Callable[[float], None]]:
-    with Progress(what) as progress, engine_of(USUAL).announced(say):
-        yield progress
 
 
 def _print(study: Study, folder: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_comparison_is_written_and_goes_on(
     assert capsys.readouterr().out == said
     assert times == {path: path.stat().st_mtime_ns for path in (out / "units").iterdir()}
     assert main(words(tmp_path, "--seed", "1")) == 2
-    assert "holds a study with another seed" in capsys.readouterr().err
+    assert "was made by" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

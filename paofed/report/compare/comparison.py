@@ -23,7 +23,7 @@ from paofed.report.compare.search import (
     spent,
 )
 from paofed.report.compare.settings import setting_of
-from paofed.report.shared.units import Units
+from paofed.report.shared.units import record
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.stopping import Report
 
@@ -69,31 +69,28 @@ class Plan:
     extent: Extent
     seed: int
 
-    def as_json(self) -> dict[str, Any]:
-        """Say it in plain values, for provenance."""
-        return {
-            "settings": list(self.settings),
-            "entrants": {name: one.candidates() for name, one in self.entrants.items()},
-            "tariffs": list(self.tariffs),
-            "extent": self.extent._asdict() | {"rounds": list(self.extent.rounds)},
-            "seed": self.seed,
-        }
-
 
 def run_comparison(
-    plan: Plan, units: Units, open_stage: OpenStage, workers: int | None
+    plan: Plan, folder: Path, open_stage: OpenStage, workers: int | None
 ) -> list[Judged]:
     """Search and judge, setting by setting and entrant by entrant; finished ones are not redone."""
     found: list[Judged] = []
     for setting in plan.settings:
         measure = partial(_measured, plan, setting, workers)
-        purses = [Purse(**line) for line in units.record(f"{setting}-purses", measure)["purses"]]
+        purses = [Purse(**line) for line in _piece(folder, setting, "purses", measure)["purses"]]
         records = {}
         for name in plan.entrants:
             make = partial(_unit, plan, setting, name, purses, open_stage, workers)
-            records[name] = units.record(f"{setting}-{name}", make)
+            records[name] = _piece(folder, setting, name, make)
         found += _judged(Path(setting).stem, records)
     return found
+
+
+def _piece(
+    folder: Path, setting: str, name: str, make: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a finished piece of the work in a folder, or make it."""
+    return record(folder / f"{Path(setting).stem}-{name}.json", make)
 
 
 def _measured(plan: Plan, setting: str, workers: int | None) -> dict[str, Any]:
@@ -112,7 +109,8 @@ def _unit(
     workers: int | None,
 ) -> dict[str, Any]:
     """Let one entrant choose, and run what it chose: all that a comparison needs to know of it."""
-    scenario, candidates = setting_of(setting), plan.entrants[name].candidates()
+    scenario = setting_of(setting)
+    candidates = plan.entrants[name].candidates(scenario.features)
     arena, extent, seed = arena_of(scenario), plan.extent, plan.seed
     with open_stage(f"{setting}, {name}") as report:
         part = len(candidates) / (len(candidates) + extent.runs)  # of the work: the search

@@ -1,13 +1,15 @@
 """Who is compared, and what each may choose: equally many candidates for all."""
 
+import math
 from collections.abc import Mapping
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from paofed.errors import InputError, unknown
 
 SEARCH = 24  # candidates of every entrant
-Axes = Mapping[str, tuple[object, ...]]
+Axes = Mapping[str, tuple[Any, ...]]
+_WIDTH_OPTIONS = ("shared", "k", "up", "down")
 
 
 class Entrant(NamedTuple):
@@ -16,14 +18,19 @@ class Entrant(NamedTuple):
     word: str
     axes: Axes
 
-    def candidates(self) -> list[str]:
-        """All settings that are tried, as words.
+    def candidates(self, features: float = math.inf) -> list[str]:
+        """All settings that are tried, as words; wider ones than a model are left out.
 
         >>> Entrant("pao-fed-u1", {"shared": (None, 8)}).candidates()
         ['pao-fed-u1', 'pao-fed-u1:shared=8']
         """
-        choices = product(*self.axes.values())
-        return [_said(self.word, dict(zip(self.axes, one, strict=True))) for one in choices]
+        choices = (dict(zip(self.axes, one, strict=True)) for one in product(*self.axes.values()))
+        return [_said(self.word, one) for one in choices if _widest(one) <= features]
+
+
+def _widest(values: Mapping[str, Any]) -> int:
+    """The most coordinates that a message has."""
+    return max((values.get(key) or 0 for key in _WIDTH_OPTIONS), default=0)
 
 
 def _said(word: str, values: Mapping[str, object]) -> str:

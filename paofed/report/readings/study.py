@@ -1,6 +1,5 @@
 """The study of readings: units that are finished files, so that it can go on where it stopped."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,15 +11,14 @@ from numpy.typing import NDArray
 
 from paofed.algorithms.spec import from_text
 from paofed.core.metrics import decibels
-from paofed.errors import FileError
-from paofed.files import read_text, write_table, write_text
+from paofed.files import write_table
 from paofed.report.paper.claims import CLAIMS, II, Claim, I
 from paofed.report.paper.experiment import OpenStage
 from paofed.report.readings.readings import Reading
 from paofed.report.readings.steps import START, stretched
 from paofed.report.readings.unit import Amount, computed, to_run
 from paofed.simulate.results.estimates import Estimate
-from paofed.simulate.results.result import Result, versions
+from paofed.simulate.results.result import Result
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -52,7 +50,6 @@ LINEUPS: Mapping[str, tuple[str, ...]] = {
     )
     for setting in (I, II)
 }
-_ABOUT = "about.json"
 
 
 class Ruling(NamedTuple):
@@ -183,26 +180,3 @@ def gathered(
             found.save(path)
         results[reading][setting] = Result.load(path)
     return ReadingStudy(results)
-
-
-def claim_folder(folder: Path, command: str) -> None:
-    """Say in a folder what its units are; refuse one whose units are others."""
-    path, about = folder / _ABOUT, {"command": command, "versions": versions()}
-    if path.exists():
-        try:
-            found = json.loads(read_text(path))
-        except json.JSONDecodeError:
-            found = None
-        if found != about:
-            raise FileError(
-                f"{folder} was made by {_said(found)}: expected {_said(about)}; give another --out"
-            )
-    write_text(path, json.dumps(about, indent=1) + "\n")
-
-
-def _said(about: object) -> str:
-    """The command of an about.json and its versions, in one line."""
-    if not isinstance(about, dict) or not isinstance(about.get("versions"), dict):
-        return "something else"
-    made_with = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
-    return f"`{about.get('command')}` with {made_with}"

@@ -1,55 +1,50 @@
-"""Finished pieces of a long study: files in a folder, so that a second start goes on.
+"""A long study in a folder: its finished pieces are files, so that a second start goes on.
 
-A folder belongs to one study. `study.json` says which one, and another study is refused.
+A folder belongs to one study. `about.json` says by which command and versions; others are refused.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paofed.errors import FileError, InputError
+from paofed.errors import FileError
 from paofed.files import make_folder, read_text, write_text
 from paofed.simulate.results.result import versions
 
-
-class Units:
-    """The finished units of one study in one folder; each is written whole or not at all."""
-
-    def __init__(self, folder: Path, study: Mapping[str, Any]) -> None:
-        self._folder = folder
-        about = json.loads(json.dumps({"study": study, "versions": versions()}))
-        file = folder / "study.json"
-        if file.exists():
-            _require_same(file, about)
-            return
-        make_folder(folder)
-        write_text(file, json.dumps(about, indent=1) + "\n")
-
-    def record(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return a unit: read, if there is such a file, or made and written."""
-        file = self._folder / f"{name.replace('/', '_')}.json"
-        if not file.exists():
-            write_text(file, json.dumps(make()) + "\n")
-        return _read(file)
+_ABOUT = "about.json"
 
 
-def _require_same(file: Path, about: Mapping[str, Any]) -> None:
-    """Refuse a folder whose units are of another study or another version."""
-    found = _read(file)
-    for part in ("study", "versions"):
-        there, here = found.get(part, {}), about[part]
-        differing = [key for key in here if there.get(key) != here[key]]
-        if differing:
-            raise InputError(
-                f"{file.parent} holds a study with another {differing[0]}: give another folder, "
-                f"or remove it"
-            )
-
-
-def _read(file: Path) -> dict[str, Any]:
+def record(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a finished piece: read where there is its file, else made and written whole."""
+    if not path.exists():
+        write_text(path, json.dumps(make()) + "\n")
     try:
-        found: dict[str, Any] = json.loads(read_text(file))
+        found: dict[str, Any] = json.loads(read_text(path))
     except json.JSONDecodeError:
-        raise FileError(f"{file} is not JSON: remove it, and it is made again") from None
+        raise FileError(f"{path} is not JSON: remove it, and it is made again") from None
     return found
+
+
+def claim_folder(folder: Path, command: str) -> None:
+    """Say in a folder what its units are; refuse one whose units are others."""
+    make_folder(folder)
+    path, about = folder / _ABOUT, {"command": command, "versions": versions()}
+    if path.exists():
+        try:
+            found = json.loads(read_text(path))
+        except json.JSONDecodeError:
+            found = None
+        if found != about:
+            raise FileError(
+                f"{folder} was made by {_said(found)}: expected {_said(about)}; give another --out"
+            )
+    write_text(path, json.dumps(about, indent=1) + "\n")
+
+
+def _said(about: object) -> str:
+    """The command of an about.json and its versions, in one line."""
+    if not isinstance(about, dict) or not isinstance(about.get("versions"), dict):
+        return "something else"
+    made_with = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    return f"`{about.get('command')}` with {made_with}"

@@ -1,17 +1,14 @@
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from paofed.errors import FileError, InputError
 from paofed.report.compare import comparison
 from paofed.report.compare.comparison import HEADER, Judged, Plan, run_comparison, save
 from paofed.report.compare.page import build, summary
-from paofed.report.shared.units import Units
 from paofed.simulate.stopping import Report, ignored
 from tests.report.compare.plans import small_plan
 
@@ -32,7 +29,8 @@ class Stages:
 
 
 def compared(plan: Plan, folder: Path, stages: Stages) -> list[Judged]:
-    return run_comparison(plan, Units(folder, plan.as_json()), stages, 1)
+    folder.mkdir(exist_ok=True)
+    return run_comparison(plan, folder, stages, 1)
 
 
 def test_a_comparison_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
@@ -49,17 +47,6 @@ def test_a_comparison_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     for name in ("whole", "parts"):
         save(at_once if name == "whole" else again, tmp_path / f"{name}.csv")
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
-
-
-def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
-    plan, folder = small_plan(tmp_path), tmp_path / "units"
-    Units(folder, plan.as_json())
-    Units(folder, plan.as_json())
-    with pytest.raises(InputError, match="holds a study with another seed: give another folder"):
-        Units(folder, replace(plan, seed=6).as_json())
-    (folder / "study.json").write_text("{")
-    with pytest.raises(FileError, match=r"study\.json is not JSON: remove it"):
-        Units(folder, plan.as_json())
 
 
 def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(tmp_path: Path) -> None:

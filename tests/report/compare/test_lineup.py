@@ -21,6 +21,14 @@ def test_candidates_are_words() -> None:
     ]
 
 
+def test_what_is_wider_than_a_model_is_left_out() -> None:
+    assert {word.partition(",")[0] for word in LINEUP["pao-fed-u"].candidates(30)} == {
+        "pao-fed-u1:shared=1",
+        "pao-fed-u1:shared=4",
+    }
+    assert "server-momentum:step_size=0.2,momentum=0.9" in LINEUP["server-momentum"].candidates(1)
+
+
 def test_pao_fed_is_always_there() -> None:
     assert list(entrants_of("online-fed")) == [*PAO_FED, "online-fed"]
     assert list(entrants_of(None)) == list(LINEUP)

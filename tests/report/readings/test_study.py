@@ -1,7 +1,6 @@
 """The study goes on where it stopped, says what it was made by, and writes every number."""
 
 import csv
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +12,7 @@ import pytest
 from paofed.algorithms import algorithm
 from paofed.algorithms.spec import from_text
 from paofed.core.metrics import decibels
-from paofed.errors import FileError
 from paofed.report.paper.claims import CLAIMS
-from paofed.report.readings import study as room
 from paofed.report.readings.readings import (
     AS_U1,
     BRACKET,
@@ -29,7 +26,6 @@ from paofed.report.readings.study import (
     LINEUPS,
     STATEMENTS,
     ReadingStudy,
-    claim_folder,
     gathered,
 )
 from paofed.report.readings.unit import FULL, QUICK, Amount, computed, to_run
@@ -246,36 +242,3 @@ def test_the_scenario_s_step_is_among_those_tried() -> None:
 
 
 # Whose folder it is.
-
-
-def test_a_folder_is_taken_and_taken_up_again(tmp_path: Path) -> None:
-    for _ in range(2):
-        claim_folder(tmp_path, "paofed readings --runs 2 --seed 0")
-    about = json.loads((tmp_path / "about.json").read_text())
-    assert about["command"] == "paofed readings --runs 2 --seed 0"
-    assert about["versions"]["paofed"]
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        json.dumps({"command": "paofed readings --runs 2 --seed 1", "versions": {"paofed": "9"}}),
-        json.dumps({"command": "paofed reproduce --runs 2 --seed 0"}),
-        "[]",
-        "{",
-    ],
-)
-def test_the_folder_of_something_else_is_refused_and_left_alone(found: str, tmp_path: Path) -> None:
-    path = tmp_path / "about.json"
-    path.write_text(found)
-    with pytest.raises(FileError, match=r"was made by .*: expected .*; give another --out") as told:
-        claim_folder(tmp_path, "paofed readings --runs 2 --seed 0")
-    assert "\n" not in str(told.value)
-    assert path.read_text() == found
-
-
-def test_other_versions_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    claim_folder(tmp_path, "paofed readings")
-    monkeypatch.setattr(room, "versions", lambda: {"paofed": "another"})
-    with pytest.raises(FileError, match="with paofed another"):
-        claim_folder(tmp_path, "paofed readings")
