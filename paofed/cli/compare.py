@@ -24,7 +24,7 @@ from paofed.report.shared.figures import save_all
 from paofed.report.shared.units import claim_folder
 from paofed.words import size, table
 
-EXAMPLE = "paofed compare setting-1 --entrants fed-async,quantised --quick --out compared"
+EXAMPLE = "paofed compare setting-1 --entrants fed-async,top-k --quick --out compared"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -49,8 +49,15 @@ class Judged(NamedTuple):
         return estimate(self.values)
 
     @property
+    def diverged(self) -> bool:
+        """Whether it has no finite error somewhere."""
+        return not np.isfinite(self.values).all()
+
+    @property
     def verdict(self) -> str:
         """What the difference to PAO-Fed says."""
+        if self.diverged:
+            return "diverged"
         if self.entrant in PAO_FED:
             return "PAO-Fed"
         if self.behind is None:
@@ -147,7 +154,7 @@ def _judged(setting: str, records: Mapping[str, Mapping[str, Any]]) -> Iterator[
         best = min(own, key=lambda other: other.error.mean, default=None)
         behind = estimate(one.values - best.values) if best is not None else None
         rivals = [other for other in found if other.purse.tariff == one.purse.tariff]
-        beaten = any(_beats(other, one) for other in rivals)
+        beaten = one.diverged or any(_beats(other, one) for other in rivals)
         yield one._replace(behind=behind, on_front=not beaten)
 
 

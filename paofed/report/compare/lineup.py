@@ -38,13 +38,13 @@ def _said(word: str, values: Mapping[str, object]) -> str:
     return word if not pairs else f"{word}{',' if ':' in word else ':'}{','.join(pairs)}"
 
 
-_STEPS: Axes = {"step_size": (0.2, 0.5, 1.0)}
-_MORE_STEPS: Axes = {"step_size": (0.2, 0.35, 0.5, 0.7, 1.0, 1.4)}
+_STEPS: Axes = {"step_size": (0.3, 0.7, 1.2)}
+_MORE_STEPS: Axes = {"step_size": (0.2, 0.4, 0.6, 0.9, 1.2, 1.5)}
 _AGES: Axes = {"staleness": (1.0, 0.2)}
 # Widths that suit the budgets: the second is that of the paper; None is the whole model.
 _WIDTHS: Axes = {"shared": (1, 4, 32, 128)}
 _OR_WHOLE: Axes = {"shared": (1, 4, 32, None)}
-_LARGEST: Axes = {"k": (1, 4, 16, 64), "down": (1, 8)}
+_LARGEST: Axes = {"k": (4, 32), "down": (1, 8)}
 
 LINEUP: Mapping[str, Entrant] = {
     # The paper's family: uncoordinated, coordinated, with a subset, and whole models.
@@ -67,12 +67,14 @@ LINEUP: Mapping[str, Entrant] = {
     "fed-at": Entrant("fed-at", {**_OR_WHOLE, **_STEPS, "tiers": (2, 5)}),
     # What travels.
     "masked": Entrant("masked", {**_WIDTHS, **_STEPS, **_AGES}),
-    "quantised": Entrant("quantised:down_bits=8", {**_WIDTHS, **_STEPS, "bits": (4, 8)}),
-    "top-k": Entrant("top-k", {**_LARGEST, **_STEPS}),
-    "ternary": Entrant("ternary", {**_LARGEST, **_STEPS}),
-    "triggered": Entrant("triggered", {**_WIDTHS, **_STEPS, "threshold": (0.02, 0.1)}),
+    "quantised-8": Entrant("quantised:bits=8,down_bits=8", {**_WIDTHS, **_STEPS, **_AGES}),
+    "quantised-4": Entrant("quantised:bits=4,down_bits=4", {**_WIDTHS, **_STEPS, **_AGES}),
+    "top-k": Entrant("top-k", {**_LARGEST, **_STEPS, **_AGES}),
+    "ternary": Entrant("ternary", {**_LARGEST, **_MORE_STEPS}),
+    "triggered": Entrant("triggered:staleness=0.2", {**_WIDTHS, **_STEPS, "threshold": (0.1, 0.3)}),
     "triggered-by-chance": Entrant(
-        "triggered:rule=stochastic", {**_WIDTHS, **_STEPS, "threshold": (0.02, 0.1)}
+        "triggered:rule=stochastic,staleness=0.2",
+        {**_WIDTHS, **_STEPS, "threshold": (0.1, 0.3)},
     ),
     "wide-down": Entrant("wide-down", {"up": (1, 4), "down": (16, 64), **_STEPS, **_AGES}),
     # What a device does with a sample, and a server that goes on moving.
@@ -80,7 +82,9 @@ LINEUP: Mapping[str, Entrant] = {
     "decaying": Entrant("decaying", {**_WIDTHS, **_STEPS, "half": (500.0, 2000.0)}),
     "server-momentum": Entrant("server-momentum", {**_OR_WHOLE, **_STEPS, "momentum": (0.9, 0.5)}),
     # Together.
-    "quantised-clipped": Entrant("quantised:bits=8,down_bits=8,clip=6", {**_WIDTHS, **_MORE_STEPS}),
+    "quantised-clipped": Entrant(
+        "quantised:bits=8,down_bits=8,clip=6", {**_WIDTHS, **_STEPS, **_AGES}
+    ),
     "cached-quantised": Entrant("cached-mean:bits=8", {**_WIDTHS, **_MORE_STEPS}),
 }
 PAO_FED = ("pao-fed-u", "pao-fed-c")  # what others are held against

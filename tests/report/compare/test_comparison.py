@@ -105,6 +105,16 @@ def test_verdicts_and_the_front() -> None:
     assert "Nothing beats PAO-Fed" in summary([by_name["pao-fed-u"], by_name["fed-at"]])
 
 
+def test_what_diverged_is_told_and_is_on_no_front() -> None:
+    records = {
+        "pao-fed-u": record(same=(9.0, [-5.0, -6.0, -7.0])),
+        "ace": record(same=(1.0, [np.inf, -9.0, -9.0])),
+    }
+    ours, other = comparison._judged("here", records)
+    assert (ours.verdict, ours.on_front) == ("PAO-Fed", True)
+    assert (other.verdict, other.on_front) == ("diverged", False)
+
+
 def test_a_difference_within_chance_is_told_as_such() -> None:
     ours = np.array([-5.0, -6.0, -7.0])
     records = {
