@@ -152,17 +152,23 @@ def _judged(setting: str, records: Mapping[str, Mapping[str, Any]]) -> Iterator[
     for one in found:
         own = [other for other in found if other.purse == one.purse and other.entrant in PAO_FED]
         best = min(own, key=lambda other: other.error.mean, default=None)
-        behind = estimate(one.values - best.values) if best is not None else None
+        behind = None if best is None else _behind(one, best)
         rivals = [other for other in found if other.purse.tariff == one.purse.tariff]
         beaten = one.diverged or any(_beats(other, one) for other in rivals)
         yield one._replace(behind=behind, on_front=not beaten)
+
+
+def _behind(one: Judged, other: Judged) -> Estimate:
+    """By how many dB one is worse than another, pair by pair."""
+    with np.errstate(invalid="ignore"):  # both may have diverged
+        return estimate(one.values - other.values)
 
 
 def _beats(one: Judged, other: Judged) -> bool:
     """Whether one costs no more than another and is clearly better, pair by pair."""
     if one.bytes > other.bytes or one.word == other.word:
         return False
-    return bool(estimate(other.values - one.values).low > 0)
+    return bool(_behind(other, one).low > 0)
 
 
 HEADER = (

@@ -109,8 +109,10 @@ def test_what_diverged_is_told_and_is_on_no_front() -> None:
     records = {
         "pao-fed-u": record(same=(9.0, [-5.0, -6.0, -7.0])),
         "ace": record(same=(1.0, [np.inf, -9.0, -9.0])),
+        "fed-at": record(same=(2.0, [np.inf, np.inf, np.nan])),
     }
-    ours, other = comparison._judged("here", records)
+    ours, other, third = comparison._judged("here", records)
+    assert third.verdict == "diverged"
     assert (ours.verdict, ours.on_front) == ("PAO-Fed", True)
     assert (other.verdict, other.on_front) == ("diverged", False)
 

@@ -26,7 +26,7 @@ def test_what_is_wider_than_a_model_is_left_out() -> None:
         "pao-fed-u1:shared=1",
         "pao-fed-u1:shared=4",
     }
-    assert "server-momentum:step_size=0.2,momentum=0.9" in LINEUP["server-momentum"].candidates(1)
+    assert "server-momentum:step_size=0.3,momentum=0.9" in LINEUP["server-momentum"].candidates(1)
 
 
 def test_pao_fed_is_always_there() -> None:
