@@ -54,7 +54,7 @@ DOCUMENTS = {
 SCENARIOS = DOCUMENTS["docs/scenarios.md"]
 COMMANDS = DOCUMENTS["docs/command-line.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
-SLOW = ("bench", "chaos", "demo", "reproduce")
+SLOW = ("bench", "chaos", "demo", "readings", "reproduce")
 IN_A_SHELL = "docs/operating-a-fleet.md"  # tests/live/fleet/test_operating.py follows it
 MOST_RUNS = 2
 

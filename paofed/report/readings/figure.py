@@ -42,7 +42,10 @@ def verdicts(study: ReadingStudy) -> Figure:
     names = [reading.key.replace("+", " + ") for reading in study.results]
     grid[0, 0].set_yticks(np.arange(len(names)), names)
     grid[0, 0].set_ylim(len(names) - 0.4, -0.6)  # the first reading on top
-    figure.supxlabel("difference in dB, positive where it supports the statement", fontsize=9)
+    told = (
+        f"difference in dB, positive where it supports the statement; arrows: beyond {_FARTHEST:g}"
+    )
+    figure.supxlabel(told, fontsize=9)
     figure.legend(handles=_legend(), loc="outside upper left", ncols=4, fontsize=8, frameon=False)
     return figure
 

@@ -23,7 +23,7 @@ from paofed.world.scenario import Scenario
 from paofed.world.streams import target
 from paofed.world.trace import Trace
 
-LONGER = 25  # times the ticks of the paper's settings: at the end curves have all but stopped
+LONGER = 25  # times the ticks of the paper's settings: at the end curves move little
 LARGER = 10  # times its test set
 _DEAR, _DEAREST = 0.5, 0.08  # shares of the runs where a run takes long
 

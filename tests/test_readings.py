@@ -1,0 +1,145 @@
+"""docs/readings.md says what a study found: docs/data holds its numbers."""
+
+import csv
+import json
+import re
+import shlex
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from paofed.cli import parser_of
+from paofed.report.readings.readings import AS_U1, READINGS, Reading
+from paofed.report.readings.study import LABELS, STATEMENTS
+from paofed.report.readings.unit import FULL
+from paofed.simulate.results.estimates import Estimate
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "docs" / "data"
+DOCUMENT = (ROOT / "docs" / "readings.md").read_text(encoding="utf-8")
+MARKS = {"holds": "**holds**", "does not hold": "no", "tie": "tie", "inconclusive": "open"}
+
+
+def read(name: str) -> list[dict[str, str]]:
+    with (DATA / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+ROWS = {(row["statement"], row["reading"]): row for row in read("readings.csv")}
+
+
+def cell(row: dict[str, str]) -> str:
+    """A verdict with its interval as the document writes it."""
+    mean, low, high = (round(float(row[x]), 2) + 0.0 for x in ("mean", "low", "high"))
+    return f"{MARKS[row['verdict']]} {mean:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def tables() -> str:
+    """All tables of the document: one for each statement, a line for each reading."""
+    parts = []
+    for statement, group in groupby(STATEMENTS, key=lambda claim: claim.statement):
+        keys = [claim.key for claim in group]
+        lines = [
+            f"### {statement}",
+            "",
+            "| reading | " + " | ".join(LABELS[k] for k in keys) + " |",
+        ]
+        lines.append("|---|" + "---|" * len(keys))
+        for reading in READINGS:
+            cells = [cell(ROWS[key, reading.key]) for key in keys]
+            lines.append(f"| `{reading.key}` | " + " | ".join(cells) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def steps() -> str:
+    """The table of step sizes that were chosen for equal starts, by setting."""
+    chosen = [row for row in read("readings-steps.csv") if row["reading"] == "start-as-u1"]
+    lines = ["| setting | method | step | error over the first tenth (dB) |", "|---|---|---|---|"]
+    lines += [
+        f"| {'I' if row['setting'] == 'setting-1' else 'II'} | `{row['algorithm']}` "
+        f"| {float(row['step_size']):.3f} | {float(row['start_db']):.2f} |"
+        for row in chosen
+    ]
+    return "\n".join(lines)
+
+
+def test_every_statement_stands_under_every_reading() -> None:
+    assert list(ROWS) == [(claim.key, r.key) for claim in STATEMENTS for r in READINGS]
+    assert tables() in DOCUMENT
+
+
+def test_the_steps_are_those_that_were_chosen() -> None:
+    assert steps() in DOCUMENT
+
+
+def test_every_verdict_is_that_of_its_interval() -> None:
+    for row in ROWS.values():
+        mean, low, high = (float(row[column]) for column in ("mean", "low", "high"))
+        assert row["verdict"] == Estimate(mean, low, high, int(row["runs"])).verdict
+
+
+def test_the_default_reading_says_what_the_reproduction_says() -> None:
+    """Two studies of the same worlds: the same numbers but for the rounding of threads."""
+    claims = {row["claim"]: row for row in read("claims.csv")}
+    for key in LABELS:
+        here, there = ROWS[key, "default"], claims[key]
+        assert here["verdict"] == there["verdict"]
+        assert float(here["mean"]) == pytest.approx(float(there["mean"]), abs=1e-3)
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.key)
+def test_as_much_was_run_as_the_readings_say(reading: Reading) -> None:
+    key, runs = reading.key, FULL.runs_of(reading)
+    used = {int(row["runs"]) for (_, r), row in ROWS.items() if r == key}
+    assert runs in used
+    assert used <= {runs, FULL.runs}  # where a reading changes nothing, all runs of the default
+    if "+" not in key:
+        assert re.search(rf"^\| `{re.escape(key)}` \| .* \| {runs} \|$", DOCUMENT, re.MULTILINE)
+
+
+def verdicts(reading: str) -> dict[str, str]:
+    return {key: ROWS[key, reading]["verdict"] for key in LABELS}
+
+
+def test_what_the_document_says_it_means() -> None:
+    """The sentences, each as what must be true of the numbers."""
+    in_one = [key for key in LABELS if key.startswith("accurate") and key.endswith("setting-1")]
+    fewer = [key for key in LABELS if key.startswith("fewer")]
+    for key in in_one:
+        assert verdicts("best-steps")[key] == "does not hold"
+        assert verdicts("start-as-u1")[key] == verdicts("send-first")[key] == "holds"
+    slow = verdicts("slow-start")
+    assert {key for key in LABELS if slow[key] != "holds"} == {"grows", "weight-u1-setting-2"}
+    wide = verdicts("wider+slow-start")
+    assert {key for key in LABELS if wide[key] != "holds"} == {"grows"}
+    assert all(ROWS["grows", reading.key]["verdict"] != "holds" for reading in READINGS)
+    assert verdicts("weighed-steps")["weight-u1-setting-2"] == "holds"
+    for reading in READINGS[: READINGS.index(AS_U1)]:
+        for key in (*in_one, *fewer):
+            assert verdicts(reading.key)[key] == "does not hold", (key, reading.key)
+    for key in ("later-than", "all-late", "plain-mean"):
+        assert verdicts(key)["accurate-u1-setting-2"] != "does not hold"
+    assert "holds" not in (
+        verdicts("indices")["local-c-setting-1"],
+        verdicts("coverage")["local-u-setting-1"],
+    )
+    for key in ("local-c-setting-1", "local-u-setting-1"):
+        usual, rested = (float(ROWS[key, name]["mean"]) for name in ("default", "resting"))
+        assert 0 < rested < usual
+
+
+def test_the_command_and_the_version_that_made_it() -> None:
+    about = json.loads((DATA / "readings-about.json").read_text(encoding="utf-8"))
+    program, verb, *options = shlex.split(about["command"])
+    assert (program, verb) == ("paofed", "readings")
+    given = parser_of("readings").parse_args(options)
+    assert (given.runs, given.seed, given.quick) == (FULL.runs, 0, False)
+    assert set(about["versions"]) >= {"python", "paofed", "numpy", "numba"}
+    assert about["command"] in DOCUMENT
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/reproduction.md"])
+def test_the_documents_lead_there(document: str) -> None:
+    assert "readings.md)" in (ROOT / document).read_text(encoding="utf-8")
