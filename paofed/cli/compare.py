@@ -13,8 +13,9 @@ from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
-from paofed.report.compare.comparison import Judged, Plan, run_comparison, save
+from paofed.report.compare.comparison import Plan, run_comparison
 from paofed.report.compare.figure import caption, error_against_bytes
+from paofed.report.compare.judged import Judged, save
 from paofed.report.compare.lineup import LINEUP, entrants_of
 from paofed.report.compare.page import build, found_in_order, summary
 from paofed.report.compare.search import FULL, QUICK

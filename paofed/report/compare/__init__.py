@@ -3,7 +3,8 @@
 lineup      who is compared, and what each may choose
 settings    where: the paper's settings, an ideal one, loss, drift, faults, a table
 search      what each entrant chooses within each budget, on worlds apart
-comparison  what the chosen settings do: errors, bytes, pairs, the front
+comparison  the work: each entrant searches and is run
+judged      what they did: errors, bytes, differences in pairs, the front
 figure      error against bytes
 page        all of it as a page
 """

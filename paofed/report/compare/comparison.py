@@ -1,18 +1,15 @@
-"""What the chosen settings do: errors, bytes, differences in pairs, and who is on the front."""
+"""The work of a comparison: each entrant searches and is run, in one setting after another."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from paofed.core.arrays import FloatArray
-from paofed.files import write_table
 from paofed.racing.arena import arena_of
-from paofed.report.compare.lineup import PAO_FED, Entrant
+from paofed.report.compare.judged import Judged, judge
+from paofed.report.compare.lineup import Entrant
 from paofed.report.compare.search import (
     Extent,
     Purse,
@@ -24,46 +21,10 @@ from paofed.report.compare.search import (
 )
 from paofed.report.compare.settings import setting_of
 from paofed.report.shared.units import record
-from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.stopping import Report
 
 # Opens a stage under its name, and yields what is told the share of it that is done.
 OpenStage = Callable[[str], AbstractContextManager[Report]]
-
-
-class Judged(NamedTuple):
-    """One entrant with the settings it chose for one purse, in the worlds of judgement."""
-
-    setting: str
-    purse: Purse
-    entrant: str
-    word: str
-    bytes: float  # on the wire, under the tariff of the purse
-    values: FloatArray  # errors in dB by unit: worlds, or devices of a table
-    behind: Estimate | None  # dB by which it is worse than PAO-Fed with this purse; None: no such
-    on_front: bool  # nothing that costs no more is clearly better, under this tariff
-
-    @property
-    def error(self) -> Estimate:
-        """The mean error in dB."""
-        return estimate(self.values)
-
-    @property
-    def diverged(self) -> bool:
-        """Whether it has no finite error somewhere."""
-        return not np.isfinite(self.values).all()
-
-    @property
-    def verdict(self) -> str:
-        """What the difference to PAO-Fed says."""
-        if self.diverged:
-            return "diverged"
-        if self.entrant in PAO_FED:
-            return "PAO-Fed"
-        if self.behind is None:
-            return "PAO-Fed does not fit"
-        words = {"holds": "worse", "does not hold": "better"}
-        return words.get(self.behind.verdict, self.behind.verdict)
 
 
 @dataclass(frozen=True)
@@ -85,11 +46,11 @@ def run_comparison(
     for setting in plan.settings:
         measure = partial(_measured, plan, setting, workers)
         purses = [Purse(**line) for line in _piece(folder, setting, "purses", measure)["purses"]]
-        records = {}
+        pieces = {}
         for name in plan.entrants:
             make = partial(_unit, plan, setting, name, purses, open_stage, workers)
-            records[name] = _piece(folder, setting, name, make)
-        found += _judged(Path(setting).stem, records)
+            pieces[name] = _piece(folder, setting, name, make)
+        found += judge(Path(setting).stem, pieces)
     return found
 
 
@@ -136,55 +97,3 @@ def _unit(
             for word in words
         },
     }
-
-
-def _judged(setting: str, records: Mapping[str, Mapping[str, Any]]) -> Iterator[Judged]:
-    """Hold the entrants of one setting against PAO-Fed and against each other."""
-    found = [
-        Judged(
-            setting, Purse(line["tariff"], line["budget"], line["bytes"]), name, line["word"],
-            record["spent"][line["word"]][line["tariff"]],
-            np.array(record["values"][line["word"]]), None, on_front=False,
-        )
-        for name, record in records.items()
-        for line in record["chosen"]
-    ]  # fmt: skip
-    for one in found:
-        own = [other for other in found if other.purse == one.purse and other.entrant in PAO_FED]
-        best = min(own, key=lambda other: other.error.mean, default=None)
-        behind = None if best is None else _behind(one, best)
-        rivals = [other for other in found if other.purse.tariff == one.purse.tariff]
-        beaten = one.diverged or any(_beats(other, one) for other in rivals)
-        yield one._replace(behind=behind, on_front=not beaten)
-
-
-def _behind(one: Judged, other: Judged) -> Estimate:
-    """By how many dB one is worse than another, pair by pair."""
-    with np.errstate(invalid="ignore"):  # both may have diverged
-        return estimate(one.values - other.values)
-
-
-def _beats(one: Judged, other: Judged) -> bool:
-    """Whether one costs no more than another and is clearly better, pair by pair."""
-    if one.bytes > other.bytes or one.word == other.word:
-        return False
-    return bool(_behind(other, one).low > 0)
-
-
-HEADER = (
-    "setting", "tariff", "budget", "budget_bytes", "entrant", "word", "bytes", "db", "low", "high",
-    "units", "behind", "behind_low", "behind_high", "verdict", "on_front",
-)  # fmt: skip
-
-
-def save(found: Sequence[Judged], path: Path) -> None:
-    """Write every number as CSV."""
-    write_table(path, list(HEADER), [_row(one) for one in found])
-
-
-def _row(one: Judged) -> list[object]:
-    behind = ("", "", "") if one.behind is None else one.behind[:3]
-    return [
-        one.setting, *one.purse, one.entrant, one.word, one.bytes, *one.error, *behind,
-        one.verdict, "yes" if one.on_front else "no",
-    ]  # fmt: skip

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import tariff_of
-from paofed.report.compare.comparison import Judged
+from paofed.report.compare.judged import Judged
 from paofed.report.compare.lineup import LINEUP, PAO_FED
 from paofed.report.shared.figures import bytes_sent, plain_axes
 

@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from paofed.report.compare.comparison import Judged
+from paofed.report.compare.judged import Judged
 from paofed.report.compare.lineup import PAO_FED
 from paofed.report.shared.markup import document, figure, interval, note, number, table
 from paofed.words import listed, size
