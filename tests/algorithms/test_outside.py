@@ -194,13 +194,18 @@ def test_a_module_by_its_name(site: Path) -> None:
 
 
 def test_a_package_brings_methods(site: Path) -> None:
-    entries = {"acme-calm": "acme_entries.methods:calm", "masked": "acme_entries.methods:masked"}
+    entries = {
+        "acme-calm": "acme_entries.methods:calm",
+        "acme-masked": "acme_entries.methods:masked",
+    }
     install(site, "acme_entries", entries)
     calm: Algorithm = from_text("acme-calm:step_size=0.2")
     assert (calm.name, calm.step_size) == ("acme-calm:step_size=0.2", 0.2)
     assert from_text(calm.name) == calm == algorithm("acme-calm", step_size=0.2)
-    assert list(options_of("masked")) == ["keep", "step_size"]
-    with pytest.raises(AlgorithmError, match=r"did you mean 'acme-calm'.*known: online-.*masked"):
+    assert list(options_of("acme-masked")) == ["keep", "step_size"]
+    with pytest.raises(
+        AlgorithmError, match=r"did you mean 'acme-calm'.*known: online-.*acme-masked"
+    ):
         from_text("acme-clam")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import paofed
-from paofed.algorithms import ALGORITHMS
+from paofed.algorithms import ALGORITHMS, RIVALS
 from paofed.algorithms.spec import from_text
 from paofed.cli import main
 from paofed.simulate.engines.reference import replay
@@ -132,7 +132,7 @@ def test_packages_that_bring_methods_are_listed_and_run(tmp_path: Path) -> None:
     assert bad.startswith("acme-bad of acme 1.2 (acme.methods:nothing) raised AttributeError: mod")
     assert usurper == "acme 1.2 brings 'pao-fed-u1', a name of paofed's own: paofed's is used"
     found = json.loads(paofed_with(site, "algorithms", "--json").stdout)
-    assert list(found) == [*ALGORITHMS, "acme-calm", "acme-masked"]
+    assert list(found) == [*ALGORITHMS, *RIVALS, "acme-calm", "acme-masked"]
     assert found["acme-masked"] == {"keep": 0.3, "step_size": 0.25, "brought by": "acme 1.2"}
 
     words = ["run", "small.toml", "--runs", "2", "--workers", "2", "--engine", "reference"]
