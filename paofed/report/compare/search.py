@@ -38,7 +38,7 @@ class Extent(NamedTuple):
     runs: int
 
 
-FULL = Extent((2, 2, 4), 24)
+FULL = Extent((2, 2), 12)
 QUICK = Extent((2,), 2)
 
 
