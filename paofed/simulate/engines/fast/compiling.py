@@ -1,5 +1,6 @@
 """Compilation: said once, where somebody waits for it; and its result, called without detours."""
 
+import gc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,6 +19,32 @@ def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:
     function.compile(signature)
     entry: Callable[..., Any] = function.overloads[signature].entry_point
     return entry
+
+
+class _WithoutCollecting(event.Listener):
+    """Pauses the garbage collector while numba compiles.
+
+    The compiler makes millions of small objects that live on; looking through all of them for
+    garbage again and again would take nearly as long as compiling.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0  # one compilation leads to others; numba's lock lets one thread compile
+        self._was_on = False
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (the listener's interface)
+        if self._depth == 0:
+            self._was_on = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002 (likewise)
+        self._depth -= 1
+        if self._depth == 0 and self._was_on:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutCollecting())
 
 
 class _CompilationNote(event.Listener):
