@@ -45,7 +45,8 @@ def run_comparison(
     found: list[Judged] = []
     for setting in plan.settings:
         measure = partial(_measured, plan, setting, workers)
-        purses = [Purse(**line) for line in _piece(folder, setting, "purses", measure)["purses"]]
+        measured = _piece(folder, setting, "purses", measure)["rounds"]
+        purses = [[Purse(**line) for line in lines] for lines in measured]
         pieces = {}
         for name in plan.entrants:
             make = partial(_unit, plan, setting, name, purses, open_stage, workers)
@@ -64,15 +65,15 @@ def _piece(
 def _measured(plan: Plan, setting: str, workers: int | None) -> dict[str, Any]:
     """What there is to spend in a setting."""
     scenario = arena_of(setting_of(setting)).scenario
-    purses = purses_of(scenario, plan.tariffs, plan.extent, plan.seed, workers)
-    return {"purses": [purse._asdict() for purse in purses]}
+    rounds = purses_of(scenario, plan.tariffs, plan.extent, plan.seed, workers)
+    return {"rounds": [[purse._asdict() for purse in purses] for purses in rounds]}
 
 
 def _unit(
     plan: Plan,
     setting: str,
     name: str,
-    purses: Sequence[Purse],
+    purses: Sequence[Sequence[Purse]],
     open_stage: OpenStage,
     workers: int | None,
 ) -> dict[str, Any]:

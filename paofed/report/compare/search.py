@@ -6,6 +6,7 @@ worse than another in every budget that they fit in.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from paofed.world.scenario import Scenario
 
 MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends as the paper has it
 BUDGETS: Mapping[str, float] = {"quarter": 0.25, "same": 1.0, "tenfold": 10.0}
+_ROUNDING = 1e-9  # of sums
 _POINTS = 100  # of a curve: the last 5 % of the ticks hold five of them
 
 
@@ -61,15 +63,22 @@ def simulated(
 
 def purses_of(
     scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, workers: int | None
-) -> list[Purse]:
-    """Measure what MEASURE spends in the first worlds of the search; budgets go by that."""
-    result = simulated(scenario, [MEASURE], runs=extent.rounds[0], seed=seed_of(seed, 1),
-                       workers=workers)  # fmt: skip
-    return [
-        Purse(tariff, budget, times * spent([result], MEASURE, tariff))
-        for tariff in tariffs
-        for budget, times in BUDGETS.items()
-    ]
+) -> list[list[Purse]]:
+    """Measure what MEASURE spends in the worlds of the search; budgets go by that.
+
+    For each round, the purses are those of all worlds so far: where contacts are rare, worlds
+    differ, and what is spent in some must not be held against what was spent in others.
+    """
+    results, found = list[Result](), list[list[Purse]]()
+    for number, runs in enumerate(extent.rounds):
+        results.append(simulated(scenario, [MEASURE], runs=runs, seed=seed_of(seed, 1 + number),
+                                 workers=workers))  # fmt: skip
+        purses = product(tariffs, BUDGETS.items())
+        found.append([
+            Purse(tariff, budget, times * spent(results, MEASURE, tariff))
+            for tariff, (budget, times) in purses
+        ])  # fmt: skip
+    return found
 
 
 def spent(results: Sequence[Result], word: str, tariff: str) -> float:
@@ -81,13 +90,16 @@ def spent(results: Sequence[Result], word: str, tariff: str) -> float:
 def search(
     arena: Arena,
     candidates: Sequence[str],
-    purses: Sequence[Purse],
+    purses: Sequence[Sequence[Purse]],
     extent: Extent,
     seed: int,
     workers: int | None,
     report: Report,
 ) -> dict[Purse, str]:
-    """Find the best candidate within each purse; a purse that nothing fits in is left out."""
+    """Find the best candidate within each purse; a purse that nothing fits in is left out.
+
+    `purses` are those of each round, as `purses_of` measures them.
+    """
     ran = partial(simulated, arena.scenario, workers=workers)
     student = student_of_race(len(candidates), len(extent.rounds))
     left, results, total = list(candidates), list[Result](), sum(extent.rounds)
@@ -95,7 +107,7 @@ def search(
         begun, part = sum(extent.rounds[:number]) / total, runs / total
         told = partial(share_of, report, begun, part)
         results.append(ran(left, runs=runs, seed=seed_of(seed, 1 + number), report=told))
-        fits = {purse: _fitting(arena, results, left, purse) for purse in purses}
+        fits = {purse: _fitting(arena, results, left, purse) for purse in purses[number]}
         left = _left(fits.values(), left, student)
         if not left:
             break
@@ -119,7 +131,7 @@ def _fitting(
     return {
         word: Standing(arena.values(results, word), sent)
         for word, sent in bytes_of.items()
-        if sent <= purse.bytes
+        if sent <= purse.bytes * (1 + _ROUNDING)
     }
 
 

@@ -13,12 +13,27 @@ SCENARIO = Scenario.parse(SMALL, "small")
 
 
 def test_budgets_are_multiples_of_what_the_paper_s_row_spends() -> None:
-    purses = purses_of(SCENARIO, ["payload", "mqtt"], EXTENT, 0, 1)
+    (purses,) = purses_of(SCENARIO, ["payload", "mqtt"], EXTENT, 0, 1)
     result = simulated(SCENARIO, ["pao-fed-u1"], runs=4, seed=seed_of(0, 1), workers=1)
     for tariff in ("payload", "mqtt"):
         own = {purse.budget: purse.bytes for purse in purses if purse.tariff == tariff}
         unit = spent([result], "pao-fed-u1", tariff)
         assert own == {name: times * unit for name, times in BUDGETS.items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_paper_s_row_fits_its_own_budget_whatever_the_worlds(seed: int) -> None:
+    """Contacts are rare, so that what it spends differs from round to round."""
+    values = SCENARIO.model_dump() | {
+        "availability": {"kind": "bernoulli", "probabilities": [0.02]},
+        "name": "rare",
+    }
+    scenario, extent = Scenario.made(values, "rare"), Extent((2, 2), 2)
+    rounds = purses_of(scenario, ["payload"], extent, seed, 1)
+    assert rounds[0] != rounds[1]
+    found = search(arena_of(scenario), ["pao-fed-u1"], rounds, extent, seed, 1, ignored)
+    assert {purse.budget for purse in found} == {"same", "tenfold"}
+    assert set(found) <= set(rounds[-1])
 
 
 @pytest.mark.parametrize("tariff", ["payload", "mqtt"])
@@ -30,7 +45,7 @@ def test_the_winner_is_the_best_that_fits(tariff: str) -> None:
     score = {word: arena.values([result], word).mean() for word in WORDS}
     purses = [Purse(tariff, "some", bytes_) for bytes_ in sorted(set(sent.values()))]
     nothing = Purse(tariff, "none", min(sent.values()) - 1)
-    found = search(arena, WORDS, [nothing, *purses], EXTENT, 3, 1, ignored)
+    found = search(arena, WORDS, [[nothing, *purses]], EXTENT, 3, 1, ignored)
     assert nothing not in found
     for purse in purses:
         fits = [word for word in WORDS if sent[word] <= purse.bytes]
@@ -43,13 +58,15 @@ def test_what_diverges_is_never_chosen() -> None:
     words = ["online-fed:subset=0.5,step_size=40.0", "online-fed:subset=0.5,step_size=0.1"]
     purse = Purse("payload", "all", 1e12)
     arena = arena_of(SCENARIO)
-    assert search(arena, words, [purse], Extent((2, 2), 2), 0, 1, ignored) == {purse: words[1]}
-    assert search(arena, words[:1], [purse], Extent((2, 2), 2), 0, 1, ignored) == {}
+    assert search(arena, words, 2 * [[purse]], Extent((2, 2), 2), 0, 1, ignored) == {
+        purse: words[1]
+    }
+    assert search(arena, words[:1], 2 * [[purse]], Extent((2, 2), 2), 0, 1, ignored) == {}
 
 
 def test_progress_goes_from_nothing_to_all() -> None:
     heard: list[float] = []
     purse = Purse("payload", "all", 1e12)
-    search(arena_of(SCENARIO), WORDS[:2], [purse], Extent((2, 2), 2), 0, 1, heard.append)
+    search(arena_of(SCENARIO), WORDS[:2], 2 * [[purse]], Extent((2, 2), 2), 0, 1, heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
