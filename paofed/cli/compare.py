@@ -14,7 +14,7 @@ from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
 from paofed.report.compare.comparison import Plan, run_comparison
-from paofed.report.compare.figure import caption, error_against_bytes
+from paofed.report.compare.figure import figures
 from paofed.report.compare.judged import Judged, save
 from paofed.report.compare.lineup import LINEUP, entrants_of
 from paofed.report.compare.page import build, found_in_order, summary
@@ -92,11 +92,7 @@ def _command(plan: Plan, args: Namespace) -> str:
 
 def _write(found: list[Judged], plan: Plan, command: str, folder: Path) -> None:
     save(found, folder / "compare.csv")
-    gallery = {
-        f"compare-{number}": (caption(tariff), error_against_bytes(found, tariff))
-        for number, tariff in enumerate(plan.tariffs, 1)
-    }
-    drawings = save_all(gallery, folder)
+    drawings = save_all(figures(found), folder)
     unit = f"{plan.extent.runs} worlds of the judgement; search: {len(plan.extent.rounds)} rounds"
     write_text(folder / "compare.html", build(found, drawings, command, unit))
 

@@ -2,21 +2,28 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import tariff_of
 from paofed.report.compare.judged import Judged
-from paofed.report.compare.lineup import LINEUP, PAO_FED
+from paofed.report.compare.lineup import PAO_FED
 from paofed.report.shared.figures import bytes_sent, plain_axes
 
 _COLUMNS = 4
-# Okabe and Ito's colours in turn; a mark tells apart those of one colour.
-_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKS = ("o", "s", "^", "v", "D", "P", "X")
-_OURS = "#D55E00"
+_NOTICEABLE = 0.1  # dB: by less than this nobody leads
+_OURS, _LEADING, _OTHERS = "#D55E00", "#0072B2", "#AAAAAA"
+
+
+def figures(found: Sequence[Judged]) -> dict[str, tuple[str, Figure]]:
+    """One for each tariff, with its caption, by name."""
+    tariffs = dict.fromkeys(one.purse.tariff for one in found)
+    return {
+        f"compare-{number}": (caption(tariff), error_against_bytes(found, tariff))
+        for number, tariff in enumerate(tariffs, 1)
+    }
 
 
 def caption(tariff: str) -> str:
@@ -24,13 +31,15 @@ def caption(tariff: str) -> str:
     told = tariff_of(tariff)
     return (
         f"Error against what fleet and server send in a run ({told.words or told.name}). One mark "
-        f"for what an entrant chose for a budget; the line is the least error for so many bytes."
+        f"for what an entrant chose for a budget; the line is the least error for so many bytes, "
+        f"and whoever lowers it by {_NOTICEABLE} dB is named. What is worse than a panel shows is "
+        f"left out."
     )
 
 
 def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
-    """Draw what the entrants reach for their bytes under one tariff, and the front."""
-    shown = [one for one in found if one.purse.tariff == tariff]
+    """Draw what the entrants reach for their bytes under one tariff, and who leads."""
+    shown = [one for one in found if one.purse.tariff == tariff and math.isfinite(one.error.mean)]
     settings = list(dict.fromkeys(one.setting for one in shown))
     columns = min(_COLUMNS, len(settings) + 1)
     rows = math.ceil((len(settings) + 1) / columns)
@@ -41,46 +50,59 @@ def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
         panel.set_title(setting, fontsize=10, loc="left")
     for panel in panels[len(settings) :]:
         panel.set_axis_off()
-    handles, labels = _legend(panels[: len(settings)].tolist())
-    panels[len(settings)].legend(
-        handles, labels, fontsize=7, frameon=False, loc="center", ncols=2 if len(labels) > 12 else 1
-    )
+    handles, labels = panels[0].get_legend_handles_labels()
+    panels[len(settings)].legend(handles, labels, fontsize=8, frameon=False, loc="center")
     figure.supxlabel(bytes_sent(tariff), fontsize=9)
     figure.supylabel("mean squared error (dB)", fontsize=9)
     return figure
 
 
+def leaders(shown: Sequence[Judged]) -> list[Judged]:
+    """Those that lower the least error for so many bytes, from the fewest bytes on."""
+    ordered, found = sorted(shown, key=lambda one: (one.bytes, one.error.mean)), list[Judged]()
+    for one in ordered:
+        if not found or one.error.mean < found[-1].error.mean - _NOTICEABLE:
+            found.append(one)
+    return found
+
+
 def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
-    for name in dict.fromkeys(one.entrant for one in shown):
-        own = {one.word: one for one in shown if one.entrant == name}
-        points = sorted(own.values(), key=lambda one: one.bytes)
-        colour, mark = _look(name)
-        axes.plot(
-            [one.bytes / 1e6 for one in points], [one.error.mean for one in points],
-            color=colour, marker=mark, ls="none", ms=6 if name in PAO_FED else 4,
-            mfc="none" if name == PAO_FED[-1] else colour, label=name,
+    leading = leaders(shown)
+    others = [one for one in shown if one.entrant not in PAO_FED and one not in leading]
+    _marks(axes, others, label="others", color=_OTHERS, marker="o", ms=3)
+    first = [one for one in leading if one.entrant not in PAO_FED]
+    _marks(axes, first, label="others that lead", color=_LEADING, marker="o", ms=4)
+    for name in PAO_FED:
+        ours = [one for one in shown if one.entrant == name]
+        filled = _OURS if name == PAO_FED[0] else "white"
+        _marks(axes, ours, label=name, color=_OURS, marker="*", ms=8, mfc=filled)
+    most = max(one.bytes for one in shown)
+    axes.step(
+        [one.bytes / 1e6 for one in leading] + [most / 1e6],
+        [one.error.mean for one in leading] + [leading[-1].error.mean],
+        where="post", color=_LEADING, lw=0.8, zorder=0, label="least error for so many bytes",
+    )  # fmt: skip
+    for one in leading:
+        axes.annotate(
+            one.entrant, (one.bytes / 1e6, one.error.mean), (-2, -3), textcoords="offset points",
+            fontsize=6, ha="right", va="top",
         )  # fmt: skip
-    ordered = sorted(shown, key=lambda one: one.bytes)
-    least = np.minimum.accumulate([one.error.mean for one in ordered])
-    axes.step([one.bytes / 1e6 for one in ordered], least, where="post", color="#999999", lw=0.8,
-              zorder=0, label="least error for so many bytes")  # fmt: skip
     axes.set_xscale("log")
+    axes.margins(x=0.25, y=0.12)
+    _cut(axes, shown)
     plain_axes(axes)
 
 
-def _look(name: str) -> tuple[str, str]:
-    if name in PAO_FED:
-        return _OURS, "*"
-    others = [other for other in LINEUP if other not in PAO_FED]
-    place = others.index(name)
-    return _COLOURS[place % len(_COLOURS)], _MARKS[place // len(_COLOURS) % len(_MARKS)]
+def _marks(axes: Axes, shown: Sequence[Judged], **look: Any) -> None:
+    """One mark for each; the same settings for two budgets are one."""
+    places = dict.fromkeys((one.bytes / 1e6, one.error.mean) for one in shown)
+    axes.plot([x for x, _ in places], [y for _, y in places], ls="none", **look)
 
 
-def _legend(panels: Sequence[Axes]) -> tuple[list[object], list[str]]:
-    """One entry for every entrant of any panel."""
-    found: dict[str, object] = {}
-    for panel in panels:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    labels = sorted(found, key=lambda label: ([*LINEUP, label]).index(label))
-    return [found[label] for label in labels], labels
+def _cut(axes: Axes, shown: Sequence[Judged]) -> None:
+    """Leave out what is worse than all of PAO-Fed by more than half of what there is to see."""
+    best = min(one.error.mean for one in shown)
+    worst = max([one.error.mean for one in shown if one.entrant in PAO_FED] or [best])
+    worst = max(worst, max(one.error.mean for one in leaders(shown)))
+    room = max(worst - best, 0.5)
+    axes.set_ylim(best - 0.25 * room, worst + 0.5 * room)
