@@ -93,7 +93,8 @@ def _command(plan: Plan, args: Namespace) -> str:
 def _write(found: list[Judged], plan: Plan, command: str, folder: Path) -> None:
     save(found, folder / "compare.csv")
     drawings = save_all(figures(found), folder)
-    unit = f"{plan.extent.runs} worlds of the judgement; search: {len(plan.extent.rounds)} rounds"
+    worlds = [f"{plan.extent_in(setting).runs} in {setting}" for setting in plan.settings]
+    unit = f"Worlds of the judgement: {', '.join(worlds)}."
     write_text(folder / "compare.html", build(found, drawings, command, unit))
 
 

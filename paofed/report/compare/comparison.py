@@ -19,7 +19,7 @@ from paofed.report.compare.search import (
     simulated,
     spent,
 )
-from paofed.report.compare.settings import setting_of
+from paofed.report.compare.settings import COSTLY, setting_of
 from paofed.report.shared.units import record
 from paofed.simulate.stopping import Report
 
@@ -36,6 +36,10 @@ class Plan:
     tariffs: Sequence[str]
     extent: Extent
     seed: int
+
+    def extent_in(self, setting: str) -> Extent:
+        """How much is run in a setting, by every entrant."""
+        return self.extent.halved if setting in COSTLY else self.extent
 
 
 def run_comparison(
@@ -65,7 +69,7 @@ def _piece(
 def _measured(plan: Plan, setting: str, workers: int | None) -> dict[str, Any]:
     """What there is to spend in a setting."""
     scenario = arena_of(setting_of(setting)).scenario
-    rounds = purses_of(scenario, plan.tariffs, plan.extent, plan.seed, workers)
+    rounds = purses_of(scenario, plan.tariffs, plan.extent_in(setting), plan.seed, workers)
     return {"rounds": [[purse._asdict() for purse in purses] for purses in rounds]}
 
 
@@ -80,7 +84,7 @@ def _unit(
     """Let one entrant choose, and run what it chose: all that a comparison needs to know of it."""
     scenario = setting_of(setting)
     candidates = plan.entrants[name].candidates(scenario.features)
-    arena, extent, seed = arena_of(scenario), plan.extent, plan.seed
+    arena, extent, seed = arena_of(scenario), plan.extent_in(setting), plan.seed
     with open_stage(f"{setting}, {name}") as report:
         part = len(candidates) / (len(candidates) + extent.runs)  # of the work: the search
         chosen = search(arena, candidates, purses, extent, seed, workers,

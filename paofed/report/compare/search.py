@@ -39,6 +39,11 @@ class Extent(NamedTuple):
     rounds: tuple[int, ...]
     runs: int
 
+    @property
+    def halved(self) -> "Extent":
+        """About half of it: one round, and half of the worlds of the judgement."""
+        return Extent(self.rounds[:1], max(2, self.runs // 2))
+
 
 FULL = Extent((2, 2), 12)
 QUICK = Extent((2,), 2)

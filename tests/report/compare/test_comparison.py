@@ -5,6 +5,7 @@ from pathlib import Path
 from paofed.report.compare.comparison import Plan, run_comparison
 from paofed.report.compare.judged import Judged, load, save
 from paofed.report.compare.page import build
+from paofed.report.compare.search import FULL, Extent
 from paofed.simulate.stopping import Report, ignored
 from tests.report.compare.plans import small_plan
 
@@ -59,3 +60,10 @@ def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(tmp_path
     page = build(found, {}, "paofed compare <x>", "3 worlds")
     assert "paofed compare &lt;x&gt;" in page
     assert all(f"<code>{one.word}</code>" in page for one in found)
+
+
+def test_half_as_much_is_run_where_a_run_costs_most(tmp_path: Path) -> None:
+    plan = small_plan(tmp_path)
+    assert plan.extent_in("setting-1") == plan.extent == Extent((2, 2), 3)
+    assert plan.extent_in("ideal") == Extent((2,), 2)  # fewer than two have no interval
+    assert FULL.halved == Extent((2,), 6)
