@@ -89,7 +89,7 @@ class Map:
 def window(manifest: Json, device: int, tick: int, *, up: bool) -> list[int]:
     algorithm, features, shared = (manifest[n] for n in ("algorithm", "features", "shared"))
     ahead = 1 if up and algorithm != "online-fedsgd" else 0
-    further = device if algorithm in ("pao-fed-u1", "pao-fed-u2") else 0
+    further = 0 if algorithm in ("pao-fed-c1", "pao-fed-c2", "online-fedsgd") else device
     start = shared * (tick + ahead + further) % features
     return [(start + i) % features for i in range(shared)]
 

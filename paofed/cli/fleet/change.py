@@ -7,7 +7,14 @@ model has learned with them.
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.shared.agreement import NUMBER, add_agreement, given, limits, scaling
+from paofed.cli.shared.agreement import (
+    NUMBER,
+    add_agreement,
+    given,
+    limits,
+    scaling,
+    with_options,
+)
 from paofed.cli.shared.folder import add_folder, next_step, say_result
 from paofed.errors import InputError
 from paofed.live.fleet.change import change_fleet
@@ -32,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Change it, and say what is kept and what is lost."""
     changes = Changes(
-        values=given(args),
+        values=with_options(given(args)),
         inputs=tuple(args.input),
         ranges=dict(args.range),
     )

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling
+from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling, with_options
 from paofed.cli.shared.folder import add_folder, say_result
 from paofed.cli.shared.kinds import is_run
 from paofed.core.arrays import FloatArray
@@ -26,7 +26,8 @@ from paofed.live.fleet.settings import Security, Settings
 from paofed.live.journal.exports import FleetModel
 from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changes, changed_manifest
-from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest, usual_shared
+from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
+from paofed.live.protocol.served import UNBOUNDED, usual_shared
 from paofed.live.server.clock import at_present
 
 EXAMPLE = (
@@ -79,6 +80,7 @@ def run(args: Namespace) -> int:
         http=args.http,
     )
     manifest, w, told = _agreed(args)
+    told += _unbounded(manifest)
     Fleet.create(args.folder, settings, manifest, w)
     configuration = (args.folder / FOLDER / CONFIGURATION).resolve()
     text = (
@@ -113,7 +115,9 @@ def _begun(args: Namespace) -> Manifest:
     for option, found in (("--input", args.input), ("--target", args.target)):
         if not found:
             raise InputError(f"fleet init needs {option}, or --from a fleet, a model or a run")
-    values = {**_USUAL, **given(args)}
+    values = {**_USUAL, **with_options(given(args))}
+    if values["algorithm"] in UNBOUNDED and not hasattr(args, "clip"):
+        values["clip"] = None
     return Manifest(
         **{"shared": usual_shared(values["algorithm"], values["features"]), **values},
         **_new_identity(),
@@ -125,7 +129,7 @@ def _begun(args: Namespace) -> Manifest:
 def _taken(args: Namespace) -> _Agreed:
     """What a fleet agrees on that goes on from another's model, and that model."""
     model = _model(args.other)
-    manifest = _changed(args, model.manifest, given(args))
+    manifest = _changed(args, model.manifest, with_options(given(args)))
     return _Agreed(replace(manifest, **_new_identity()), model.w)
 
 
@@ -142,7 +146,7 @@ def _as_run(args: Namespace) -> _Agreed:
     manifest, identity = _changed(args, was, values), _new_identity()
     now = identity["start"]  # in the middle of some tick of the table, if these went on
     identity["from_time"] = now - (now - was.start) % was.tick_seconds
-    added = [f"{key} {_USUAL[key]:g}" for key in _lacking(was) if key not in values]
+    added = [f"{key} {_USUAL[key]:g}" for key in _lacking(was, was.algorithm) if key not in values]
     beside = f", with {' and '.join(added)} as in any new fleet" if added else ""
     told = f"as was run:        {name}, from its {args.model or 'first'} model on{beside}\n"
     return _Agreed(replace(manifest, **identity), manifest.begins_with, told)
@@ -150,7 +154,8 @@ def _as_run(args: Namespace) -> _Agreed:
 
 def _changed(args: Namespace, manifest: Manifest, values: Mapping[str, Any]) -> Manifest:
     """The same with what is given, and with bounds and ranges of new fleets where it has none."""
-    values = {**{name: _USUAL[name] for name in _lacking(manifest)}, **values}
+    algorithm = values.get("algorithm", manifest.algorithm)
+    values = {**{name: _USUAL[name] for name in _lacking(manifest, algorithm)}, **values}
     changes = Changes(values=values, inputs=tuple(args.input), target=args.target)
     manifest = changed_manifest(manifest, changes)
     if manifest.seen is None:  # as old fleets are; others have ranges where there can be any
@@ -159,9 +164,20 @@ def _changed(args: Namespace, manifest: Manifest, values: Mapping[str, Any]) -> 
     return manifest
 
 
-def _lacking(manifest: Manifest) -> list[str]:
-    """The bounds of new fleets that it has not."""
-    return [name for name in ("clip", "bound") if getattr(manifest, name) is None]
+def _lacking(manifest: Manifest, algorithm: str) -> list[str]:
+    """The bounds of new fleets that it has not, and that it can have under an algorithm."""
+    possible = ("bound",) if algorithm in UNBOUNDED else ("clip", "bound")
+    return [name for name in possible if getattr(manifest, name) is None]
+
+
+def _unbounded(manifest: Manifest) -> str:
+    """What people should know of a server rule that has no `clip`."""
+    if manifest.algorithm not in UNBOUNDED:
+        return ""
+    return (
+        f"mind:              the server rule of {manifest.algorithm} bounds nobody's influence; "
+        f"what is left\n                   are plausible ranges and the devices' own bound\n"
+    )
 
 
 def _model(other: Path) -> FleetModel:

@@ -4,10 +4,11 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from paofed.algorithms.spec import parted
 from paofed.core.learners import NAMES
 from paofed.live.protocol.change import Limits
-from paofed.live.protocol.manifest import SERVED
 from paofed.live.protocol.scaling import ManifestError, Scaling
+from paofed.live.protocol.served import SERVED, require_served
 
 NUMBER = "NAME[:OFFSET:SCALE[:LOW:HIGH]]"
 _LEFT_OUT = {0: ("0", "1", "", ""), 2: ("", ""), 4: ()}  # by how many numbers are given
@@ -34,7 +35,7 @@ def _yes(text: str) -> bool:
 # By field of the manifest: the option, what reads it, what stands for its value, and its meaning.
 _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
     "tick_seconds": ("--tick", float, "SECONDS", "in which a device contributes at most once"),
-    "algorithm": ("--algorithm", str, "NAME", f"one of {', '.join(SERVED)}"),
+    "algorithm": ("--algorithm", str, "METHOD", f"one of {', '.join(SERVED)}"),
     "shared": ("--shared", int, "M", "parameters in a contact"),
     "step_size": ("--step-size", float, "MU", "of a device's steps"),
     "max_age": ("--max-age", int, "L", "the latest that an update may be, in ticks"),
@@ -65,6 +66,15 @@ def add_agreement(parser: ArgumentParser, usual: Mapping[str, str]) -> None:
 def given(args: Namespace) -> dict[str, Any]:
     """The values that were given, by field of the manifest."""
     return {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
+
+
+def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values, with an algorithm's options apart, as a manifest has them."""
+    if "algorithm" not in values:
+        return dict(values)
+    require_served(values["algorithm"].partition(":")[0])
+    algorithm, options = parted(values["algorithm"])
+    return {**values, "algorithm": algorithm, "options": options or None}
 
 
 def scaling(text: str) -> Scaling:

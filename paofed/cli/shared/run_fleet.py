@@ -11,9 +11,10 @@ from paofed.cli.shared.table_run import TableRun
 from paofed.core.columns.numbers import Number
 from paofed.core.random import seed_of
 from paofed.errors import InputError
-from paofed.live.protocol.manifest import SERVED, Manifest, short, usual_shared
+from paofed.live.protocol.manifest import Manifest, short
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.seen import agreed_on
+from paofed.live.protocol.served import SERVED, own_options, usual_shared
 from paofed.report.run.advice import advise
 from paofed.world.realize import map_key
 from paofed.world.start import Start
@@ -68,7 +69,8 @@ def _why_not(name: str) -> str:
     row = name.partition(":")[0]
     if row not in SERVED:
         return f"{name} cannot be served (served: {', '.join(SERVED)})"
-    others = [key for key in parted(name)[1] if key not in (*_OF_MANIFEST, "exchange")]
+    told = (*_OF_MANIFEST, *own_options(row), "exchange")
+    others = [key for key in parted(name)[1] if key not in told]
     if others:
         return f"{name} cannot be served: no manifest says {' and '.join(others)}"
     return ""
@@ -82,7 +84,9 @@ def _settled(scenario: Mapping[str, Any], row: str, options: Mapping[str, Any]) 
         "shared": usual_shared(row, scenario["features"]),
     }
     own = {key: options[key] for key in _OF_MANIFEST if key in options}
-    return {**usual, **own, "learner": None if own.get("learner") == "lms" else own.get("learner")}
+    shaping = {key: options[key] for key in own_options(row) if key in options}
+    learner = None if own.get("learner") == "lms" else own.get("learner")
+    return {**usual, **own, "learner": learner, "options": shaping or None}
 
 
 def _ticks(run: TableRun, tick: float | None) -> dict[str, Any]:

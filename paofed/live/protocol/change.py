@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator
-from paofed.live.protocol.manifest import WHOLE, Manifest, usual_shared
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.rule_state import named
 from paofed.live.protocol.scaling import ManifestError, Scaling
+from paofed.live.protocol.served import UNBOUNDED, shares_alike, usual_shared
 
 _CHANGEABLE = (
-    *("algorithm", "shared", "step_size", "tick_seconds", "max_age"),
+    *("algorithm", "options", "shared", "step_size", "tick_seconds", "max_age"),
     *("clip", "aside", "bound", "learner", "forgetting"),
 )
 Limits = tuple[float | None, float | None]
@@ -81,9 +82,7 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
     values = dict(changes.values)
     for name, value in values.items():
         _require_changeable(old, name, value)
-    row = values.get("algorithm", old.algorithm)
-    if (row == WHOLE) != (old.algorithm == WHOLE):
-        values.setdefault("shared", usual_shared(row, old.features))
+    values = {**_following(old, values.get("algorithm", old.algorithm)), **values}
     inputs = _with_inputs(old.inputs, changes.inputs)
     if old.linear is not None and len(inputs) > len(old.inputs):
         raise ManifestError(
@@ -104,6 +103,16 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
         inputs=tuple(known[number.name] for number in inputs),
         target=known[target.name],
     )
+
+
+def _following(old: Manifest, algorithm: str) -> dict[str, Any]:
+    """What has to be different under another algorithm, unless somebody says otherwise."""
+    follows: dict[str, Any] = {} if algorithm == old.algorithm else {"options": None}
+    if not shares_alike(algorithm, old.algorithm):
+        follows["shared"] = usual_shared(algorithm, old.features)
+    if algorithm in UNBOUNDED:
+        follows["clip"] = None
+    return follows
 
 
 def _require_changeable(old: Manifest, name: str, value: object) -> None:
@@ -192,6 +201,8 @@ def _consequences(
         kept.append(f"an age limit in ticks: {new.max_age} are {age:g} s from now on")
     if left:
         lost.append("what the server's rule kept beside the model, such as scores of devices")
+    if old.clip is not None and new.algorithm in UNBOUNDED:
+        lost.append(f"the bound on what one device can do: the rule of {new.algorithm} has none")
     if len(named(old.parts.learner.init(old.features))) > 1:
         lost.append("what a device's learner kept beside its model")
     return tuple(kept), tuple(lost)
@@ -204,6 +215,8 @@ def _words(name: str) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(number)}" for name, number in value.items())
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

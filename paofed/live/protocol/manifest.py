@@ -1,9 +1,10 @@
 """What a fleet has agreed on: all a device needs to take part, as JSON."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,23 +20,20 @@ from paofed.core.features import (
     require_features,
 )
 from paofed.core.learners import FORGETFUL
-from paofed.core.parts import Learner, ServerRule
 from paofed.core.random import key_of
-from paofed.core.rules import Newest
-from paofed.core.selection import Windows
-from paofed.errors import InputError, unknown
+from paofed.errors import AlgorithmError, InputError, unknown
 from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION
 from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
 from paofed.live.protocol.seen import Sample, Seen
+from paofed.live.protocol.served import (
+    UNBOUNDED,
+    WHOLE,
+    ServedParts,
+    require_options,
+    require_served,
+    served_parts,
+)
 
-SERVED = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", "online-fedsgd")
-WHOLE, _FEW = "online-fedsgd", 4  # the row that shares everything; what others usually share
-_WHY_NOT = {
-    "pao-fed-c0": "it sends back the window it has just received, which takes two round trips",
-    "pao-fed-u0": "it sends back the window it has just received, which takes two round trips",
-    "pso-fed": "its server picks who takes part before any contact",
-    "online-fed": "its server picks who takes part before any contact",
-}
 # What new fleets begin with unless they say otherwise: no single device can ruin the model.
 USUAL_CLIP, USUAL_BOUND = 6.0, 6.0
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
@@ -46,27 +44,13 @@ _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # more would only make the manifest longer
 
 
-def usual_shared(algorithm: str, features: int) -> int:
-    """How many parameters travel in a contact unless somebody says another number."""
-    return features if algorithm == WHOLE else min(_FEW, features)
-
-
-class ServedParts(NamedTuple):
-    """The parts of a method, each of which says that a live fleet may use it."""
-
-    downlink: Windows
-    uplink: Windows
-    learner: Learner
-    server: Newest | ServerRule
-
-
 # What manifests of wire version 1 do not have; a fleet that has agreed on one goes on without.
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 # Written only where they are used, and then in a manifest of version 3: a device that knows no
 # such key must not take part, and says so. Messages are those of version 2.
 SINCE_3 = (
     *("learner", "forgetting", "seen"),
-    *("linear", "personal", "start_model", "first_interval"),
+    *("linear", "personal", "start_model", "first_interval", "options"),
 )
 _NEWEST = 3
 
@@ -101,6 +85,7 @@ class Manifest:
     first_interval: float | None = None  # half its width, in scales of the target; None: 1
     learner: str | None = None  # None: LMS
     forgetting: float | None = None  # of another learner; None: its usual one
+    options: Mapping[str, float] | None = None  # of the algorithm alone; None: its usual ones
 
     def __post_init__(self) -> None:
         check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
@@ -185,36 +170,35 @@ class Manifest:
     @cached_property
     def row(self) -> Algorithm:
         """The algorithm, as one exchange per contact."""
-        if self.algorithm not in SERVED:
-            if self.algorithm in _WHY_NOT:
-                raise ManifestError(
-                    f"{self.algorithm} cannot be served: {_WHY_NOT[self.algorithm]} "
-                    f"(served: {', '.join(SERVED)})"
-                )
-            raise ManifestError(unknown("algorithm", self.algorithm, SERVED))
+        require_served(self.algorithm)
+        right = self.clip is None or self.algorithm not in UNBOUNDED
+        check("clip", right, self.clip, f"none for {self.algorithm}, whose rule bounds nobody")
         options: dict[str, Any] = {"step_size": self.step_size, "max_age": self.max_age}
         if self.algorithm != WHOLE:
             options["shared"] = self.shared
+        if self.options is not None:
+            require_options(self.algorithm, self.options)
+            options |= self.options
         if self.clip is not None:
             options |= {"clip": self.clip, "aside": self.aside}
-        if self.bound is not None:
-            options["bound"] = self.bound
-        used = {name: getattr(self, name) for name in ("learner", "forgetting")}
+        used = {name: getattr(self, name) for name in ("bound", "learner", "forgetting")}
         options |= {name: value for name, value in used.items() if value is not None}
-        row = made(self.algorithm, {**options, "exchange": "live"})
-        return replace(row, name=self.algorithm)  # the options are the manifest's own
+        try:
+            row = made(self.algorithm, {**options, "exchange": "live"})
+        except AlgorithmError as error:
+            raise ManifestError(str(error)) from None
+        return replace(row, name=self.method)  # all else is the manifest's own
+
+    @property
+    def method(self) -> str:
+        """The algorithm with its options, as one word."""
+        said = ",".join(f"{name}={value}" for name, value in (self.options or {}).items())
+        return f"{self.algorithm}:{said}" if said else self.algorithm
 
     @cached_property
     def parts(self) -> ServedParts:
         """The algorithm's parts; one that does not say that it is served is refused."""
-        parts = {name: getattr(self.row, name) for name in ServedParts._fields}
-        for name, part in parts.items():
-            if not part.served:
-                raise ManifestError(
-                    f"{self.algorithm} cannot be served: its {name} does not say that it can be "
-                    f"(`served` of {type(part).__name__})"
-                )
-        return ServedParts(**parts)
+        return served_parts(self.row)
 
     @cached_property
     def fourier_map(self) -> FourierMap:

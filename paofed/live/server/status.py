@@ -107,7 +107,7 @@ class Status:
             quiet = quiet and service.seconds > longest
         return cls(
             fleet=fleet,
-            algorithm=manifest.algorithm,
+            algorithm=manifest.method,
             start=manifest.start,
             tick=coordinator.tick,
             tick_seconds=manifest.tick_seconds,

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from paofed.core.learners import FORGETFUL
-from paofed.live.protocol.manifest import SERVED, Manifest
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.served import ROWS, UNBOUNDED, WHOLE
 from paofed.live.trials.fate import START
 
 MOST_TICKS_LATE = 6  # no fleet's age limit is above this
@@ -14,12 +15,12 @@ MOST_TICKS_LATE = 6  # no fleet's age limit is above this
 
 def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
     """What the fleet has agreed on; `plain`: a paofed of wire version 1 knew all of it."""
-    name = SERVED[int(random.integers(len(SERVED)))]
+    name = ROWS[int(random.integers(len(ROWS)))]
     features = int(random.integers(3, 9))
     manifest = Manifest(
         algorithm=name,
         features=features,
-        shared=features if name == "online-fedsgd" else int(random.integers(1, features + 1)),
+        shared=features if name == WHOLE else int(random.integers(1, features + 1)),
         kernel_width=1.0,
         seed=int(random.integers(2**32)),
         step_size=0.5,
@@ -33,12 +34,13 @@ def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
     if plain:
         return manifest
     limited = manifest if random.random() < 0.5 else _limited(manifest)
-    return replace(
+    bounded = replace(
         _learning(limited),
         clip=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
         aside=bool(random.random() < 0.7),
         bound=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
     )
+    return _unbounded(bounded)
 
 
 def _limited(manifest: Manifest) -> Manifest:
@@ -58,3 +60,12 @@ def _learning(manifest: Manifest) -> Manifest:
     return replace(
         manifest, learner=learner, forgetting=float(own.uniform(0.5, 1)) if forgets else None
     )
+
+
+def _unbounded(manifest: Manifest) -> Manifest:
+    """The same, a quarter of the fleets with a published server, drawn from the seed as well."""
+    own = np.random.default_rng([manifest.seed, 1])
+    if own.random() < 0.75:
+        return manifest
+    options = {"alpha": float(own.uniform(0.1, 1)), "decay": float(own.uniform(0, 2))}
+    return replace(manifest, algorithm=UNBOUNDED[0], options=options, clip=None)

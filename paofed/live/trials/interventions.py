@@ -14,8 +14,9 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changes, change
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.going_back import replayed, rolled_back
-from paofed.live.protocol.manifest import SERVED, Manifest
+from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.served import SERVED, UNBOUNDED
 from paofed.live.trials.auditor import Auditor
 from paofed.live.trials.fate import Fate
 from paofed.live.trials.fleets import MOST_TICKS_LATE
@@ -177,6 +178,9 @@ def _changes(fate: Fate, manifest: Manifest) -> Changes:
             return Changes(inputs=(Scaling(name=name, offset=1.0, scale=0.5),))
         case "range":
             return Changes(ranges={manifest.target.name: (-8.0 - manifest.epoch / 256, 8.0)})
+        case "clip" if manifest.algorithm in UNBOUNDED:
+            other = {"alpha": 0.25} if manifest.options is None else None
+            return Changes(values={"options": other})
         case "clip":
             return Changes(values={"clip": 4.0 if manifest.clip is None else None})
         case _:

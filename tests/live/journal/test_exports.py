@@ -11,8 +11,8 @@ from paofed.core.parts import Weights
 from paofed.errors import FileError
 from paofed.live.journal.exports import FleetModel, export_messages, replay_messages
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import SERVED
 from paofed.live.protocol.messages import Model, encode
+from paofed.live.protocol.served import SERVED
 from tests.live.fleets import f32, live, manifest, records, server, stored, update
 
 

@@ -20,8 +20,8 @@ from paofed.live.protocol.coordinator import (
     Send,
     Suspect,
 )
-from paofed.live.protocol.manifest import SERVED
 from paofed.live.protocol.messages import LARGEST, Hello, Model, Reply, Reread, decode, encode
+from paofed.live.protocol.served import SERVED
 from tests.live.fleets import f32, manifest, parts, records, server, update
 
 
@@ -312,12 +312,12 @@ def test_replies_wait_for_the_commit_and_leave_once() -> None:
 @pytest.mark.parametrize("name", SERVED)
 def test_a_reply_is_the_model_before_this_tick_on_the_downlink_window(name: str) -> None:
     coordinator = at(20, algorithm=name, shared=8 if name == "online-fedsgd" else 2)
-    coordinator.rule.state = Weights(np.arange(8.0) + 0.1)
+    coordinator.rule.begin(np.arange(8.0) + 0.1)
     features = range(coordinator.manifest.shared)
     records(coordinator, 1, update(18, *(0.5 for _ in features)))
     ((device, reply),) = replies(coordinator)
     assert (device, reply.epoch, reply.tick, reply.age) == (1, 3, 20, 2)
-    window = parts(coordinator.manifest).downlink(1, 20, 8)
+    window = coordinator.manifest.parts.downlink(1, 20, 8)
     assert reply.values.dtype == np.dtype("<f4")
     assert reply.values.tobytes() == (np.arange(8) + 0.1).astype("<f4")[window].tobytes()
 

@@ -13,7 +13,8 @@ from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import SERVED, Manifest, short
+from paofed.live.protocol.manifest import Manifest, short
+from paofed.live.protocol.served import SERVED
 from paofed.simulate.engines.reference import ticks
 from paofed.world.trace import Trace
 from tests.live import momentum

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from paofed.core.features import Ranges, draw_map
 from paofed.core.random import key_of
 from paofed.errors import InputError
-from paofed.live.protocol.manifest import LONGEST_AGE, SERVED, Manifest, short
+from paofed.live.protocol.manifest import LONGEST_AGE, Manifest, short
 from paofed.live.protocol.scaling import ManifestError, Scaling
-from tests.live.fleets import manifest, parts
+from paofed.live.protocol.served import SERVED
+from tests.live.fleets import manifest
 
 
 def as_json(**changes: Any) -> str:
@@ -68,7 +69,7 @@ def test_every_served_row_is_one_exchange_per_contact(name: str) -> None:
     agreed = manifest(algorithm=name, shared=8 if name == "online-fedsgd" else 2)
     assert agreed.row.name == name
     assert (agreed.row.exchange, agreed.row.step_size, agreed.row.max_age) == ("live", 0.4, 4)
-    assert parts(agreed).uplink.size(8) == agreed.shared
+    assert agreed.parts.uplink.size(8) == agreed.shared
 
 
 @pytest.mark.parametrize(

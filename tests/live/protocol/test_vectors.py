@@ -179,5 +179,8 @@ def test_the_page_names_every_key_of_a_manifest() -> None:
     named = [word for cell in cells for word in re.findall(r"`(\w+)`", cell)]
     seen = Seen((Number("a"), Number("b")), Number("y"))
     beginning = {"linear": ((0.0, 1.0),) * 2, "start_model": (0.0,) * 8, "first_interval": 1.0}
-    all_keys = manifest(learner="rls", forgetting=0.9, seen=seen, personal=True, **beginning)
+    rule = {"algorithm": "fed-async", "options": {"alpha": 0.5}}
+    all_keys = manifest(
+        learner="rls", forgetting=0.9, seen=seen, personal=True, **beginning, **rule
+    )
     assert set(named) == set(json.loads(all_keys.to_json()))

@@ -1,0 +1,81 @@
+"""Which methods a live fleet can follow, and what it must know of them by name."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from paofed.algorithms import Algorithm, options_of
+from paofed.core.parts import Learner, ServerRule
+from paofed.core.rules import Newest
+from paofed.core.selection import Windows
+from paofed.errors import unknown
+from paofed.live.protocol.scaling import ManifestError, check, is_finite
+
+WHOLE, _FEW = "online-fedsgd", 4  # the row that shares everything; what others usually share
+ROWS = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", WHOLE)
+# Published servers, whose rules bound nobody's influence. They were made for whole models, and take
+# windows, too: devices do as those of pao-fed-u1 do, whatever is shared.
+UNBOUNDED = ("fed-async",)
+SERVED = (*ROWS, *UNBOUNDED)
+_WHY_NOT = {
+    "pao-fed-c0": "it sends back the window it has just received, which takes two round trips",
+    "pao-fed-u0": "it sends back the window it has just received, which takes two round trips",
+    "pso-fed": "its server picks who takes part before any contact",
+    "online-fed": "its server picks who takes part before any contact",
+    "fed-buff": "its model may diverge where devices start from an older one; fed-async's does not",
+}
+
+
+def usual_shared(algorithm: str, features: int) -> int:
+    """How many parameters travel in a contact unless somebody says another number."""
+    return features if algorithm in (WHOLE, *UNBOUNDED) else min(_FEW, features)
+
+
+def shares_alike(one: str, other: str) -> bool:
+    """Whether what one method shares can be kept under the other."""
+    families = ((WHOLE,), UNBOUNDED)
+    return all((one in family) == (other in family) for family in families)
+
+
+def own_options(algorithm: str) -> list[str]:
+    """The options that a fleet may agree on for a method, beside the keys of every manifest."""
+    return [name for name in options_of(algorithm) if name != "shared"]
+
+
+def require_served(algorithm: str) -> None:
+    """Refuse a method that a live fleet cannot follow, and say why."""
+    if algorithm in _WHY_NOT:
+        raise ManifestError(
+            f"{algorithm} cannot be served: {_WHY_NOT[algorithm]} (served: {', '.join(SERVED)})"
+        )
+    if algorithm not in SERVED:
+        raise ManifestError(unknown("algorithm", algorithm, SERVED))
+
+
+def require_options(algorithm: str, options: object) -> None:
+    """Refuse what are no numbers, or not those of the method; the method judges their values."""
+    own = own_options(algorithm)
+    expected = f"numbers for {', '.join(own)}, or none" if own else f"none for {algorithm}"
+    given = options if isinstance(options, Mapping) else {}
+    right = len(given) > 0 and given.keys() <= set(own) and all(map(is_finite, given.values()))
+    check("options", right, options, expected)
+
+
+class ServedParts(NamedTuple):
+    """The parts of a method, each of which says that a live fleet may use it."""
+
+    downlink: Windows
+    uplink: Windows
+    learner: Learner
+    server: Newest | ServerRule
+
+
+def served_parts(row: Algorithm) -> ServedParts:
+    """Take a method apart; one with a part that does not say that it is served is refused."""
+    parts = {name: getattr(row, name) for name in ServedParts._fields}
+    for name, part in parts.items():
+        if not part.served:
+            raise ManifestError(
+                f"{row.name} cannot be served: its {name} does not say that it can be "
+                f"(`served` of {type(part).__name__})"
+            )
+    return ServedParts(**parts)
