@@ -49,9 +49,12 @@ def run(args: Namespace) -> int:
     extent = QUICK if args.quick else FULL
     if args.runs is not None:
         extent = extent._replace(runs=whole("runs", args.runs, least=2))
+    # What is wrong is refused now, not after the folder is made, or after an hour.
     key_of(args.seed)
+    if args.workers is not None:
+        whole("workers", args.workers, least=1)
     for setting in args.settings:
-        setting_of(setting)  # refused now, not after an hour
+        setting_of(setting)
     plan = Plan(
         settings=args.settings,
         entrants=entrants_of(args.entrants),

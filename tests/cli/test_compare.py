@@ -44,6 +44,7 @@ def test_a_comparison_is_written_and_goes_on(
         (("--tariffs", "post"), "unknown tariff 'post'"),
         (("--runs", "1"), "runs is 1: expected a whole number from 2 on"),
         (("--seed", "-1"), "seed"),
+        (("--workers", "0"), "workers is 0: expected a whole number from 1 on"),
     ],
 )
 def test_bad_input_is_one_line(
