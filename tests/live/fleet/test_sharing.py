@@ -38,12 +38,14 @@ def neighbours(folder: Path, security: Security) -> Iterator[list[Server]]:
     assert last == "mosquitto -c shared.conf"
     subprocess.run(["/bin/sh", "-e", "-c", commands], cwd=folder, check=True)  # noqa: S603
     broker = start([program, "-c", str(folder / "shared.conf")], folder / "broker.log")
-    servers = [Server(fleet) for fleet in fleets]
-    for server in servers:
-        server.thread.start()
+    servers: list[Server] = []
     try:
-        for server in servers:
-            until(server.connected)
+        # One after the other: CPython 3.11.7 fails where two threads of a process read headers of
+        # numpy's files at once ("AST constructor recursion depth mismatch"). Servers have one each.
+        for fleet in fleets:
+            servers.append(Server(fleet))
+            servers[-1].thread.start()
+            until(servers[-1].connected)
         yield servers
     finally:
         for server in servers:
