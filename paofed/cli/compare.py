@@ -14,10 +14,11 @@ from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
 from paofed.report.compare.comparison import Plan, run_comparison
+from paofed.report.compare.digest import summary
 from paofed.report.compare.figure import figures
-from paofed.report.compare.judged import Judged, save
+from paofed.report.compare.judged import Judged, found_in_order, save
 from paofed.report.compare.lineup import LINEUP, entrants_of
-from paofed.report.compare.page import build, found_in_order, summary
+from paofed.report.compare.page import build
 from paofed.report.compare.search import FULL, QUICK
 from paofed.report.compare.settings import USUAL as SETTINGS
 from paofed.report.compare.settings import setting_of

@@ -2,11 +2,14 @@
 
 Runs the paper's two settings and an ideal one, then a grid over step size and kernel width, then
 theory beside simulation. Writes report.html (self-contained), the figures as SVG and PNG, every
-number as CSV, the results, and which command and versions made them.
+number as CSV, the results, and which command and versions made them. The page ends with the
+comparison with other methods that comes with this version.
 """
 
+import html
 import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
@@ -15,12 +18,16 @@ from paofed.cli.shared.summary import as_table
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.files import make_folder, write_text
+from paofed.report.compare.figure import figures
+from paofed.report.compare.page import in_short
+from paofed.report.compare.published import published
 from paofed.report.paper.claims import II, I
 from paofed.report.paper.experiment import FULL, QUICK, run_study
 from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
+from paofed.report.shared.markup import note
 from paofed.simulate.results.result import versions
 from paofed.words import counted, table
 
@@ -60,9 +67,18 @@ def run(args: Namespace) -> int:
     command += " --quick" if args.quick else ""
     about = {"command": command, "versions": versions()}
     write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
-    write_text(args.out / "report.html", build(study, drawings, command))
+    write_text(args.out / "report.html", build(study, drawings, command, _beyond(args.out)))
     _print(study, args.out)
     return 0
+
+
+def _beyond(folder: Path) -> Iterator[str]:
+    """The published comparison with other methods, drawn here and not run again."""
+    found, command, about = published()
+    yield "<section><h2>Beyond the paper: other methods at equal bytes</h2>"
+    yield from in_short(found, save_all(figures(found), folder))
+    made = f"Not run here: {command}, paofed {about['paofed']}, made these numbers."
+    yield f"{note(html.escape(made))}</section>"
 
 
 def _print(study: Study, folder: Path) -> None:

@@ -14,6 +14,7 @@ from paofed.report.shared.figures import bytes_sent, plain_axes
 
 _COLUMNS = 4
 _NOTICEABLE = 0.1  # dB: by less than this nobody leads
+_HEIGHT, _LINE = 150, 7  # points: of the axes of a panel, about, and of a name
 _OURS, _LEADING, _OTHERS = "#D55E00", "#0072B2", "#AAAAAA"
 
 
@@ -82,15 +83,28 @@ def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
         [one.error.mean for one in leading] + [leading[-1].error.mean],
         where="post", color=_LEADING, lw=0.8, zorder=0, label="least error for so many bytes",
     )  # fmt: skip
+    axes.set_xscale("log")
+    axes.margins(x=0.4, y=0.12)
+    _cut(axes, shown)
+    _name(axes, leading)
+    plain_axes(axes)
+
+
+def _name(axes: Axes, leading: Sequence[Judged]) -> None:
+    """Write who leads to the left of the marks, each name below the one before it.
+
+    The line falls to the right, so that names only ever have to give way downwards.
+    """
+    place = axes.transScale + axes.transLimits  # from data to a share of the axes
+    floor = math.inf
     for one in leading:
+        mark = (one.bytes / 1e6, one.error.mean)
+        height = float(place.transform(mark)[1]) * _HEIGHT
+        floor = min(height - 3, floor - _LINE)
         axes.annotate(
-            one.entrant, (one.bytes / 1e6, one.error.mean), (-2, -3), textcoords="offset points",
+            one.entrant, mark, (-3, floor - height), textcoords="offset points",
             fontsize=6, ha="right", va="top",
         )  # fmt: skip
-    axes.set_xscale("log")
-    axes.margins(x=0.25, y=0.12)
-    _cut(axes, shown)
-    plain_axes(axes)
 
 
 def _marks(axes: Axes, shown: Sequence[Judged], **look: Any) -> None:
@@ -105,4 +119,4 @@ def _cut(axes: Axes, shown: Sequence[Judged]) -> None:
     worst = max([one.error.mean for one in shown if one.entrant in PAO_FED] or [best])
     worst = max(worst, max(one.error.mean for one in leaders(shown)))
     room = max(worst - best, 0.5)
-    axes.set_ylim(best - 0.25 * room, worst + 0.5 * room)
+    axes.set_ylim(best - 0.4 * room, worst + 0.5 * room)

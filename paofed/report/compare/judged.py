@@ -95,6 +95,24 @@ def judge(setting: str, pieces: Mapping[str, Mapping[str, Any]]) -> Iterator[Jud
         )
 
 
+def found_in_order(found: Sequence[Judged]) -> list[Judged]:
+    """By setting and tariff as they were run, then by budget, the best first."""
+    places = list(dict.fromkeys(place(one) for one in found))
+    budgets = list(dict.fromkeys(one.purse.budget for one in found))
+
+    def rank(one: Judged) -> tuple[int, int, float]:
+        mean = one.error.mean
+        worst = mean if math.isfinite(mean) else math.inf  # what diverged comes last
+        return places.index(place(one)), budgets.index(one.purse.budget), worst
+
+    return sorted(found, key=rank)
+
+
+def place(one: Judged) -> tuple[str, str]:
+    """The setting and the tariff under which something was judged."""
+    return one.setting, one.purse.tariff
+
+
 HEADER = (
     "setting", "tariff", "budget", "budget_bytes", "entrant", "word", "bytes", "db", "low", "high",
     "units", "behind", "behind_low", "behind_high", "verdict", "on_front",

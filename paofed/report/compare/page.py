@@ -4,10 +4,10 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from paofed.report.compare.judged import Judged
-from paofed.report.compare.lineup import PAO_FED
+from paofed.report.compare.digest import digest, summary
+from paofed.report.compare.judged import Judged, found_in_order, place
 from paofed.report.shared.markup import document, figure, interval, note, number, table
-from paofed.words import listed, size
+from paofed.words import size
 
 _HOW = (
     "Every entrant has its own best settings for every budget, chosen among equally many "
@@ -31,25 +31,9 @@ def section(found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]]) ->
     yield f"<p>{html.escape(summary(found))}</p>"
     for caption, drawing in drawings.values():
         yield figure(caption, drawing)
-    for (setting, tariff), group in groupby(found_in_order(found), key=_place):
+    for (setting, tariff), group in groupby(found_in_order(found), key=place):
         yield f"<h3>{html.escape(setting)}, {html.escape(tariff)}</h3>"
         yield _table(list(group))
-
-
-def found_in_order(found: Sequence[Judged]) -> list[Judged]:
-    """By setting and tariff as they were run, then by budget, the best first."""
-    places = list(dict.fromkeys(_place(one) for one in found))
-    budgets = list(dict.fromkeys(one.purse.budget for one in found))
-    return sorted(
-        found,
-        key=lambda one: (
-            places.index(_place(one)), budgets.index(one.purse.budget), one.error.mean
-        ),
-    )  # fmt: skip
-
-
-def _place(one: Judged) -> tuple[str, str]:
-    return one.setting, one.purse.tariff
 
 
 def _table(group: Sequence[Judged]) -> str:
@@ -70,17 +54,22 @@ def _table(group: Sequence[Judged]) -> str:
     return table(header, rows, [2, 3, 4])
 
 
-def summary(found: Sequence[Judged]) -> str:
-    """Say in how many comparisons anything beats PAO-Fed at equal bytes, and what does."""
-    held = [one for one in found if one.entrant not in PAO_FED and one.behind is not None]
-    better = [one for one in held if one.verdict == "better"]
-    if not better:
-        return f"Nothing beats PAO-Fed clearly in any of {len(held)} comparisons at equal bytes."
-    counts = {name: sum(one.entrant == name for one in better) for one in better
-              for name in [one.entrant]}  # fmt: skip
-    most = sorted(counts, key=lambda name: -counts[name])
-    named = listed([f"{name} in {counts[name]}" for name in most])
-    return (
-        f"In {len(better)} of {len(held)} comparisons at equal bytes something beats PAO-Fed "
-        f"clearly: {named}."
-    )
+def in_short(found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """What is found, for a page that is about more: a line for every budget."""
+    yield f"<p>{_HOW}</p><p>{html.escape(summary(found))}</p>"
+    for caption, drawing in drawings.values():
+        yield figure(caption, drawing)
+    rows = [
+        [
+            f"{best.setting}, {best.purse.tariff}, {best.purse.budget}",
+            "none fits" if ours is None else f"{number(ours.error.mean)}, {size(ours.bytes)}",
+            f"<code>{html.escape(best.word)}</code>",
+            f"{number(best.error.mean)}, {size(best.bytes)}",
+            "" if best.behind is None or best is ours else interval(best.behind),
+            str(len(ahead)),
+        ]
+        for ours, best, ahead in digest(found)
+    ]
+    header = ["setting, tariff, budget", "PAO-Fed: error (dB), sent", "least error",
+              "its error (dB), sent", "behind PAO-Fed (dB)", "clearly better"]  # fmt: skip
+    yield table(header, rows, [1, 3, 4, 5])

@@ -81,8 +81,16 @@ _WORDS: Mapping[Verdict, str] = {
 }
 
 
-def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
-    """Write the page; drawings come as name -> (caption, SVG)."""
+def build(
+    study: Study,
+    drawings: Mapping[str, tuple[str, str]],
+    command: str,
+    beyond: Iterable[str] = (),
+) -> str:
+    """Write the page; drawings come as name -> (caption, SVG).
+
+    `beyond`: what is to be shown beside the study, as HTML.
+    """
     about = next(iter(study.results.values())).provenance
     runs = {setting: result.runs for setting, result in study.results.items()}
     parts = [
@@ -109,6 +117,7 @@ def build(study: Study, drawings: Mapping[str, tuple[str, str]], command: str) -
         "<h2>Each algorithm at its own best step size</h2>",
         note("The best cell of the grid, by the mean final error of its few runs."),
         _best(study),
+        *beyond,
         "<h2>To run it again</h2>",
         preformatted(command),
         preformatted(json.dumps(about["versions"], indent=1)),

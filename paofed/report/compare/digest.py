@@ -1,0 +1,43 @@
+"""A comparison in few lines: for every budget, what PAO-Fed reaches and what reaches most."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from paofed.report.compare.judged import Judged, found_in_order
+from paofed.report.compare.lineup import PAO_FED
+from paofed.words import counted, listed
+
+
+class BudgetLine(NamedTuple):
+    """One budget in one setting."""
+
+    ours: Judged | None  # the better version of PAO-Fed, where one fits the budget
+    best: Judged  # of all entrants, by the mean error
+    ahead: tuple[str, ...]  # entrants that are clearly better than PAO-Fed, the best first
+
+
+def digest(found: Sequence[Judged]) -> list[BudgetLine]:
+    """All budgets that anything sound fits, in the order in which they were run."""
+    lines = []
+    for _, group in groupby(found_in_order(found), key=lambda one: (one.setting, one.purse[:2])):
+        sound = [one for one in group if one.verdict != "diverged"]
+        if sound:
+            ours = next((one for one in sound if one.entrant in PAO_FED), None)
+            ahead = tuple(one.entrant for one in sound if one.verdict == "better")
+            lines.append(BudgetLine(ours, sound[0], ahead))
+    return lines
+
+
+def summary(found: Sequence[Judged]) -> str:
+    """Say in how many comparisons anything beats PAO-Fed at equal bytes, and what does."""
+    held = [one for one in found if one.entrant not in PAO_FED and one.behind is not None]
+    better = [one.entrant for one in held if one.verdict == "better"]
+    if not better:
+        return f"Nothing beats PAO-Fed clearly in any of {len(held)} comparisons at equal bytes."
+    most = sorted(dict.fromkeys(better), key=lambda name: -better.count(name))
+    named = listed([f"{name} in {better.count(name)}" for name in most])
+    return (
+        f"In {len(better)} of {counted(len(held), 'comparison')} at equal bytes something beats "
+        f"PAO-Fed clearly: {named}."
+    )

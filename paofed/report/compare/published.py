@@ -1,0 +1,28 @@
+"""The comparison that comes with this version: its numbers, and what made them.
+
+`paofed compare` takes an hour or two, so that nobody has to run it to see what it says.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from paofed.files import read_text
+from paofed.report.compare.judged import Judged, load
+
+FOLDER = Path(__file__).parent / "published"
+
+
+class Published(NamedTuple):
+    """What was found, by which command, with which versions of what it needs."""
+
+    found: list[Judged]
+    command: str
+    versions: Mapping[str, str]
+
+
+def published() -> Published:
+    """Read it from the package."""
+    about = json.loads(read_text(FOLDER / "about.json"))
+    return Published(load(FOLDER / "compare.csv"), about["command"], about["versions"])

@@ -1,0 +1,56 @@
+"""A comparison in few lines."""
+
+import html
+
+import numpy as np
+
+from paofed.report.compare.digest import digest, summary
+from paofed.report.compare.judged import found_in_order, judge
+from paofed.report.compare.page import in_short
+from tests.report.compare.test_judged import record
+
+OURS = [-5.0, -6.0, -7.0]
+FOUND = list(
+    judge(
+        "here",
+        {
+            "aso-fed": record(same=(10.0, [np.nan, np.nan, np.nan])),
+            "pao-fed-c": record(same=(90.0, [-4.9, -5.9, -6.9])),
+            "pao-fed-u": record(same=(90.0, OURS)),
+            "ace": record(same=(80.0, [-6.0, -7.1, -7.9]), tenfold=(80.0, [-6.0, -7.1, -7.9])),
+            "ca2fl": record(same=(70.0, [-6.5, -7.6, -8.4])),
+            "fed-at": record(same=(95.0, [-4.0, -5.1, -5.9]), quarter=(3.0, [np.inf] * 3)),
+        },
+    )
+)
+
+
+def test_a_line_for_every_budget_that_anything_sound_fits() -> None:
+    same, tenfold = digest(FOUND)
+    assert same.ours is not None
+    assert (same.ours.entrant, same.best.entrant) == ("pao-fed-u", "ca2fl")
+    assert same.ahead == ("ca2fl", "ace")
+    assert (tenfold.ours, tenfold.best.entrant, tenfold.ahead) == (None, "ace", ())
+
+
+def test_who_beats_pao_fed_is_counted_and_named() -> None:
+    assert summary(FOUND) == (
+        "In 2 of 4 comparisons at equal bytes something beats PAO-Fed clearly: "
+        "ace in 1, ca2fl in 1."
+    )
+    none = [one for one in FOUND if one.entrant not in ("ace", "ca2fl")]
+    assert summary(none).startswith("Nothing beats PAO-Fed clearly in any of 2 comparisons")
+
+
+def test_the_best_comes_first_and_what_diverged_last() -> None:
+    names = [one.entrant for one in found_in_order(FOUND) if one.purse.budget == "same"]
+    assert names == ["ca2fl", "ace", "pao-fed-u", "pao-fed-c", "fed-at", "aso-fed"]
+
+
+def test_in_short_every_line_is_there() -> None:
+    text = "".join(in_short(FOUND, {"compare-1": ("caption", "<svg>drawing</svg>")}))
+    assert html.escape(summary(FOUND)) in text
+    assert "<svg>drawing</svg>" in text
+    assert text.count("<tr>") == 1 + len(digest(FOUND))
+    assert "<code>word-70.0</code>" in text
+    assert "none fits" in text

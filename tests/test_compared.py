@@ -1,0 +1,201 @@
+"""docs/compare.md says what the published comparison found, and how it was made."""
+
+import html
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from paofed.cli import parser_of
+from paofed.report.compare.comparison import Plan
+from paofed.report.compare.digest import digest, summary
+from paofed.report.compare.judged import Judged
+from paofed.report.compare.lineup import LINEUP, PAO_FED
+from paofed.report.compare.page import in_short
+from paofed.report.compare.published import published
+from paofed.report.compare.search import BUDGETS, FULL
+from paofed.report.compare.settings import USUAL
+from paofed.simulate.results.estimates import Estimate
+from paofed.words import size
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+FOUND, COMMAND, VERSIONS = published()
+TARIFFS = ("payload", "mqtt")
+PLAN = Plan(USUAL, LINEUP, TARIFFS, FULL, 0)
+
+
+def two_digits(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # and no minus zero
+
+
+def interval(found: Estimate) -> str:
+    return f"{two_digits(found.mean)} [{two_digits(found.low)}, {two_digits(found.high)}]"
+
+
+def ahead(one: Judged) -> str:
+    """By how many dB an entrant is better than PAO-Fed, with its interval."""
+    assert one.behind is not None
+    mean, low, high, _ = one.behind
+    return f"{two_digits(-mean)} [{two_digits(-high)}, {two_digits(-low)}]"
+
+
+def best_of_each() -> str:
+    """The table of who reaches most with each budget."""
+    header = (
+        "setting", "tariff", "budget", "PAO-Fed, dB", "sent", "least error", "dB", "sent",
+        "behind PAO-Fed", "clearly better",
+    )  # fmt: skip
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for ours, best, ahead in digest(FOUND):
+        own = ("-", "-") if ours is None else (two_digits(ours.error.mean), size(ours.bytes))
+        behind = "" if best.behind is None or best is ours else interval(best.behind)
+        cells = (
+            best.setting, best.purse.tariff, best.purse.budget, *own, f"`{best.word}`",
+            two_digits(best.error.mean), size(best.bytes), behind, str(len(ahead)),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def cell(one: Judged | None) -> str:
+    """How an entrant does beside PAO-Fed: in dB, set in bold where it is clearly better."""
+    if one is None or one.behind is None:
+        return "-"
+    if one.verdict == "diverged":
+        return "diverged"
+    text = f"{round(one.behind.mean, 2) + 0.0:+.2f}"
+    marks = {"better": f"**{text}**", "worse": text}
+    return marks.get(one.verdict, f"({text})")
+
+
+def behind(tariff: str, budget: str) -> str:
+    """The table of every entrant in every setting, with one budget."""
+    chosen = {(one.setting, one.entrant): one for one in FOUND if one.purse[:2] == (tariff, budget)}
+    lines = [f"| | {' | '.join(USUAL)} |", "|---|" + "---|" * len(USUAL)]
+    for name in LINEUP:
+        cells = [cell(chosen.get((setting, name))) for setting in USUAL]
+        if set(cells) != {"-"}:
+            lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def test_the_document_has_the_table_of_the_best() -> None:
+    assert best_of_each() in DOCUMENT
+
+
+@pytest.mark.parametrize("tariff", TARIFFS)
+@pytest.mark.parametrize("budget", ["same", "tenfold"])
+def test_the_document_has_every_entrant(tariff: str, budget: str) -> None:
+    assert behind(tariff, budget) in DOCUMENT
+
+
+def test_the_document_counts_who_beats_pao_fed() -> None:
+    assert summary(FOUND) in re.sub(r"\s+", " ", DOCUMENT)
+
+
+# What the document says in sentences: who is clearly ahead where, and by how much.
+SAID = [
+    ("setting-2", "payload", "same", "ca2fl"),
+    ("setting-2", "payload", "same", "fed-async"),
+    ("setting-2", "payload", "same", "cached-mean"),
+    ("heavy-loss", "payload", "same", "fed-async"),
+    ("drift", "payload", "same", "top-k"),
+    ("air-quality", "payload", "same", "fed-prox"),
+    ("air-quality", "payload", "same", "cached-mean"),
+    ("setting-1", "mqtt", "tenfold", "server-momentum"),
+    ("ideal", "mqtt", "tenfold", "server-momentum"),
+    ("drift", "mqtt", "tenfold", "server-momentum"),
+    ("setting-2", "payload", "tenfold", "quantised-8"),
+    ("faults", "payload", "same", "quantised-clipped"),
+    ("faults", "payload", "tenfold", "quantised-clipped"),
+    ("faults", "payload", "same", "top-k"),
+]
+
+
+@pytest.mark.parametrize("said", SAID, ids="-".join)
+def test_who_is_said_to_be_ahead_is_so(said: tuple[str, ...]) -> None:
+    (one,) = (one for one in FOUND if (one.setting, *one.purse[:2], one.entrant) == said)
+    assert one.verdict == "better"
+    assert ahead(one) in re.sub(r"\s+", " ", DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("setting", "tariff"), [("setting-1", "payload"), ("setting-1", "mqtt"), ("ideal", "payload")]
+)
+def test_where_nothing_is_said_to_beat_pao_fed_nothing_does(setting: str, tariff: str) -> None:
+    (line,) = (
+        line
+        for line in digest(FOUND)
+        if (line.best.setting, *line.best.purse[:2]) == (setting, tariff, "same")
+    )
+    assert line.ahead == ()
+
+
+def test_eight_bits_cost_nothing_that_shows() -> None:
+    """Where the same windows were chosen with and without them."""
+    plain = {(one.setting, one.purse): one for one in FOUND if one.entrant == "pao-fed-u"}
+    alike = [
+        (plain[one.setting, one.purse], one)
+        for one in FOUND
+        if one.entrant == "quantised-8" and (one.setting, one.purse) in plain
+    ]
+    alike = [(a, b) for a, b in alike if a.word.endswith(b.word.partition("down_bits=8,")[2])]
+    assert len({a.setting for a, _ in alike}) == len(USUAL)
+    assert all(abs(a.error.mean - b.error.mean) < 0.03 for a, b in alike)
+    shares = {
+        (a.purse.tariff, a.word.partition("shared=")[2].partition(",")[0]): b.bytes / a.bytes
+        for a, b in alike
+    }
+    assert shares["payload", "4"] == pytest.approx(0.5, abs=0.01)
+    assert shares["payload", "32"] == pytest.approx(0.28, abs=0.01)
+    assert shares["mqtt", "128"] == pytest.approx(0.37, abs=0.01)
+
+
+def test_everybody_was_judged_everywhere_in_as_many_worlds_as_is_said() -> None:
+    assert {one.setting for one in FOUND} == set(USUAL)
+    assert {one.entrant for one in FOUND} == set(LINEUP)
+    for one in FOUND:
+        assert one.purse.tariff in TARIFFS
+        assert one.purse.budget in BUDGETS
+        if one.setting != "air-quality":  # there, the pairs are devices
+            assert one.error.runs == PLAN.extent_in(one.setting).runs
+
+
+def test_every_word_is_a_candidate_of_its_entrant() -> None:
+    for one in FOUND:
+        assert one.word in LINEUP[one.entrant].candidates()
+
+
+def test_every_verdict_is_that_of_its_interval() -> None:
+    for one in FOUND:
+        if one.verdict in ("better", "worse"):
+            assert one.behind is not None
+            assert (one.behind.high < 0) == (one.verdict == "better")
+            assert (one.behind.low > 0) == (one.verdict == "worse")
+        if one.entrant in PAO_FED:
+            assert one.verdict in ("PAO-Fed", "diverged")
+
+
+def test_the_reproduction_s_page_shows_the_same() -> None:
+    text = "".join(in_short(FOUND, {}))
+    assert html.escape(summary(FOUND)) in text
+    for line in digest(FOUND):
+        assert f"<code>{html.escape(line.best.word)}</code>" in text
+
+
+def test_the_command_and_the_version_that_made_it() -> None:
+    program, verb, *options = shlex.split(COMMAND)
+    assert (program, verb) == ("paofed", "compare")
+    given = parser_of("compare").parse_args(options)
+    assert (given.settings, given.runs, given.seed) == (list(USUAL), FULL.runs, 0)
+    assert (given.entrants, given.quick) == (None, False)
+    assert set(VERSIONS) >= {"python", "paofed", "numpy", "numba"}
+    assert COMMAND in DOCUMENT
+    assert f"paofed {VERSIONS['paofed']}" in DOCUMENT
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/reproduction.md", "docs/methods.md"])
+def test_the_documents_lead_there(document: str) -> None:
+    assert "compare.md)" in (ROOT / document).read_text(encoding="utf-8")
