@@ -77,7 +77,7 @@ class Algorithm:
         both = self.downlink, self.uplink
         sizes = [channel.size(features) for channel in both if isinstance(channel, Windows)]
         received = isinstance(self.uplink, Windows) and self.uplink == self.downlink
-        if self.exchange == "live" and not isinstance(self.downlink, Windows):
+        if self.exchange == "live" and not self.downlink.served:
             raise AlgorithmError(
                 f"{self.name} has a downlink of its own, so it cannot do exchange 'live', in which "
                 f"the size of an answer is known before it is sent: use 'paper' or 'single'"

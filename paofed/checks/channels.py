@@ -109,6 +109,31 @@ def _repeats_itself(channel: Any, features: int) -> str | None:
     return None
 
 
+def _served(channel: Any, features: int) -> str | None:
+    if not channel.served:
+        return None
+    if channel.init(features) != ():
+        return "says that it is served, but remembers something of a link"
+    made = [(part, w, stamp) for part, w, _, stamp in _asked(channel, features)]
+    for part, w, stamp in made:
+        other, _ = channel.send(-2.0 * w[::-1], (), stamp)
+        if not np.array_equal(other.coordinates, part.coordinates):
+            return "says that it is served, but its coordinates do not follow from the stamp"
+    return None if channel.encode is None else _served_bytes(channel, made)
+
+
+def _served_bytes(channel: Any, made: list[tuple[Part, FloatArray, Stamp]]) -> str | None:
+    payloads = [channel.encode(part, stamp) for part, _, stamp in made]
+    if len({payload.size for payload in payloads}) > 1:
+        return "says that it is served, but its messages differ in length"
+    for payload, (_, _, stamp) in zip(payloads, made, strict=True):
+        there = channel.decode(payload, stamp).values
+        elsewhere = channel.decode(payload, made[0][2]).values
+        if not np.array_equal(there, elsewhere, equal_nan=True):
+            return "says that it is served, but the values of its bytes depend on the stamp"
+    return None
+
+
 PROMISES: Mapping[str, Any] = {
     "coordinates are coordinates": _coordinates,
     "never silent": _never_silent,
@@ -117,4 +142,5 @@ PROMISES: Mapping[str, Any] = {
     "values of the model": _of_the_model,
     "arguments left alone": _left_alone,
     "repeats itself": _repeats_itself,
+    "can be served": _served,
 }

@@ -8,7 +8,7 @@ hidden. Functions leave their arguments alone and return new arrays.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +152,12 @@ class Channel:
     and the memory to keep. What arrives is what `decode` makes of the bytes of `encode`. Without
     both, values travel as float32 on coordinates that the receiver works out from the stamp alone:
     4 bytes each; simulators then keep all digits, as the paper does.
+
+    `served` says that a live fleet may use these functions: the sender remembers nothing of its
+    link, so that a device may lose power at any time; it always sends, and as many bytes; the stamp
+    alone says which coordinates they are of, and the bytes alone which values they hold. The other
+    side must not be trusted: of bytes that `encode` never makes, `decode` makes values that are no
+    numbers, or others of the size that `encode` might have made.
     """
 
     send: Callable[[FloatArray, State, Stamp], tuple[Part, State]]  # model, memory, stamp
@@ -159,7 +165,7 @@ class Channel:
     encode: Callable[[Part, Stamp], Bytes] | None = None
     decode: Callable[[Bytes, Stamp], Part] | None = None
     waives: tuple[str, ...] = ()
-    served: ClassVar[bool] = False  # a live fleet carries windows alone
+    served: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

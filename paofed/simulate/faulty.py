@@ -114,7 +114,7 @@ def _sending(own_send: Any, own_type: Any, memory_type: Any) -> Callable[..., tu
 
 def _wrong(part: Part, faults: FloatArray, listed: NDArray[np.uint8], stamp: Stamp) -> Part:
     """Let all faults have their part; silence stays silence."""
-    values = part.values.copy()
+    values = part.values.astype(np.float64)  # compiled rules may make float32
     for i in range(len(faults)):
         if _is_hit(faults[i], listed[i], stamp):
             values = values + faults[i, _PUSH]

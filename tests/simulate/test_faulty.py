@@ -98,6 +98,18 @@ def test_silence_stays_silence_and_a_channel_without_memory_works() -> None:
     assert engine_of("fast").refuses(with_faults(method, scenario)) is None
 
 
+def test_values_are_of_one_type_whether_hit_or_not() -> None:
+    """Ternary messages are float32 where they are compiled: two types could not be compiled."""
+
+    def few(w: FloatArray, memory: Any, _: Stamp) -> tuple[Part, Any]:
+        return Part(np.arange(3), w[:3].astype(np.float32)), memory
+
+    method = replace(from_text("pao-fed-u1"), name="few", uplink=Channel(send=few))
+    scenario = small_scenario(faults=[GARBAGE])
+    parts = [sent(scenario, method, client, 4, (0, 0, 0))[0] for client in range(scenario.clients)]
+    assert {part.values.dtype for part in parts} == {np.dtype(np.float64)}
+
+
 def test_rows_that_differ_in_numbers_share_their_machine_code() -> None:
     one, other = small_scenario(faults=[GARBAGE]), small_scenario(faults=[LIAR, LIAR])
     kernels = {id(kernel_of(with_faults(from_text(row), one))) for row in ROWS}

@@ -3,14 +3,16 @@
     off 0  u8   wire version (high nibble), kind (low nibble)
     off 1  u8   epoch: the generation of the manifest
     off 2  u32  tick
-    off 6  u8 level, m x f32        update; repeats follow as (u8 ticks earlier, u8 level, m x f32)
-    off 6  u8 age, m x f32          reply
+    off 6  u8 level, block          update; repeats follow as (u8 ticks earlier, u8 level, block)
+    off 6  u8 age, block            reply
     off 6  -                        hello, "read the manifest again"
     off 6  D x f32                  whole model
 
-Which coordinates they are follows from (device, tick): no indices, no names. Whose they are, the
-transport says. The level is how well the device predicts (paofed.live.protocol.level). Every length
-is checked exactly; numbers that are not finite, or beyond LARGEST, are refused.
+A block is m x f32, unless the channel of the fleet's method writes the m values otherwise
+(paofed.live.protocol.blocks). Which coordinates they are follows from (device, tick): no indices,
+no names. Whose they are, the transport says. The level is how well the device predicts
+(paofed.live.protocol.level). Every length is checked exactly; numbers that are not finite, or
+beyond LARGEST, are refused.
 
 Version 1 had no levels. Its devices are told in their own version to read the manifest again.
 """
@@ -18,7 +20,7 @@ Version 1 had no levels. Its devices are told in their own version to read the m
 import math
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +36,7 @@ LARGEST = 1e6  # a parameter beyond this is a fault, not a model
 MOST_REPEATS = 3  # of earlier updates in one message; a device keeps no more
 _AGES = 256  # an age travels modulo this: a device may be a tick or two ahead of the server
 
-Values = NDArray[np.float32]
+Values = NDArray[np.float32] | NDArray[np.uint8]  # a block: float32, or bytes of a channel's own
 
 
 class WireError(PaofedError):
@@ -45,12 +47,43 @@ class WireError(PaofedError):
         self.reason = reason
 
 
+class Block(Protocol):
+    """How the values of a window are written in one direction."""
+
+    @property
+    def length(self) -> int:
+        """How many bytes they take."""
+        ...
+
+    def checked(self, data: bytes) -> Values:
+        """Take so many bytes as they are; values that cannot be raise WireError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Values as float32."""
+
+    count: int
+
+    @property
+    def length(self) -> int:
+        """How many bytes they take."""
+        return 4 * self.count
+
+    def checked(self, data: bytes) -> Values:
+        """Take them as they are; values that cannot be raise WireError."""
+        values = np.frombuffer(data, dtype="<f4")
+        require_sane(values)
+        return values
+
+
 @dataclass(frozen=True, eq=False)
 class Repeat:
     """An earlier update that was not confirmed."""
 
     earlier: int  # ticks before the update it travels with, 1 to 255
-    values: Values  # (m,)
+    values: Values
     level: int = 0  # as it was then
 
 
@@ -60,7 +93,7 @@ class Update:
 
     epoch: int
     tick: int
-    values: Values  # (m,)
+    values: Values
     repeats: tuple[Repeat, ...] = ()
     level: int = 0  # how well the device predicts
 
@@ -72,7 +105,7 @@ class Reply:
     epoch: int
     tick: int  # the server's, now; the window is that of (device, tick)
     age: int  # ticks since the newest update answered, modulo 256
-    values: Values  # (m,)
+    values: Values
 
     @property
     def answers(self) -> int:
@@ -117,20 +150,25 @@ def encode(message: Message) -> bytes:
     """Write a message as bytes."""
     match message:
         case Update(epoch, tick, values, repeats, level):
-            tail = b"".join(bytes([r.earlier, r.level]) + _bytes(r.values) for r in repeats)
-            return _header(UPDATE, epoch, tick) + bytes([level]) + _bytes(values) + tail
+            tail = b"".join(bytes([r.earlier, r.level]) + r.values.tobytes() for r in repeats)
+            return _header(UPDATE, epoch, tick) + bytes([level]) + values.tobytes() + tail
         case Reply(epoch, tick, age, values):
-            return _header(REPLY, epoch, tick) + bytes([age]) + _bytes(values)
+            return _header(REPLY, epoch, tick) + bytes([age]) + values.tobytes()
         case Hello(epoch):
             return _header(HELLO, epoch, 0)
         case Model(epoch, tick, values):
-            return _header(MODEL, epoch, tick) + _bytes(values)
+            return _header(MODEL, epoch, tick) + values.tobytes()
         case Reread(epoch, version):
             return _header(REREAD, epoch, 0, version)
 
 
-def decode(data: bytes, *, shared: int, features: int) -> Message:
-    """Read a message; bytes that are none raise WireError and nothing else."""
+def decode(
+    data: bytes, *, shared: int, features: int, up: Block | None = None, down: Block | None = None
+) -> Message:
+    """Read a message; bytes that are none raise WireError and nothing else.
+
+    `up` and `down` say how updates and replies have their values, where that is not as float32.
+    """
     if len(data) < HEADER.size:
         raise WireError("length", f"{len(data)} bytes: a message has at least {HEADER.size}")
     first, epoch, tick = HEADER.unpack_from(data)
@@ -138,20 +176,22 @@ def decode(data: bytes, *, shared: int, features: int) -> Message:
     if version != VERSION:
         raise WireError("version", f"wire version {version}: this side speaks {VERSION}")
     body = data[HEADER.size :]
-    width = 4 * shared
     if kind == UPDATE:
-        newest, later = width + 1, width + 2  # bytes of the update itself, and of each repeat
+        block = up or Plain(shared)
+        newest, later = block.length + 1, block.length + 2  # of the update itself, of each repeat
         repeats, rest = divmod(len(body) - newest, later)
         _require(len(body) >= newest and rest == 0 and repeats <= MOST_REPEATS, kind, data)
         parts = (body[i : i + later] for i in range(newest, len(body), later))
-        known = tuple(Repeat(_earlier(p[0], tick), _values(p[2:]), p[1]) for p in parts)
-        return Update(epoch, tick, _values(body[1:newest]), known, body[0])
+        known = tuple(Repeat(_earlier(p[0], tick), block.checked(p[2:]), p[1]) for p in parts)
+        return Update(epoch, tick, block.checked(body[1:newest]), known, body[0])
     if kind == REPLY:
-        _require(len(body) == width + 1, kind, data)
-        return Reply(epoch, tick, body[0], _values(body[1:]))
+        block = down or Plain(shared)
+        _require(len(body) == block.length + 1, kind, data)
+        return Reply(epoch, tick, body[0], block.checked(body[1:]))
     if kind == MODEL:
-        _require(len(body) == 4 * features, kind, data)
-        return Model(epoch, tick, _values(body))
+        block = Plain(features)
+        _require(len(body) == block.length, kind, data)
+        return Model(epoch, tick, block.checked(body))
     if kind in (HELLO, REREAD):
         _require(not body, kind, data)
         if tick:
@@ -175,10 +215,6 @@ def _header(kind: int, epoch: int, tick: int, version: int = VERSION) -> bytes:
     return HEADER.pack(version << 4 | kind, epoch, tick)
 
 
-def _bytes(values: Values) -> bytes:
-    return values.astype("<f4", copy=False).tobytes()
-
-
 def peak_of(values: NDArray[np.floating[Any]]) -> float:
     """The largest size of a number as it travels: what exceeds LARGEST, or is none, is refused."""
     with np.errstate(over="ignore"):  # beyond what four bytes hold: infinite, and refused
@@ -190,14 +226,13 @@ def can_travel(values: NDArray[np.floating[Any]]) -> bool:
     return peak_of(values) <= LARGEST
 
 
-def _values(data: bytes) -> Values:
-    values = np.frombuffer(data, dtype="<f4")
+def require_sane(values: NDArray[np.floating[Any]]) -> None:
+    """Refuse numbers that are none, or too large."""
     if not can_travel(values):
         peak = peak_of(values)
         if not math.isfinite(peak):
             raise WireError("not finite", "a value is not a finite number")
         raise WireError("too large", f"a value of {peak:g} is beyond {LARGEST:g}")
-    return values
 
 
 def _earlier(ticks: int, tick: int) -> int:

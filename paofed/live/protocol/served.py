@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from paofed.algorithms import Algorithm, options_of
-from paofed.core.parts import Learner, ServerRule
+from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import unknown
@@ -15,13 +15,18 @@ ROWS = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", WHOLE)
 # Published servers, whose rules bound nobody's influence. They were made for whole models, and take
 # windows, too: devices do as those of pao-fed-u1 do, whatever is shared.
 UNBOUNDED = ("fed-async",)
-SERVED = (*ROWS, *UNBOUNDED)
+# The windows and the server of pao-fed-u1, with fewer bits a value.
+FEW_BITS = "quantised"
+SERVED = (*ROWS, FEW_BITS, *UNBOUNDED)
 _WHY_NOT = {
     "pao-fed-c0": "it sends back the window it has just received, which takes two round trips",
     "pao-fed-u0": "it sends back the window it has just received, which takes two round trips",
     "pso-fed": "its server picks who takes part before any contact",
     "online-fed": "its server picks who takes part before any contact",
     "fed-buff": "its model may diverge where devices start from an older one; fed-async's does not",
+    "ca2fl": "its model may diverge where devices start from an older one; fed-async's does not",
+    "cached-mean": "it keeps the last model of every device, and fed-async, which does not, is "
+    "better at the same bytes",
 }
 
 
@@ -63,8 +68,8 @@ def require_options(algorithm: str, options: object) -> None:
 class ServedParts(NamedTuple):
     """The parts of a method, each of which says that a live fleet may use it."""
 
-    downlink: Windows
-    uplink: Windows
+    downlink: Windows | Channel
+    uplink: Windows | Channel
     learner: Learner
     server: Newest | ServerRule
 

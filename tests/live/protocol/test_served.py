@@ -93,9 +93,9 @@ def test_what_cannot_be_agreed_on_is_refused_in_one_line(values: dict[str, Any],
 def test_the_windows_from_the_page_alone(shared: int) -> None:
     agreed = manifest(algorithm=NAME, shared=shared)
     for device, tick in ((0, 0), (3, 17), (9_999, 4_294_967_295)):
-        for up, channel in ((True, agreed.parts.uplink), (False, agreed.parts.downlink)):
+        for up, blocks in ((True, agreed.up), (False, agreed.down)):
             theirs = tiny_device.window(json.loads(agreed.to_json()), device, tick, up=up)
-            assert theirs == channel(device, tick, 8).tolist()
+            assert theirs == blocks.coordinates(device, tick).tolist()
 
 
 # What it computes

@@ -37,19 +37,34 @@ def bits_of(payload: Bytes) -> Bytes:
     return bits
 
 
-def digits(numbers: IntArray, width: int) -> Bytes:
-    """Write numbers with so many bits each."""
-    bits = np.empty(numbers.size * width, dtype=np.uint8)
-    for i in range(bits.size):
-        bits[i] = (numbers[i // width] >> (width - 1 - i % width)) & 1
-    return bits
+def packed(numbers: IntArray, width: int) -> Bytes:
+    """Write numbers with so many bits each, the last byte filled up with zeros.
+
+    Byte by byte rather than bit by bit, since whole models are written so at every contact.
+    """
+    payload = np.zeros((numbers.size * width + 7) // 8, dtype=np.uint8)
+    held, bits, at = 0, 0, 0  # what is not written yet, in so many bits
+    for i in range(numbers.size):
+        held, bits = held << width | int(numbers[i]), bits + width
+        while bits >= 8:
+            bits -= 8
+            payload[at] = held >> bits
+            held, at = held & ((1 << bits) - 1), at + 1
+    if bits > 0:
+        payload[at] = held << (8 - bits)
+    return payload
 
 
-def numbers_of(bits: Bytes, width: int, count: int) -> IntArray:
+def unpacked(payload: Bytes, width: int, count: int) -> IntArray:
     """Read the first `count` numbers of so many bits each."""
-    numbers = np.zeros(count, dtype=np.int64)
-    for i in range(count * width):
-        numbers[i // width] = 2 * numbers[i // width] + bits[i]
+    numbers = np.empty(count, dtype=np.int64)
+    held, bits, at = 0, 0, 0  # what is read and belongs to no number yet, in so many bits
+    for i in range(count):
+        while bits < width:
+            held, bits, at = held << 8 | int(payload[at]), bits + 8, at + 1
+        bits -= width
+        numbers[i] = held >> bits
+        held &= (1 << bits) - 1
     return numbers
 
 

@@ -14,12 +14,10 @@ from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
 from paofed.algorithms.rivals.channels.bits import (
     FLOAT,
-    bits_of,
     bytes_as_floats,
-    bytes_of,
-    digits,
     floats_as_bytes,
-    numbers_of,
+    packed,
+    unpacked,
 )
 from paofed.algorithms.rivals.channels.choosing import uncoordinated
 from paofed.algorithms.rivals.options import count
@@ -58,27 +56,30 @@ def rounded(values: FloatArray, scale: float, levels: int, chances: FloatArray) 
 
     Where the scale is 0 or no number, all levels are 0, and the scale says the rest.
     """
-    found = np.zeros(values.size, dtype=np.int64)
-    if scale > 0.0:
-        for i in range(values.size):
-            level = min(int(levels * np.abs(values[i]) / scale + chances[i]), levels)
-            found[i] = level if values[i] > 0.0 else -level
-    return found
+    if not scale > 0.0:
+        return np.zeros(values.size, dtype=np.int64)
+    found = np.minimum((levels * np.abs(values) / scale + chances).astype(np.int64), levels)
+    return np.where(values > 0.0, found, -found)
 
 
 def encode(bits: int, part: Part, stamp: Stamp) -> Bytes:
     """Write the scale as float32 and then every level with so many bits."""
     levels, scale = levels_of(bits), scale_of(part.values)
     found = rounded(part.values, scale, levels, draws(stamp, part.values.size))
-    return np.concatenate(
-        (floats_as_bytes(np.full(1, scale)), bytes_of(digits(found + levels, bits)))
-    )
+    return np.concatenate((floats_as_bytes(np.full(1, scale)), packed(found + levels, bits)))
 
 
 def decode(shared: int, ahead: int, bits: int, payload: Bytes, stamp: Stamp) -> Part:
-    """Read what `encode` wrote of the window of this stamp."""
+    """Read what `encode` wrote of the window of this stamp.
+
+    Bytes that `encode` never writes hold no numbers: a scale below 0, a level beyond the last one,
+    or anything behind the last level.
+    """
     levels, scale = levels_of(bits), bytes_as_floats(payload[:FLOAT])[0]
-    found = numbers_of(bits_of(payload[FLOAT:]), bits, shared) - levels
+    found = unpacked(payload[FLOAT:], bits, shared) - levels
+    behind = 8 * (payload.size - FLOAT) - shared * bits  # bits that fill up the last byte
+    if scale < 0.0 or np.max(found) > levels or payload[-1] & ((1 << behind) - 1):
+        scale = np.nan
     return Part(uncoordinated(shared, ahead, stamp), scale * found / levels)
 
 
@@ -97,6 +98,7 @@ def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
         encode=partial(encode, bits),
         decode=partial(decode, shared, ahead, bits),
         waives=("values survive",),  # rounding is the point
+        served=True,
     )
 
 

@@ -14,12 +14,10 @@ from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
 from paofed.algorithms.rivals.channels.bits import (
     FLOAT,
-    bits_of,
     bytes_as_floats,
-    bytes_of,
-    digits,
     floats_as_bytes,
-    numbers_of,
+    packed,
+    unpacked,
     width_of,
 )
 from paofed.algorithms.rivals.channels.choosing import largest
@@ -56,15 +54,14 @@ def send(
 
 def encode(part: Part, stamp: Stamp) -> Bytes:
     """Write the values as float32 and then every coordinate with as few bits as tell D apart."""
-    indices = bytes_of(digits(part.coordinates, width_of(stamp.features)))
+    indices = packed(part.coordinates, width_of(stamp.features))
     return np.concatenate((floats_as_bytes(part.values), indices))
 
 
 def decode(k: int, payload: Bytes, stamp: Stamp) -> Part:
     """Read what `encode` wrote."""
     size = min(k, stamp.features)
-    bits = bits_of(payload[FLOAT * size :])
-    coordinates = numbers_of(bits, width_of(stamp.features), size)
+    coordinates = unpacked(payload[FLOAT * size :], width_of(stamp.features), size)
     return Part(coordinates, bytes_as_floats(payload[: FLOAT * size]))
 
 

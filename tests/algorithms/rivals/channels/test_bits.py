@@ -25,10 +25,10 @@ def test_bytes_are_those_of_numpy(given_bits: list[int]) -> None:
 @given(st.integers(1, 16), st.data())
 def test_numbers_come_back(width: int, data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, 2**width - 1), max_size=9))
-    written = bits.digits(np.array(numbers, dtype=np.int64), width)
-    assert "".join(map(str, written)) == "".join(f"{n:0{width}b}" for n in numbers)
-    padded = bits.bits_of(bits.bytes_of(written))
-    assert bits.numbers_of(padded, width, len(numbers)).tolist() == numbers
+    payload = bits.packed(np.array(numbers, dtype=np.int64), width)
+    written = "".join(f"{n:0{width}b}" for n in numbers)
+    np.testing.assert_array_equal(payload, np.packbits(np.array([*written], dtype=np.uint8)))
+    assert bits.unpacked(payload, width, len(numbers)).tolist() == numbers
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), max_size=5))
