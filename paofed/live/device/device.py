@@ -40,7 +40,7 @@ class Device:
 
     def __init__(
         self,
-        file: str | Path,
+        file: str | Path | Credential,
         *,
         state: str | Path | None = None,
         save_every: float = 60.0,
@@ -51,14 +51,17 @@ class Device:
     ) -> None:
         """Begin, with the file that `paofed fleet add` wrote; the connection is made meanwhile.
 
-        `state`: where model and unconfirmed updates survive a power cut, written at most every
-        `save_every` seconds. `patience`: ticks to wait before an update is sent again. `stay`:
-        whether it stays connected between contacts. `keep_alive`: seconds of silence after which a
-        connection is tried. `transport`: what carries the messages, if not MQTT.
+        `file` may also be what such a file holds. `state`: where model and unconfirmed updates
+        survive a power cut, written at most every `save_every` seconds. `patience`: ticks to wait
+        before an update is sent again. `stay`: whether it stays connected between contacts.
+        `keep_alive`: seconds of silence after which a connection is tried. `transport`: what
+        carries the messages, if not MQTT.
         """
-        credential = Credential.load(file)
+        credential = file if isinstance(file, Credential) else Credential.load(file)
         if credential.who == SERVER:
             raise InputError(f"{file} is the server's own file: a device has one of its own")
+        if credential.devices is not None:
+            raise InputError(f"{file} is a gateway's file, for `paofed gateway`")
         self.label, self.device, self.fleet = credential.label, credential.device, credential.fleet
         self._state = None if state is None else Path(state)
         self._save_every, self._saved = save_every, seconds()
@@ -287,7 +290,7 @@ class Device:
         """Hear until something is no longer missing, or the time is over."""
         while missing():
             try:
-                topic, payload = self._inbox.get(timeout=max(deadline - seconds(), 1e-3))
+                topic, payload = self._inbox.get(timeout=max(deadline - seconds(), 0.0))
             except queue.Empty:
                 return False
             self._take(topic, payload)

@@ -28,16 +28,16 @@ class Footprint(NamedTuple):
 
 def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
     """Add up what a device of this fleet needs."""
-    features, shared = manifest.features, manifest.shared
-    numbers = features * (manifest.numbers + 4) + shared * (MOST_REPEATS + 1)
+    features = manifest.features
+    numbers = features * (manifest.numbers + 4) + manifest.shared * (MOST_REPEATS + 1)
     if manifest.seen is not None:
         numbers += len(manifest.seen.reaches) * max(manifest.seen.reaches.values(), default=0)
     topics = Topics(fleet, full=True)  # those of short names are as long
     up, down = topics.up(device), topics.down(device)
     return Footprint(
         _FLOAT * numbers,
-        packet_size(up, bytes(HEADER.size + 1 + _WIRE * shared)),
-        packet_size(down, bytes(HEADER.size + 1 + _WIRE * shared)),
+        packet_size(up, bytes(HEADER.size + 1 + manifest.up.length)),
+        packet_size(down, bytes(HEADER.size + 1 + manifest.down.length)),
         packet_size(down, bytes(HEADER.size + _WIRE * features)),
         packet_size(topics.manifest, manifest.to_json().encode()),
     )

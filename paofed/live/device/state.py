@@ -24,7 +24,7 @@ STATE = Contents(
         "stamped": Form("iu"),
         "ticks": Form("iu", "U"),
         "left": Form("iu", "U"),
-        "values": Form("f", "Vm"),  # one row without numbers where no update is on its way
+        "values": Form("iuf", "Vm"),  # as they travel; one empty row where no update is on its way
     },
     optional=(
         {"manifest": Form("U")},
@@ -37,7 +37,7 @@ STATE = Contents(
         "D": "features",
         "U": "updates",
         "V": "updates",
-        "m": "shared numbers",
+        "m": "shared numbers, or bytes",
         "P": "past ticks",
         "n": "numbers that are looked back at",
     },

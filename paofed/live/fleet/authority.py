@@ -141,6 +141,16 @@ def revoked_numbers(revocations: str) -> set[str]:
     return {f"{entry.serial_number:x}" for entry in listed}
 
 
+def trusted_text(path: Path) -> str:
+    """The certificates of an authority that is somebody else's, as PEM, and nothing beside them."""
+    content = read_text(path).encode()
+    try:
+        found = x509.load_pem_x509_certificates(content)
+    except ValueError:
+        raise FileError(f"{path} holds no certificate of an authority: expected PEM") from None
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in found)
+
+
 def _new_key() -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 

@@ -23,13 +23,14 @@ from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import AUTHORITY, DEVICES, REVOKED, SERVER_FILE
 from paofed.live.fleet.settings import FILE as SETTINGS
+from paofed.live.fleet.tokens import FILE as TOKENS
 from paofed.live.journal.database import CONFIRMED, locked
 from paofed.live.journal.database import FILE as STORE
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
 
-_FILES = (SETTINGS, AUTHORITY, SERVER_FILE)
+_FILES = (SETTINGS, AUTHORITY, SERVER_FILE, TOKENS)
 _FOLDERS = (DEVICES, mosquitto.FOLDER)
 _PASSING = (".log", ".pid")  # files of a broker that runs
 _NAMES = "contents"  # the first file in a backup: the names of the others, one in a line
@@ -219,6 +220,8 @@ def _refuse_again(fleet: Fleet, store: Store, home: Path) -> tuple[str, ...]:
         newer = home / mosquitto.FOLDER / name
         if newer.is_file():
             shutil.copy(newer, fleet.folder / mosquitto.FOLDER / name)
+    if (home / TOKENS).is_file():  # one that was revoked since the backup stays so
+        shutil.copy(home / TOKENS, fleet.folder / TOKENS)
     mosquitto.write_configuration(fleet.folder, home, fleet.settings, store.manifest())
     forgotten: list[str] = []
     with suppress(FileError):  # its authority is kept elsewhere: the server does it when it starts

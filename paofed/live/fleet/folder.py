@@ -5,6 +5,8 @@ fleet.sqlite     manifest, devices, journal, snapshots (paofed.live.journal.stor
                  how much of it was confirmed (paofed.live.journal.confirmed)
 authority.pem    the key that certifies; keep a copy in a safe place
 server.json      the server's own credential
+tokens.json      who may ask the server over HTTP, if that is not everybody
+                 (paofed.live.fleet.tokens)
 devices/         a file for each device, to be moved there
 broker/          what mosquitto reads; follows from the rest
 """
@@ -12,7 +14,7 @@ broker/          what mosquitto reads; follows from the rest
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +22,7 @@ from paofed.core.arrays import FloatArray
 from paofed.errors import FileError, InputError
 from paofed.files import make_folder, write_secret, write_text
 from paofed.live.fleet import mosquitto
+from paofed.live.fleet.accounts import BrokerAccount
 from paofed.live.fleet.authority import Authority
 from paofed.live.fleet.issuing import AUTHORITY, DEVICES, SERVER_FILE, VALID, Issuing
 from paofed.live.fleet.settings import Settings
@@ -45,10 +48,15 @@ class Fleet(Issuing):
         settings: Settings,
         manifest: Manifest,
         w: FloatArray | None = None,
+        *,
+        accounts: Mapping[str, BrokerAccount] | None = None,
+        trusted: str = "",
     ) -> Self:
         """Make a folder with all that a server and a broker need, whole or not at all.
 
-        The fleet begins with the model `w`, or with one that knows nothing.
+        The fleet begins with the model `w`, or with one that knows nothing. Where the broker is
+        not the fleet's own, `accounts` has one for the server, and `trusted` is the text of the
+        file that the setting `authority` names.
         """
         folder = Path(folder)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -64,7 +72,9 @@ class Fleet(Issuing):
             for name in (DEVICES, mosquitto.FOLDER):
                 (place / name).mkdir(mode=0o700)
             settings.save(place)
-            cls(place).rotate_server(home=folder)
+            if settings.authority:
+                write_text(place / settings.authority, trusted)
+            cls(place, accounts).rotate_server(home=folder)
             _rename(place, folder)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -76,22 +86,38 @@ class Fleet(Issuing):
     def add(self, labels: Iterable[str]) -> Iterator[Path]:
         """Add devices; gives the file to put on each. All are told to the broker in the end."""
         labels = list(labels)
-        for label in labels:
-            if not label.strip() or not label.isprintable() or len(label) > _LONGEST_LABEL:
-                raise InputError(
-                    f"the label {label!r} is no name: expected at most {_LONGEST_LABEL} characters "
-                    f"of printable text"
-                )
-        for label, times in Counter(labels).items():
-            if times > 1:
-                raise InputError(f"the label {label!r} is given twice")
+        _require_labels(labels)
         make_folder(self.folder / DEVICES)
         with self.store() as store:
+            self._require_accounts(store, labels)
             try:
                 for device, label in zip(store.add_all(labels), labels, strict=True):
                     yield self._equip(store, device, label)[0]
             finally:
                 self._tell_broker(store)
+
+    def add_gateway(self, label: str, places: int) -> Path:
+        """Add a gateway that speaks for so many devices, or let one speak for so many more.
+
+        Gives the file to put on the gateway: one that it had before is good no more.
+        """
+        make_folder(self.folder / DEVICES)
+        with self.store() as store:
+            known = [m for m in store.members() if m.label == label and not m.removed]
+            if known and not known[0].is_gateway:
+                raise InputError(f"{label!r} is a device: choose another name for the gateway")
+            taken = sum(m.gateway == known[0].device for m in store.members()) if known else 1
+            names = [f"{label}/{number}" for number in range(taken, taken + places)]
+            _require_labels([label, *names])
+            self._require_accounts(store, [label])
+            if known:
+                gateway = store.add_spoken(names, known[0].device)
+            else:
+                gateway = store.add_spoken([label, *names])
+            path, credential = self._equip(store, gateway, label)
+            if self._tell_broker(store) and known and credential.certificate is not None:
+                take_over(credential)
+        return path
 
     def require(self, labels: Iterable[str]) -> None:
         """Refuse labels that nobody in the fleet has, before anything is done."""
@@ -102,7 +128,14 @@ class Fleet(Issuing):
     def rotate(self, label: str) -> Path:
         """Give a device a new credential; the old one is good no more."""
         with self.store() as store:
-            path, credential = self._equip(store, store.member(label).device, label)
+            member = store.member(label)
+            if member.is_spoken_for:
+                (speaker,) = (m.label for m in store.members() if m.device == member.gateway)
+                raise InputError(
+                    f"{label!r} has no file of its own: the gateway {speaker!r} speaks for it"
+                )
+            self._require_accounts(store, [label])
+            path, credential = self._equip(store, member.device, label)
             if self._tell_broker(store) and credential.certificate is not None:
                 take_over(credential)  # no certificate is looked at while its connection lasts
         return path
@@ -120,12 +153,13 @@ class Fleet(Issuing):
             )
         make_folder(self.folder / DEVICES)
         with self.store() as store:
+            present = [m for m in store.members() if not (m.removed or m.is_spoken_for)]
+            self._require_accounts(store, [member.label for member in present])
             try:
-                for member in store.members():
-                    if not member.removed:
-                        path, credential = self._equip(store, member.device, member.label, until)
-                        issued.append(credential)
-                        yield path
+                for member in present:
+                    path, credential = self._equip(store, member.device, member.label, until)
+                    issued.append(credential)
+                    yield path
             finally:
                 told = self._tell_broker(store)
             if told and until is None and security == "certificate":
@@ -150,12 +184,17 @@ class Fleet(Issuing):
         return enders
 
     def remove(self, label: str) -> None:
-        """Let a device leave for good; server and broker forget it."""
+        """Let a device leave for good, or a gateway with its devices; server and broker forget it.
+
+        A gateway's device needs no more: the gateway keeps its connection, and has one right less.
+        """
         with self.store() as store:
             member = store.member(label)
-            store.remove(member.device)
+            for voice in store.voices(member.device):
+                store.remove(voice.device)
             self._file(member.device, label).unlink(missing_ok=True)
-            if self._tell_broker(store) and self.settings.security == "certificate":
+            own = self.settings.security == "certificate" and not member.is_spoken_for
+            if self._tell_broker(store) and own:
                 credential, number = self._issue(store, str(member.device), label)
                 take_over(credential)
                 store.revoke(number)
@@ -167,8 +206,9 @@ class Fleet(Issuing):
             self.set_quarantine(store, store.member(label).device, on=on)
 
     def set_quarantine(self, store: Store, device: int, *, on: bool) -> None:
-        """The same for an index, in a store that is open."""
-        store.quarantine(device, on=on)
+        """The same for an index, in a store that is open; for a gateway, with all its devices."""
+        for voice in store.voices(device):
+            store.quarantine(voice.device, on=on)
         self._tell_broker(store)
 
     def reconcile(self, store: Store, forgotten: Callable[[str], None]) -> bool:
@@ -178,7 +218,7 @@ class Fleet(Issuing):
         rotation of which the broker's files still know. What either of them refuses is refused.
         The file of an earlier paofed may lack a right. Returns whether the broker knows it all.
         """
-        if self.settings.security == "none":
+        if self.settings.security in ("none", "external"):
             return True
         denied = mosquitto.denied(self.folder, self.topics)
         numbers = self._revoked_at_broker()
@@ -205,9 +245,10 @@ class Fleet(Issuing):
 
         `home` is where the folder will be, if not where it is.
         """
-        place = self.folder / mosquitto.FOLDER
+        place, security = self.folder / mosquitto.FOLDER, self.settings.security
         with self.store() as store:
-            if self.settings.security != "none":
+            self._require_accounts(store, [SERVER])
+            if security not in ("none", "external"):
                 if not (self.folder / AUTHORITY).exists() and not (place / AUTHORITY).exists():
                     # The fleet is new, or did without until now; one that was lost is an error.
                     Authority.create(self.settings.name).save(self.folder / AUTHORITY)
@@ -220,9 +261,23 @@ class Fleet(Issuing):
             server, mark = self._issue(store, SERVER, SERVER)
             store.serve_as(mark)
             server.save(self.folder / SERVER_FILE)
-            manifest = store.manifest()
-            mosquitto.write_configuration(self.folder, home or self.folder, self.settings, manifest)
+            if security != "external":
+                home, manifest = home or self.folder, store.manifest()
+                mosquitto.write_configuration(self.folder, home, self.settings, manifest)
             self._tell_broker(store)
+
+
+def _require_labels(labels: list[str]) -> None:
+    """Refuse what cannot be a name, and names that are given twice."""
+    for label in labels:
+        if not label.strip() or not label.isprintable() or len(label) > _LONGEST_LABEL:
+            raise InputError(
+                f"the label {label!r} is no name: expected at most {_LONGEST_LABEL} characters "
+                f"of printable text"
+            )
+    for label, times in Counter(labels).items():
+        if times > 1:
+            raise InputError(f"the label {label!r} is given twice")
 
 
 def _rename(place: Path, folder: Path) -> None:

@@ -2,16 +2,20 @@
 
 import re
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
-from paofed.live.fleet.authority import Authority, revoked_numbers
+from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
+from paofed.live.fleet.authority import Authority, revoked_numbers, trusted_text
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.store import Store
-from paofed.live.network.credential import Credential
-from paofed.live.network.topics import Topics
+from paofed.live.network.credential import SYSTEM, Credential
+from paofed.live.network.topics import SERVER, Topics
 
 AUTHORITY = "authority.pem"
 SERVER_FILE = "server.json"
@@ -23,11 +27,18 @@ VALID = 10.0  # years that a certificate is good for, unless it is rotated or re
 class Issuing:
     """A fleet's folder: its settings, its store, and its authority."""
 
-    def __init__(self, folder: str | Path) -> None:
-        """Open the folder of a fleet that was created."""
+    def __init__(
+        self, folder: str | Path, accounts: Mapping[str, BrokerAccount] | None = None
+    ) -> None:
+        """Open the folder of a fleet that was created.
+
+        `accounts`: what a company has given to those who get credentials, by label, where the
+        broker is not the fleet's own.
+        """
         self.folder = Path(folder)
-        self.settings = Settings.load(self.folder)
-        self.topics = Topics(self.settings.name, full=self.settings.users == "full")
+        self.settings = settings = Settings.load(self.folder)
+        self.topics = Topics(settings.name, full=settings.users == "full", prefix=settings.prefix)
+        self.accounts = accounts or {}
         self.told = True  # whether the broker knows of the last change
 
     def store(self) -> closing[Store]:
@@ -41,8 +52,13 @@ class Issuing:
     def _equip(
         self, store: Store, device: int, label: str, until: float | None = None
     ) -> tuple[Path, Credential]:
-        """Issue a credential; the store knows it before the device does."""
+        """Issue a credential; the store knows it before the device does.
+
+        A gateway's says for which devices it speaks.
+        """
         credential, mark = self._issue(store, str(device), label)
+        others = tuple(m.device for m in store.voices(device) if m.is_spoken_for)
+        credential = replace(credential, devices=others or None)
         store.reissue(device, mark, until)
         path = self._file(device, label)
         credential.save(path)
@@ -58,9 +74,15 @@ class Issuing:
             label=label,
             host=settings.host,
             port=settings.port,
+            prefix=settings.prefix or None,
         )
         if settings.security == "none":
             return plain, ""
+        if settings.security == "external":
+            account = account_of(self.accounts, label)
+            given = {"account": account.user, "password": account.password}
+            trusted = self._trusted()
+            return Credential(**{**vars(plain), **given, "authority": trusted}), mark_of(account)
         authority = self._authority()
         known = {**vars(plain), "authority": authority.certificate}
         if settings.security == "password":
@@ -70,13 +92,32 @@ class Issuing:
         proof = {"certificate": issued.certificate, "key": issued.key}
         return Credential(**{**known, **proof}), issued.number
 
+    def _require_accounts(self, store: Store, labels: Iterable[str]) -> None:
+        """Refuse labels without an account, or with one that is another's, before anything is done.
+
+        Whom the broker lets in under one name, it cannot tell apart.
+        """
+        if self.settings.security != "external":
+            return
+        used = {m.credential: m.label for m in store.members() if not m.removed}
+        used[store.server()] = SERVER
+        for label in labels:
+            account = account_of(self.accounts, label)
+            other = used.get(mark_of(account), label)
+            if other != label:
+                raise InputError(
+                    f"the user {account.user!r} of {label!r} is that of {other!r} already: each "
+                    f"needs one of its own, since the broker tells who is who by it"
+                )
+
     def _tell_broker(self, store: Store) -> bool:
         """Write what the broker must know of the fleet's members; whether it could be told."""
         security, members = self.settings.security, store.members()
         store.expire(time.time())
-        if security == "none":
-            self.told = True  # it asks nobody who they are
-            return True
+        if security in ("none", "external"):
+            # One asks nobody who they are, the other is not the fleet's to be told.
+            self.told = security == "none"
+            return self.told
         mosquitto.write_access(self.folder, self.topics, members)
         try:
             if security == "password":
@@ -92,7 +133,7 @@ class Issuing:
         """The certificates that are good no more, where there are any."""
         if self.settings.security != "certificate":
             return set()
-        return {mark for mark in store.revoked() if not mosquitto.is_hash(mark)}
+        return {mark for mark in store.revoked() if re.fullmatch("[0-9a-f]+", mark)}
 
     def _revoked_at_broker(self) -> set[str]:
         """The same, as the broker knows them."""
@@ -100,6 +141,11 @@ class Issuing:
         if self.settings.security != "certificate" or not path.is_file():
             return set()
         return revoked_numbers(read_text(path))
+
+    def _trusted(self) -> str:
+        """The authority of a broker that is not the fleet's own."""
+        name = self.settings.authority
+        return trusted_text(self.folder / name) if name else SYSTEM
 
     def _authority(self) -> Authority:
         return Authority.load(self.folder / AUTHORITY)

@@ -81,7 +81,7 @@ def write_configuration(folder: Path, home: Path, settings: Settings, manifest: 
         managed=managed.format(folder=place),
         anonymous="false" if managed else "true",
         rights=_RIGHTS.format(folder=place, access=ACCESS) if managed else "",
-        largest=_largest(manifest) + _GROWTH,
+        largest=_largest(manifest) + len(settings.prefix) + _GROWTH,
         user=_owner(),
     )
     write_text(folder / FOLDER / CONFIGURATION, text)
@@ -114,10 +114,14 @@ def _owner() -> str:
 
 
 def access(topics: Topics, members: Iterable[Member]) -> str:
-    """Who may do what: a device writes its own topic and reads its own, nothing else."""
+    """Who may do what: a device writes its own topic and reads its own, nothing else.
+
+    A gateway does so for each of its devices, except for those that are refused.
+    """
+    members = list(members)
     lines = [
         f"user {topics.user(SERVER)}",
-        f"topic readwrite {topics.fleet}/#",
+        f"topic readwrite {topics.root}/#",
         "topic read $SYS/broker/log/#",
         "topic read $SYS/broker/publish/messages/+",
         "",
@@ -128,7 +132,14 @@ def access(topics: Topics, members: Iterable[Member]) -> str:
     ]
     for member in members:
         if member.removed or member.quarantined:
-            lines += ["", f"user {topics.user(member.device)}", f"topic deny {topics.fleet}/#"]
+            lines += ["", f"user {topics.user(member.device)}", f"topic deny {topics.root}/#"]
+        elif member.is_gateway:
+            lines += ["", f"user {topics.user(member.device)}"]
+            for other in members:
+                heard = other.is_spoken_for and not (other.removed or other.quarantined)
+                if heard and other.gateway == member.device:
+                    lines.append(f"topic write {topics.up(other.device)}")
+                    lines.append(f"topic read {topics.down(other.device)}")
     return "\n".join(lines) + "\n"
 
 
@@ -147,7 +158,7 @@ def has_access(folder: Path, topics: Topics, members: Iterable[Member]) -> bool:
 
 def denied(folder: Path, topics: Topics) -> set[int]:
     """The indices of those whom `write_access` has denied everything."""
-    user, deny = re.escape(topics.user("")), re.escape(f"topic deny {topics.fleet}/#")
+    user, deny = re.escape(topics.user("")), re.escape(f"topic deny {topics.root}/#")
     try:
         text = read_text(folder / FOLDER / ACCESS)
     except FileError:

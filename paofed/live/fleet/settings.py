@@ -11,7 +11,7 @@ from paofed.errors import InputError, unknown
 from paofed.files import read_text, write_text
 
 FILE = "fleet.toml"
-Security = Literal["certificate", "password", "none"]
+Security = Literal["certificate", "password", "external", "none"]
 Users = Literal["full", "short"]
 
 
@@ -28,9 +28,12 @@ class Settings:
     port: int = 8883
     security: Security = "certificate"
     users: Users = "full"
+    prefix: str = ""
+    authority: str = ""
     http: str = "127.0.0.1:9883"
     snapshot_every: int = 100
     keep_days: int = 30
+    budget: int = 0
 
     def __post_init__(self) -> None:
         _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
@@ -39,10 +42,16 @@ class Settings:
         for name, kinds in (("security", Security), ("users", Users)):
             value, known = getattr(self, name), get_args(kinds)
             _check(name, value in known, value, ", ".join(known))
+        _check("prefix", re.fullmatch(_PREFIX, self.prefix), self.prefix, _BELOW)
+        right = self.authority == "" or self.security == "external"
+        _check("authority", right, self.authority, '"" unless security is external')
+        file = re.fullmatch(r"[\w./ -]*", self.authority, re.ASCII)
+        _check("authority", file, self.authority, "a file: letters, digits, spaces and . / - _")
         right = self.http == "" or self._http_place() is not None
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
         _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
         _check("keep_days", self.keep_days >= 0, self.keep_days, "0 days or more")
+        _check("budget", self.budget >= 0, self.budget, "bytes a day, or 0 for no budget")
 
     @property
     def keep(self) -> float:
@@ -87,19 +96,25 @@ class Settings:
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = "1 to 32 letters, digits, - or _"
+_PREFIX = r"(?=.{0,128}$)(?:[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*)?"
+_BELOW = "at most 128 letters, digits, - _ . in parts with / between them"
 _FIELDS = fields(Settings)
 _TEXT = """\
-# Devices carry the first five in their files, and the broker's files follow from them: after a
+# Devices carry the first seven in their files, and the broker's files follow from them: after a
 # change, `paofed fleet rotate` writes both anew.
 name = "{name}"  # begins every topic, so it travels with every message: short is cheap
 host = "{host}"  # of the broker, as devices reach it
 port = {port}
-security = "{security}"  # certificate, password, or none (no encryption; one machine only)
+security = "{security}"  # certificate, password, external (a broker that is not the fleet's own),
+                    # or none (no encryption; one machine only)
 users = "{users}"  # names at the broker: full (NAME/0), or short (0), which may be another's, too
+prefix = "{prefix}"  # stands before all topics: company/site7
+authority = "{authority}"  # with external: the file with its broker's authority; "": the system's
 
 http = "{http}"  # where the server shows health and metrics; "" for nowhere
 snapshot_every = {snapshot_every}  # ticks
 keep_days = {keep_days}  # of the journal: how far the fleet can go back
+budget = {budget}  # bytes that a device may cost in a day, as MQTT messages; 0 for no budget
 """
 
 

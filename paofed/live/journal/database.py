@@ -1,6 +1,5 @@
 """One SQLite file: its transactions, its lock, and what is said when it is damaged."""
 
-import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from paofed.errors import InputError
+from paofed.files import locking
 from paofed.live.journal import confirmed
 from paofed.live.journal.confirmed import Confirmed
 from paofed.live.journal.schema import MIGRATIONS, SEALED, checksum
@@ -228,13 +228,8 @@ def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
 
     `by` says of whom the server will be that holds it.
     """
-    with (Path(folder) / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise StoreError(
-                f"a server of {folder}{by} is running: stop it first, or leave it at work"
-            ) from None
+    running = f"a server of {folder}{by} is running: stop it first, or leave it at work"
+    with locking(Path(folder) / "lock", StoreError(running)):
         yield
 
 

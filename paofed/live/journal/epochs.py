@@ -1,6 +1,7 @@
 """What a fleet has agreed on, one manifest after the other, and since when."""
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,9 +50,16 @@ class Epochs(Database):
 
     def tick_at(self, seconds: float) -> int:
         """The tick at a time, in seconds since 1970, by what had been agreed on then."""
+        return self.ticks_at([seconds])[0]
+
+    def ticks_at(self, times: Iterable[float]) -> list[int]:
+        """The same for several times."""
         epochs = self.epochs()
-        held = next((epoch for epoch in reversed(epochs) if epoch.begins <= seconds), epochs[0])
-        return max(held.manifest.tick_at(seconds), held.tick)
+        held = [
+            (next((epoch for epoch in reversed(epochs) if epoch.begins <= time), epochs[0]), time)
+            for time in times
+        ]
+        return [max(epoch.manifest.tick_at(time), epoch.tick) for epoch, time in held]
 
     def time_of(self, tick: int) -> float:
         """When a tick began, in seconds since 1970, by what had been agreed on then."""

@@ -33,7 +33,7 @@ class Host:
         store.confirm()  # a repeat of what is on disk already may be answered from now on
         self._version = store.version()
         self.coordinator = store.recover()
-        self._snapshotted = store.snapshots()[-1].tick
+        self.snapshotted = store.snapshots()[-1].tick  # the tick of the newest snapshot
         self._store = store
         self._send = send
         self._suspect = suspect
@@ -81,10 +81,10 @@ class Host:
         self.flush()
         self.coordinator.close(max(tick, self.coordinator.tick))
         self._sync("after close")
-        if self.coordinator.tick - self._snapshotted >= self._every:
+        if self.coordinator.tick - self.snapshotted >= self._every:
             self.snapshot()
 
     def snapshot(self) -> None:
         """Write the state, so that a restart need not go through the journal."""
         self._store.snapshot(self.coordinator, self._sync, keep=self._keep)
-        self._snapshotted = self.coordinator.tick
+        self.snapshotted = self.coordinator.tick

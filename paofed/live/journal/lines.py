@@ -73,7 +73,7 @@ class Lines(Members):
             if checksum(*columns) != total:
                 raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
             arrived, device, sent, values, level = columns
-            yield Record(arrived, device, sent, np.frombuffer(values, dtype="<f4"), level)
+            yield Record(arrived, device, sent, np.frombuffer(values, dtype=np.uint8), level)
         if after + len(rows) != until:
             raise self._gap(after + len(rows) + 1)
 
@@ -88,14 +88,14 @@ class Lines(Members):
         """What the journal takes, and will take if it reaches back `keep` seconds."""
         manifest, snapshots = self.manifest(), self.snapshots()
         oldest, newest = snapshots[0], snapshots[-1]
-        values, ticks = 4 * manifest.shared, keep / manifest.tick_seconds
+        values, ticks = manifest.up.length, keep / manifest.tick_seconds
         state = len(self._state(newest) or b"")
         last = self._rows(
             "SELECT coalesce(max(arrived), 0) FROM journal WHERE line > ?", (newest.line,)
         )
         now = max(newest.tick, last[0][0])
         rate = (self._last_line() - oldest.line) / max(now - oldest.tick, 1)
-        devices = sum(not member.removed for member in self.members())
+        devices = sum(not member.removed for member in self.devices())
         return Disk(
             sum(path.stat().st_size for path in self.folder.glob(f"{FILE}*")),
             most_bytes(ticks, rate, values, state),

@@ -18,6 +18,17 @@ class Member(NamedTuple):
     credential: str  # what the broker knows it by: a certificate's number, a password's hash
     quarantined: bool
     removed: bool
+    gateway: int | None = None  # which member's credential speaks for it, if not its own
+
+    @property
+    def is_gateway(self) -> bool:
+        """Whether it is no device, but speaks for some."""
+        return self.gateway == self.device
+
+    @property
+    def is_spoken_for(self) -> bool:
+        """Whether a gateway speaks for it."""
+        return self.gateway not in (None, self.device)
 
     def row(self) -> tuple[int, str, str, int, int, int]:
         """As it is stored, with its checksum."""
@@ -30,6 +41,7 @@ _SEALED = {
     "revoked": "credential",
     "server": "credential",
     "expiring": "credential, device, until",
+    "spoken": "device, gateway",
 }
 _ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in (*_SEALED, "manifest"))  # noqa: S608
 _TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (constants)
@@ -39,8 +51,24 @@ class Members(Credentials):
     """The fleet's devices and their credentials."""
 
     def members(self) -> list[Member]:
-        """All devices that are or were in the fleet, by index."""
+        """All devices and gateways that are or were in the fleet, by index."""
         return self._members()
+
+    def devices(self) -> list[Member]:
+        """The same without gateways."""
+        return [member for member in self.members() if not member.is_gateway]
+
+    def voices(self, device: int) -> list[Member]:
+        """A member, and those for whom it speaks where it is a gateway; none that was removed."""
+        return [
+            member
+            for member in self.members()
+            if device in (member.device, member.gateway) and not member.removed
+        ]
+
+    def changes(self) -> int:
+        """Another number after every change of who is in the fleet, whoever has made it."""
+        return self._held().changes
 
     def member(self, label: str) -> Member:
         """The device that people call so."""
@@ -56,19 +84,33 @@ class Members(Credentials):
     def add_all(self, labels: Iterable[str]) -> list[int]:
         """The same for many, all or none."""
         with self._changing():
-            first = found = self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0]
-            for label in labels:
-                if self._rows("SELECT 1 FROM device WHERE label = ? AND NOT removed", (label,)):
-                    raise StoreError(
-                        f"there is a device {label!r} already (`paofed fleet rotate` makes a new "
-                        f"file)"
-                    )
+            return self._insert(labels)
+
+    def add_spoken(self, labels: Iterable[str], gateway: int | None = None) -> int:
+        """Add devices for whom a gateway speaks, all or none; without one, the first is it."""
+        with self._changing():
+            devices = self._insert(labels)
+            speaker = devices[0] if gateway is None else gateway
+            for device in devices:
                 self._connection.execute(
-                    "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    Member(found, label, "", quarantined=False, removed=False).row(),
+                    "INSERT INTO spoken (device, gateway, checksum) VALUES (?, ?, ?)",
+                    (device, speaker, checksum(device, speaker)),
                 )
-                found += 1
+        return speaker
+
+    def _insert(self, labels: Iterable[str]) -> list[int]:
+        first = found = self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0]
+        for label in labels:
+            if self._rows("SELECT 1 FROM device WHERE label = ? AND NOT removed", (label,)):
+                raise StoreError(
+                    f"there is a device {label!r} already (`paofed fleet rotate` makes a new file)"
+                )
+            self._connection.execute(
+                "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                Member(found, label, "", quarantined=False, removed=False).row(),
+            )
+            found += 1
         return list(range(first, found))
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
@@ -104,7 +146,21 @@ class Members(Credentials):
         )
         for row in rows:
             self._require_sum(row, f"device {row[0]}")
-        return [Member(k, label, mark, bool(q), bool(r)) for k, label, mark, q, r, _ in rows]
+        spoken = self._spoken(device)
+        return [
+            Member(k, label, mark, bool(q), bool(r), spoken.get(k))
+            for k, label, mark, q, r, _ in rows
+        ]
+
+    def _spoken(self, device: int | None) -> dict[int, int]:
+        """Which gateway speaks for a device, or for each that has one."""
+        rows = self._rows(
+            "SELECT device, gateway, checksum FROM spoken WHERE device = ?1 OR ?1 IS NULL",
+            (device,),
+        )
+        for row in rows:
+            self._require_sum(row, f"the gateway of device {row[0]}")
+        return {row[0]: row[1] for row in rows}
 
     def _of(self, device: int) -> Member:
         return self._members(device)[0]
@@ -148,7 +204,7 @@ class Members(Credentials):
 
     def introduce(self, coordinator: Coordinator) -> None:
         """Tell the server who its devices are."""
-        for member in self.members():
+        for member in self.devices():
             coordinator.add(member.device)
             coordinator.quarantine(member.device, on=member.quarantined)
             if member.removed:

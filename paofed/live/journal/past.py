@@ -97,6 +97,6 @@ class Past(Lines):
 
 def _continues(old: Epoch, present: Epoch) -> bool:
     """Whether messages of an old epoch mean under the present manifest what they meant then."""
-    names = ("algorithm", "shared", "lineage")
+    names = ("algorithm", "shared", "lineage", "writing")
     same = all(getattr(old.manifest, name) == getattr(present.manifest, name) for name in names)
     return same and old.manifest.means_the_same(present.manifest)

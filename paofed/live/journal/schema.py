@@ -121,6 +121,13 @@ MIGRATIONS: Sequence[str] = (
     CREATE TRIGGER credential_expired AFTER DELETE ON expiring BEGIN
         UPDATE seal SET changes = changes + 1, total = total - old.checksum; END;
     """,
+    # A gateway speaks for devices; it stands here itself, too, as the one that speaks for it.
+    """
+    CREATE TABLE spoken (
+        device INTEGER PRIMARY KEY, gateway INTEGER NOT NULL, checksum INTEGER NOT NULL);
+    CREATE TRIGGER device_spoken_for AFTER INSERT ON spoken BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    """,
 )
 SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
 WIRE_2 = 4  # the version from which on devices speak wire version 2

@@ -3,7 +3,7 @@
 import json
 import ssl
 import tempfile
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,26 +11,31 @@ from paofed.errors import FileError, unknown
 from paofed.files import read_text, write_secret
 from paofed.live.network.topics import SERVER, Topics, is_index
 
+SYSTEM = "system"  # in the place of an authority: those that the system trusts
+
 
 @dataclass(frozen=True, kw_only=True)
 class Credential:
     """What a client of the broker needs; its secrets are never shown."""
 
-    fleet: str  # the first part of every topic
+    fleet: str  # the first part of every topic, but for the prefix
     since: float  # when the fleet began: that tells it from another of its name
     name: str  # at the broker: paofed.live.network.topics
     label: str  # what people call it
     host: str
     port: int
-    authority: str | None = None  # PEM; None: no encryption, on one machine only
+    authority: str | None = None  # PEM, or SYSTEM; None: no encryption, on one machine only
     certificate: str | None = None
     key: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
+    account: str | None = None  # the name at a broker that is not the fleet's own
+    prefix: str | None = None  # what stands before all topics
+    devices: tuple[int, ...] | None = None  # a gateway's: for whom it speaks
 
     @property
     def topics(self) -> Topics:
         """The fleet's, by the kind of name that this one has."""
-        return Topics(self.fleet, full="/" in self.name)
+        return Topics(self.fleet, full="/" in self.name, prefix=self.prefix or "")
 
     @property
     def who(self) -> str:
@@ -42,9 +47,28 @@ class Credential:
         """The index of the device."""
         return int(self.who)
 
+    @property
+    def user(self) -> str | None:
+        """The name to give to the broker, where it asks for one."""
+        return None if self.authority is None else self.account or self.name
+
+    @property
+    def client_id(self) -> str:
+        """The connection's name; a careful broker goes by the user's, which it has checked."""
+        return f"{self.topics.root.replace('/', '-')}-{self.who}"
+
+    def speaking_for(self, device: int) -> Self:
+        """One of the devices for whom this gateway's credential speaks."""
+        name = self.topics.user(device)
+        return replace(self, name=name, label=f"{self.label}'s device {device}", devices=None)
+
     def save(self, path: Path) -> None:
         """Write it for its owner alone."""
-        write_secret(path, json.dumps(asdict(self), indent=1) + "\n")
+        values = asdict(self)
+        for name in _RECENT:  # a device of an earlier paofed knows no such entry
+            if values[name] is None:
+                del values[name]
+        write_secret(path, json.dumps(values, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -65,6 +89,8 @@ class Credential:
                 raise FileError(f"{path}: {unknown('entry', key, known)}")
         for name in known:
             _require_entry(path, name, values.get(name), remedy)
+        if values.get("devices") is not None:
+            values["devices"] = tuple(values["devices"])
         credential = cls(**values)
         who, topics = credential.who, credential.topics
         if credential.name != topics.user(who) or not (who == SERVER or is_index(who)):
@@ -72,12 +98,18 @@ class Credential:
         return credential
 
     def tls(self) -> ssl.SSLContext | None:
-        """How to speak to the broker: TLS 1.3, trusting the fleet's own authority alone."""
+        """How to speak to the broker: TLS 1.3, trusting the fleet's own authority alone.
+
+        A broker that is not the fleet's own may be older (TLS 1.2), or certified by an authority
+        that the system knows.
+        """
         if self.authority is None:
             return None
         try:
-            context = ssl.create_default_context(cadata=self.authority)
-            context.minimum_version = ssl.TLSVersion.TLSv1_3
+            trusted = None if self.authority == SYSTEM else self.authority
+            context = ssl.create_default_context(cadata=trusted)
+            oldest = ssl.TLSVersion.TLSv1_2 if self.account else ssl.TLSVersion.TLSv1_3
+            context.minimum_version = oldest
             if self.certificate is not None and self.key is not None:
                 # The library takes it from a file alone; this one is gone when the block ends.
                 with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # mode 0600
@@ -97,7 +129,8 @@ class Credential:
         return context
 
 
-_OPTIONAL = ("authority", "certificate", "key", "password")
+_RECENT = ("account", "prefix", "devices")
+_OPTIONAL = ("authority", "certificate", "key", "password", *_RECENT)
 
 
 def _require_entry(path: Path, name: str, value: object, remedy: str) -> None:
@@ -109,5 +142,7 @@ def _require_entry(path: Path, name: str, value: object, remedy: str) -> None:
         right = type(value) is int and 0 < value < 2**16
     if name == "since":
         right = type(value) in (int, float)
+    if name == "devices":
+        right = isinstance(value, list) and all(type(k) is int and k >= 0 for k in value)
     if not right:
         raise FileError(f"{path} has no usable {name!r}: {remedy}")

@@ -7,8 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from paofed.live.network.credential import Credential
-from paofed.live.network.transport import Heard
+from paofed.live.network.transport import Heard, Login
 
 
 class Hub:
@@ -22,7 +21,7 @@ class Hub:
 
     def connect(
         self,
-        credential: Credential,
+        credential: Login,
         topics: Sequence[str],
         heard: Heard,
         *,

@@ -7,6 +7,7 @@ again by whoever made it. The identity of a device is its topic, which the broke
 import logging
 import random
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,24 +20,27 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from paofed.live.network.credential import Credential
-from paofed.live.network.transport import Heard
+from paofed.live.network.transport import Heard, Login
 
 _log = logging.getLogger("paofed.mqtt")
 _log.addFilter(lambda record: "exception in" in record.getMessage())  # it says much else
 _CLOSING = 2.0  # seconds for a connection to end in good order
 _SOON, _LATEST = 0.5, 60.0  # seconds before the first and between further attempts
 KEEP_ALIVE = 60  # seconds of silence after which a connection proves that it lives
+_AT_ONCE = 50  # topics in a packet: brokers limit how large it may be
 
 
 class Mqtt:
     """The transport (paofed.live.network.transport) by the broker that a credential names."""
 
-    def __init__(self, keep_alive: int = KEEP_ALIVE) -> None:
+    def __init__(self, keep_alive: int = KEEP_ALIVE, *, retained: bool = True) -> None:
+        """`retained`: whether messages are heard that the broker kept from before."""
         self._keep_alive = keep_alive
+        self._retained = retained
 
     def connect(
         self,
-        credential: Credential,
+        credential: Login,
         topics: Sequence[str],
         heard: Heard,
         *,
@@ -44,8 +48,9 @@ class Mqtt:
         lost: Callable[[str], None] = lambda _: None,
     ) -> "Link":
         """A connection for one party, to be opened."""
-        alive = self._keep_alive
-        return Link(credential, topics, heard, ready=ready, lost=lost, keep_alive=alive)
+        link = Link(credential, topics, heard, ready=ready, lost=lost, keep_alive=self._keep_alive)
+        link.retained = self._retained
+        return link
 
 
 class Link:
@@ -56,7 +61,7 @@ class Link:
 
     def __init__(
         self,
-        credential: Credential,
+        credential: Login,
         topics: Sequence[str],
         heard: Heard,
         *,
@@ -69,13 +74,15 @@ class Link:
         self.messages = 0  # sent
         self.last_sent = 0.0  # when, by the monotonic clock
         self.accepted = threading.Event()  # by the broker, on the present connection
+        self.retained = True  # whether messages are heard that the broker kept from before
+        self._asked: set[str] = set()  # topics, on the present connection
+        self._awaited: set[int | None] = set()  # subscriptions that the broker has not confirmed
         self._topics = list(topics)
         self._heard = heard
         self._ready = ready
         self._lost = lost
         self._failures = 0
-        # A careful broker goes by the name it has checked.
-        self.client_id = f"{credential.fleet}-{credential.who}"
+        self.client_id = credential.client_id
         self._credential = credential
         self._tls = credential.tls()
         self._keep_alive = keep_alive
@@ -88,8 +95,8 @@ class Link:
             client_id=self.client_id,
             protocol=MQTTProtocolVersion.MQTTv311,
         )
-        if credential.authority is not None:
-            client.username_pw_set(credential.name, credential.password)
+        if credential.user is not None:
+            client.username_pw_set(credential.user, credential.password)
         if self._tls is not None:
             client.tls_set_context(self._tls)
         client.suppress_exceptions = True  # one must not end the connection's thread; it is logged
@@ -157,17 +164,23 @@ class Link:
             self._client.why = f"the broker refuses: {code}".lower()
             return
         self.accepted.set()
-        client.subscribe([(topic, 0) for topic in self._topics])
+        self._asked = set(self._topics)
+        topics = [(topic, 0) for topic in self._asked]
+        parts = [topics[first : first + _AT_ONCE] for first in range(0, len(topics), _AT_ONCE)]
+        self._awaited = {client.subscribe(part)[1] for part in parts}
 
     def _subscribed(
-        self, _: Client, __: Any, ___: int, codes: list[ReasonCode], ____: Properties | None
+        self, _: Client, __: Any, number: int, codes: list[ReasonCode], ____: Properties | None
     ) -> None:
         if codes and codes[0].is_failure:
             self._lost("the broker refuses the subscription")
             return
-        if not self.up.is_set():
+        self._awaited.discard(number)
+        if not self.up.is_set() and not self._awaited:
             self._failures = 0
             self.up.set()
+            for topic in set(self._topics) - self._asked:  # from another thread, meanwhile
+                self._client.subscribe(topic)
             self._ready()
 
     def _failed(self, _: Client, __: Any) -> None:
@@ -196,8 +209,8 @@ class Link:
 
     def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
         topic, payload = message.topic, bytes(message.payload)
-        if topic.startswith("$") and message.retain:
-            return  # the broker's numbers of some time ago
+        if message.retain and (topic.startswith("$") or not self.retained):
+            return  # the broker's numbers of some time ago, or a reading of nobody knows when
         if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
             self.received += packet_size(topic, payload)
         self._heard(topic, payload)
@@ -212,6 +225,9 @@ class _Client(Client):
         """As ever."""
         try:
             return super().reconnect()
+        except ssl.SSLCertVerificationError as error:
+            self.why = f"the broker's certificate is not trusted: {error.verify_message}"
+            raise
         except OSError as error:
             self.why = str(error)
             raise

@@ -4,6 +4,9 @@ A broker knows a connection by its user's name, and a new one ends the old one o
 names begin with the fleet's (`greenhouse/3`), and several fleets can share a broker. A device's
 topics begin with its name, so that one pattern says what each device may do.
 
+On a company's broker, all topics of a fleet may stand below others (`site7/greenhouse/3/u`), and
+its users have names that the company gave them (paofed.live.network.credential).
+
 Fleets that were made before that have short names (`3`), which are the same in another fleet on the
 broker. They go on with them, and with topics as long as the others: their devices carry them.
 """
@@ -19,6 +22,15 @@ class Topics(NamedTuple):
 
     fleet: str
     full: bool  # whether names begin with the fleet's
+    prefix: str = ""  # what stands before all topics
+
+    @property
+    def root(self) -> str:
+        """What every topic begins with."""
+        return self._below(self.fleet)
+
+    def _below(self, topic: str) -> str:
+        return f"{self.prefix}/{topic}" if self.prefix else topic
 
     def user(self, who: object) -> str:
         """The name at the broker of a device's index, or of the server."""
@@ -34,22 +46,22 @@ class Topics(NamedTuple):
 
     def _own(self, kind: str, device: object) -> str:
         first, second = (device, kind) if self.full else (kind, device)
-        return f"{self.fleet}/{first}/{second}"
+        return f"{self.root}/{first}/{second}"
 
     @property
     def up_of_user(self) -> str:
         """`up` of whoever asks, as a pattern in which %u is the user's name."""
-        return "%u/u" if self.full else self.up("%u")
+        return self._below("%u/u") if self.full else self.up("%u")
 
     @property
     def down_of_user(self) -> str:
         """`down` of whoever asks."""
-        return "%u/d" if self.full else self.down("%u")
+        return self._below("%u/d") if self.full else self.down("%u")
 
     @property
     def manifest(self) -> str:
         """What the fleet has agreed on, retained."""
-        return f"{self.fleet}/c2"
+        return f"{self.root}/c2"
 
     @property
     def first_manifest(self) -> str:
@@ -57,17 +69,17 @@ class Topics(NamedTuple):
 
         Such a device ends at a key it does not know, so nothing new is written here.
         """
-        return f"{self.fleet}/c"
+        return f"{self.root}/c"
 
     @property
     def server(self) -> str:
         """Which server is at work, retained."""
-        return f"{self.fleet}/s"
+        return f"{self.root}/s"
 
     @property
     def beginning(self) -> str:
         """An empty message, with which the broker's count of messages begins."""
-        return f"{self.fleet}/p"
+        return f"{self.root}/p"
 
     def sender(self, topic: str) -> int | None:
         """The index of the device whose `up` this is, if it is one."""

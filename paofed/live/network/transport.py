@@ -5,13 +5,47 @@ retained, and to come back by itself. It may lose, double and delay messages: wh
 repeated by whoever made it.
 """
 
+import ssl
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from paofed.live.network.credential import Credential
-
 Heard = Callable[[str, bytes], None]  # a topic and a message
+
+
+class Login(Protocol):
+    """Where the broker is and who one is there, as a fleet's `Credential` says it."""
+
+    @property
+    def name(self) -> str:
+        """Who one is."""
+
+    @property
+    def client_id(self) -> str:
+        """What the connection is called."""
+
+    @property
+    def host(self) -> str:
+        """Of the broker."""
+
+    @property
+    def port(self) -> int:
+        """Of the broker."""
+
+    @property
+    def user(self) -> str | None:
+        """The name to give to the broker, where it asks for one."""
+
+    @property
+    def password(self) -> str | None:
+        """What proves it, if not a certificate."""
+
+    @property
+    def certificate(self) -> str | None:
+        """What proves it, if not a password."""
+
+    def tls(self) -> ssl.SSLContext | None:
+        """How to encrypt; None: not at all."""
 
 
 class Connection(Protocol):
@@ -47,7 +81,7 @@ class Transport(Protocol):
 
     def connect(
         self,
-        credential: Credential,
+        credential: Login,
         topics: Sequence[str],
         heard: Heard,
         *,

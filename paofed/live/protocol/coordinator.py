@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from paofed.live.protocol.messages import (
     Values,
     WireError,
     age_of,
-    decode,
     encode,
     reread,
 )
@@ -46,7 +46,7 @@ class Record(NamedTuple):
     arrived: int
     device: int
     sent: int
-    values: Values
+    values: Values  # as they travelled
     level: int = 0  # how well the device predicts (paofed.live.protocol.level)
 
 
@@ -108,7 +108,7 @@ class Coordinator:
         if answer is not None:
             return [Send(device, encode(answer)), *self._refuse(device, "epoch")]
         try:
-            message = decode(payload, shared=self.manifest.shared, features=self.manifest.features)
+            message = self.manifest.read(payload)
         except WireError as error:
             return self._refuse(device, error.reason)
         match message:
@@ -154,7 +154,8 @@ class Coordinator:
             # The tick at which it was accepted: its arrival, unless its device was ahead.
             ahead = TOLERANCE if record.arrived == record.sent else 0
             self.close(max(self.tick, record.arrived - ahead))
-            self._accept(record)
+            values = self.manifest.up.entries(record.values)
+            self._accept(record._replace(values=values))
             self.devices.good(record.device, record.arrived)
 
     def waiting(self) -> list[Record]:
@@ -177,12 +178,21 @@ class Coordinator:
             begun.wellbeing.error.forget_usual()
         return begun
 
+    def glimpse(self) -> "Coordinator":
+        """How it is doing, to be looked at while this one goes on; what waits is not in it."""
+        same = copy(self)
+        same.counts, same.ages, same.removed = self.counts.copy(), self.ages.copy(), {*self.removed}
+        same.devices = Devices.of(self.devices.arrays())
+        same.wellbeing = Wellbeing.of(self.wellbeing.arrays(), self.tick)
+        same._pending, same._awaiting = defaultdict(list), []
+        return same
+
     # Snapshots
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What a restart needs, as arrays."""
         waiting = self.waiting()
-        values = [r.values for r in waiting] or [np.zeros(0, dtype="<f4")]
+        values = [r.values for r in waiting] or [np.zeros(0, dtype=self.manifest.up.dtype)]
         return {
             "tick": np.array(self.tick),
             **self.rule.arrays(),
@@ -236,8 +246,8 @@ class Coordinator:
                 record = Record(max(now, sent), device, sent, update.values, update.level)
                 self._accept(record)
                 records.append(record)
-        down = self.manifest.parts.downlink(device, now, self.manifest.features)
-        reply = Reply(self.manifest.epoch, now, age_of(now, newest), self.w[down].astype("<f4"))
+        values = self.manifest.down.written(self.w, device, now)
+        reply = Reply(self.manifest.epoch, now, age_of(now, newest), values)
         self._awaiting.append(Send(device, encode(reply)))
         return records
 

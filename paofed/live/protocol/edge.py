@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.intervals import Interval
-from paofed.core.parts import Part, not_own
+from paofed.core.parts import not_own
 from paofed.core.starting import device_from, whole
 from paofed.errors import InputError
 from paofed.live.protocol.level import Recent
@@ -33,7 +33,6 @@ from paofed.live.protocol.messages import (
     Values,
     WireError,
     can_travel,
-    decode,
     encode,
 )
 from paofed.live.protocol.remembered import Remembered
@@ -88,7 +87,6 @@ class Edge:
         self._doubt_ends = -math.inf  # by its own clock
         self.lost_after = manifest.max_age + _LOST_AFTER if lost_after is None else lost_after
         self._parts = manifest.parts
-        self._features = manifest.features
         self.learned: Any = self._begun()  # the learner's state
         self.recent = Recent()
         first = manifest.first_interval
@@ -251,9 +249,8 @@ class Edge:
             self.unconfirmed.popleft()  # worthless by now
         if now > self.stamped:
             self.stamped = now
-            up = self._parts.uplink(self.device, now, self._features)
-            values, level = self.w[up].astype("<f4"), self.recent.level
-            self.unconfirmed.append(Unconfirmed(now, values, now, level))
+            values = self.manifest.up.written(self.w, self.device, now)
+            self.unconfirmed.append(Unconfirmed(now, values, now, self.recent.level))
         if not self.unconfirmed:
             return None
         self.unanswered += 1
@@ -279,7 +276,7 @@ class Edge:
         """
         manifest = self.manifest
         try:
-            message = decode(payload, shared=manifest.shared, features=manifest.features)
+            message = manifest.read(payload)
         except WireError:
             return _NONE
         match message:
@@ -303,8 +300,8 @@ class Edge:
         confirmed = frozenset(u.tick for u in self.unconfirmed if u.tick in safe)
         self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
         if reply.tick > self.merged:
-            down = self._parts.downlink(self.device, reply.tick, self._features)
-            heard = not_own(Part(down, reply.values.astype(np.float64)), self.manifest.heard)
+            said = self.manifest.down.read(reply.values, self.device, reply.tick)
+            heard = not_own(said, self.manifest.heard)
             if heard.coordinates.size:
                 self.learned = self._parts.learner.merge(self.learned, heard)
             self.merged = reply.tick
@@ -339,7 +336,7 @@ class Edge:
     def state(self) -> dict[str, NDArray[Any]]:
         """What must survive a power cut, as arrays; the clock does not."""
         updates = list(self.unconfirmed)
-        values = [u.values for u in updates] or [np.zeros(0, dtype="<f4")]
+        values = [u.values for u in updates] or [np.zeros(0, dtype=self.manifest.up.dtype)]
         return {
             "epoch": np.array(self.manifest.epoch),
             "device": np.array(self.device),
@@ -360,22 +357,23 @@ class Edge:
         """Take up a state that was saved; one of another manifest or device is left alone."""
         if int(state["epoch"]) != self.manifest.epoch or int(state["device"]) != self.device:
             return False
-        shape = len(state["ticks"]), self.manifest.shared if len(state["ticks"]) else 0
-        if state["model"].shape != self.w.shape or state["values"].reshape(shape).ndim != 2:
+        up, updates = self.manifest.up, len(state["ticks"])
+        kept = state["values"].reshape(updates, up.size if updates else 0)
+        if state["model"].shape != self.w.shape or (updates and kept.dtype != up.dtype):
             raise ValueError("a state of another model")
         self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
         self.joined = bool(state["joined"])
         # What an earlier version, or another learner, did not keep begins anew.
         begun = named(self.learned)
-        kept = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}
-        self._take(type(self.learned)(*kept.values()))
+        learned = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}
+        self._take(type(self.learned)(*learned.values()))
         self.recent = Recent(*state.get("recent", ()))
         self.intervals = Interval(*map(float, state.get("intervals", self.intervals)))
         self.remembered.restore(state)
         levels = state.get("levels", np.zeros(len(state["ticks"]), dtype=np.uint8))
-        columns = (state[name] for name in ("ticks", "values", "left"))
-        for tick, values, left, level in zip(*columns, levels, strict=False):
-            if can_travel(values):
+        columns = state["ticks"], kept, state["left"], levels
+        for tick, values, left, level in zip(*columns, strict=False):
+            if up.can_travel(values):
                 update = Unconfirmed(int(tick), values, int(left), int(level), frozenset())
                 self.unconfirmed.append(update)
         return True

@@ -20,9 +20,11 @@ from paofed.core.features import (
     require_features,
 )
 from paofed.core.learners import FORGETFUL
+from paofed.core.parts import keys_of
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, unknown
-from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION
+from paofed.live.protocol.blocks import Blocks
+from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION, Message, decode
 from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
 from paofed.live.protocol.seen import Sample, Seen
 from paofed.live.protocol.served import (
@@ -126,7 +128,8 @@ class Manifest:
         if self.seen is not None:
             self.seen.require([scaling.name for scaling in self.inputs], self.target.name)
         self._check_beginning()
-        size = self.parts.uplink.size(self.features)
+        size, most = self.up.shared, self.features
+        check("shared", self.shared <= most, self.shared, f"at most {most}, the features")
         check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
 
     def _check_beginning(self) -> None:
@@ -199,6 +202,26 @@ class Manifest:
     def parts(self) -> ServedParts:
         """The algorithm's parts; one that does not say that it is served is refused."""
         return served_parts(self.row)
+
+    @cached_property
+    def up(self) -> Blocks:
+        """How devices say the values of a window."""
+        return Blocks(self.parts.uplink, self.features, keys_of(self.seed).up)
+
+    @cached_property
+    def down(self) -> Blocks:
+        """How the server says them."""
+        return Blocks(self.parts.downlink, self.features, keys_of(self.seed).down)
+
+    @property
+    def writing(self) -> object:
+        """What devices' values are written by, in plain words that can be compared."""
+        return self.row.describe()["uplink"]
+
+    def read(self, data: bytes) -> Message:
+        """Read a message of the fleet; bytes that are none raise WireError and nothing else."""
+        sizes = {"shared": self.shared, "features": self.features}
+        return decode(data, **sizes, up=self.up, down=self.down)
 
     @cached_property
     def fourier_map(self) -> FourierMap:

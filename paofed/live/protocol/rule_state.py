@@ -11,8 +11,9 @@ from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.core.starting import server_from
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import Values
 
-Sent = tuple[int, int, NDArray[np.floating[Any]]]  # by which device, at which tick, the values
+Sent = tuple[int, int, Values]  # by which device, at which tick, the values as they travelled
 _MODEL = "model"
 
 
@@ -20,7 +21,7 @@ class RuleState:
     """Begins with the manifest's model, and holds what the messages applied so far made of it."""
 
     def __init__(self, manifest: Manifest) -> None:
-        _, self._uplink, _, self._rule = manifest.parts
+        self._up, self._rule = manifest.up, manifest.parts.server
         self._algorithm = manifest.algorithm
         self._features, self._key = manifest.features, keys_of(manifest.seed).server
         self.state: Any
@@ -38,10 +39,7 @@ class RuleState:
 
     def apply(self, tick: int, sent: Iterable[Sent]) -> None:
         """Apply all that counts at a tick (eq. 9), whatever the order in which it came."""
-        messages = [
-            Message(k, n, self._uplink(k, n, self._features), values.astype(np.float64))
-            for k, n, values in sent
-        ]
+        messages = [Message(k, n, *self._up.read(values, k, n)) for k, n, values in sent]
         messages.sort(key=lambda m: (tick - m.sent, m.client))
         stamp = Stamp(SERVER, tick, self._features, self._key)
         self.state = self._rule.apply(self.state, messages, stamp)

@@ -142,7 +142,10 @@ class Seen:
 def number_or_nan(value: object) -> float:
     """A number, or NaN for what is none."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return float(value) if is_number else math.nan  # type: ignore[arg-type]
+    try:
+        return float(value) if is_number else math.nan  # type: ignore[arg-type]
+    except OverflowError:  # a whole number with hundreds of digits
+        return math.nan
 
 
 def required(at: float | None) -> float:

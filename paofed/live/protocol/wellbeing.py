@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.core.arrays import FloatArray
 from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, in_decibels
 from paofed.live.protocol.trend import NEVER, Trend
 
@@ -81,8 +82,7 @@ class Wellbeing:
         self._count(updates)
         self._contacted(devices)
         self._said(devices, sent, level)
-        out = np.zeros(self.devices.size, dtype=bool)
-        out[: aside.size] = aside[: out.size]
+        out = self._fitted(aside)
         _since(self.devices["aside_since"], out, tick)
         _since(self.devices["implausible_since"], self.devices["odd"] > 0, tick)
         self._compare(tick, devices, out)
@@ -135,9 +135,8 @@ class Wellbeing:
 
     def _compare(self, tick: int, devices: Indices, aside: NDArray[np.bool_]) -> None:
         """Each with the median of those that are there and say how well they predict."""
-        level = self.devices["level"]
-        says, error = (level != UNKNOWN) & (level != IMPLAUSIBLE), in_decibels(level)
-        judged = error[says & ~aside & ~self._away(self.clock)]
+        says, error = self._says(), in_decibels(self.devices["level"])
+        judged = error[self.telling(aside)]
         far = np.zeros(says.size, dtype=bool)  # where there is nobody to compare with
         if judged.size:
             median = float(np.median(judged))
@@ -149,12 +148,32 @@ class Wellbeing:
         self.devices[devices] = rows
         _since(self.devices["far_since"], self.devices["far"] > 0, tick)
 
+    def _fitted(self, aside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whom the rule has set aside, one entry for each row."""
+        out = np.zeros(self.devices.size, dtype=bool)
+        out[: aside.size] = aside[: out.size]
+        return out
+
+    def _says(self) -> NDArray[np.bool_]:
+        """Whose newest update says how well it predicts."""
+        level = self.devices["level"]
+        says: NDArray[np.bool_] = (level != UNKNOWN) & (level != IMPLAUSIBLE)
+        return says
+
+    def telling(self, aside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Who says how well it predicts, is there, and is not set aside."""
+        return self._says() & ~self._fitted(aside) & ~self._away(self.clock)
+
     def _away(self, clock: int) -> NDArray[np.bool_]:
         """Whose last contact is longer ago than is usual."""
-        rows = self.devices
-        usual = np.maximum(_SILENT * np.maximum(rows["gap"], self.pace), _TWICE * rows["longest"])
-        away: NDArray[np.bool_] = clock - rows["contact"] > usual
+        away: NDArray[np.bool_] = clock - self.devices["contact"] > self._usual()
         return away
+
+    def _usual(self) -> FloatArray:
+        """The longest that is usual between two contacts of each device, by the fleet's clock."""
+        rows = self.devices
+        gap: FloatArray = np.maximum(rows["gap"], self.pace)
+        return np.maximum(_SILENT * gap, _TWICE * rows["longest"])
 
     def with_ticks(self, shorter: float) -> "Wellbeing":
         """The same where ticks are so many times shorter: what is usual takes as much time."""
@@ -173,6 +192,10 @@ class Wellbeing:
         clock = self.clock + self._passed(now) if self.heard else 0
         known: NDArray[np.bool_] = self.devices["contacts"] >= _KNOWN_AFTER
         return known & self._away(clock)
+
+    def silent_after(self) -> FloatArray:
+        """Ticks without a contact after which a device is silent; NaN where nothing is usual."""
+        return np.where(self.devices["contacts"] >= _KNOWN_AFTER, self._usual(), np.nan)
 
     @property
     def longest_quiet(self) -> float:

@@ -596,7 +596,7 @@ def as_if_too_old(site: Site, file: Path) -> None:
         ("rotated", "the broker ended the connection; it may not accept this certificate"),
         ("removed", "the broker ended the connection; it may not accept this certificate"),
         ("quarantined", "no server answers: it is down, or this device is quarantined"),
-        ("clock", "certificate verify failed: certificate has expired"),
+        ("clock", "the broker's certificate is not trusted: certificate has expired"),
     ],
 )
 def test_a_device_that_was_here_before_says_why_as_a_new_one_does(

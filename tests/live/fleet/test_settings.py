@@ -16,11 +16,14 @@ OTHER: dict[str, Any] = {
     "name": "green-house_2",
     "host": "broker.example",
     "port": 1883,
-    "security": "password",
+    "security": "external",
     "users": "short",
+    "prefix": "company/site7",
+    "authority": "broker/authority.pem",
     "http": "0.0.0.0:80",
     "snapshot_every": 7,
     "keep_days": 3,
+    "budget": 2000,
 }
 
 
@@ -97,7 +100,10 @@ def test_a_fleet_that_was_made_before_names_were_full_keeps_short_ones(tmp_path:
             for host in ('fe80::1%a"b', "fe80::1%a\nport = 1", "fe80::1%", "10.0.0.1%a", "a%b")
         ),
         *(({"port": port}, "1 to 65535") for port in (0, -1, 65536)),
-        *(({"security": word}, "certificate, password, none") for word in ("tls", "", "None")),
+        *(
+            ({"security": word}, "certificate, password, external, none")
+            for word in ("tls", "", "None")
+        ),
         *(
             ({"http": place}, '"HOST:PORT", or "" for none')
             for place in ("localhost", ":80", "a:", "a:65536", "a:-1", "a:b", 'a"b:80', "a\\b:80")
@@ -109,6 +115,12 @@ def test_a_fleet_that_was_made_before_names_were_full_keeps_short_ones(tmp_path:
         *(({"http": place}, '"HOST:PORT"') for place in ("a\n:80", "a:٣", "a:" + "9" * 5000)),
         *(({"snapshot_every": ticks}, "1 tick or more") for ticks in (0, -5)),
         ({"keep_days": -1}, "0 days or more"),
+        *(
+            ({"prefix": prefix}, "at most 128 letters")
+            for prefix in ("/a", "a/", "a//b", "a/+", "#", "a b", 'a"', "é", "x" * 129, "a\n")
+        ),
+        ({"authority": "ca.pem"}, '"" unless security is external'),
+        ({"budget": -1}, "bytes a day, or 0 for no budget"),
     ],
 )
 def test_a_bad_value_is_told_with_what_was_expected(change: dict[str, Any], expected: str) -> None:
@@ -118,6 +130,17 @@ def test_a_bad_value_is_told_with_what_was_expected(change: dict[str, Any], expe
     says = str(refused.value)
     assert says.startswith(f"the setting {name} is {value!r}: expected {expected}")
     assert "\n" not in says
+
+
+@pytest.mark.parametrize("file", ['a"b', "a\n", "a\\b", "é"])
+def test_a_file_that_cannot_be_named_in_the_settings(file: str) -> None:
+    with pytest.raises(SettingsError, match="expected a file"):
+        Settings(name="x", security="external", authority=file)
+
+
+@pytest.mark.parametrize("prefix", ["a", "company/site7", "x" * 128, "a.b/c-d/_"])
+def test_prefixes_that_are_right(prefix: str) -> None:
+    assert Settings(name="x", prefix=prefix).prefix == prefix
 
 
 @pytest.mark.parametrize("name", ["x", "x" * 32, "a-b_C9"])

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from paofed.archives import save_arrays
 from paofed.core.parts import Weights
 from paofed.errors import FileError
-from paofed.live.journal.exports import FleetModel, export_messages, replay_messages
+from paofed.live.journal.exports import export_messages, replay_messages
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.messages import Model, encode
+from paofed.live.protocol.messages import Model, Update, encode
 from paofed.live.protocol.served import SERVED
-from tests.live.fleets import f32, live, manifest, records, server, stored, update
+from tests.live.fleets import f32, live, manifest, records, server, stored
 
 
 def fleet_model() -> FleetModel:
@@ -65,7 +66,8 @@ def test_replaying_exported_messages_gives_the_servers_model(
             coordinator.close(tick)
             for device in range(3):
                 sent = max(tick + (device * tick) % 5 - 2, 0)
-                store.write(records(coordinator, device, update(sent, *np.sin(values + sent))))
+                block = coordinator.manifest.up.block(np.sin(values + sent), device, sent)
+                store.write(records(coordinator, device, encode(Update(3, sent, block))))
             coordinator.close(tick + 1)
             if snapshots and tick % snapshots == 0:
                 store.snapshot(coordinator)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from paofed.errors import FileError
 from paofed.live.fleet.authority import Authority
-from paofed.live.network.credential import Credential
+from paofed.live.network.credential import SYSTEM, Credential
 from paofed.live.network.topics import SERVER, Topics
 
 AUTHORITY = Authority.create("greenhouse")
@@ -44,6 +44,7 @@ FULL = replace(
         replace(PLAIN, name=SERVER),
         replace(PLAIN, name="greenhouse/3"),
         replace(PLAIN, name=f"greenhouse/{SERVER}"),
+        replace(PLAIN, account="dev-1", prefix="company/site7", authority=SYSTEM),
     ],
 )
 def test_it_comes_back_as_it_was(credential: Credential, tmp_path: Path) -> None:
@@ -266,3 +267,19 @@ def test_the_key_does_not_stay_in_a_file(
         assert key == "hello"
     assert seen == [(str(tmp_path), 0o600)]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_of_an_earlier_paofed_reads_what_is_made_for_it(tmp_path: Path) -> None:
+    FULL.save(tmp_path / "3.json")
+    assert not {"account", "prefix"} & set(json.loads((tmp_path / "3.json").read_text()))
+
+
+def test_another_s_broker_may_be_older_and_certified_by_others() -> None:
+    own = FULL.tls()
+    other = replace(PLAIN, authority=SYSTEM, account="dev-1", password="x").tls()  # noqa: S106
+    assert own is not None
+    assert other is not None
+    assert own.minimum_version == ssl.TLSVersion.TLSv1_3
+    assert other.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert (own.check_hostname, other.check_hostname) == (True, True)
+    assert len(own.get_ca_certs()) == 1

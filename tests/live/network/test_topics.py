@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from paofed.live.network.topics import SERVER, Topics
 
 FULL, SHORT = Topics("g", full=True), Topics("g", full=False)
+BELOW = [Topics("g", full=full, prefix="company/site7") for full in (True, False)]
 names = st.from_regex(r"[A-Za-z0-9_-]{1,32}", fullmatch=True)
 
 
@@ -35,14 +36,25 @@ def test_no_two_fleets_have_a_name_or_a_topic_in_common(a: str, b: str, j: int, 
     assert (one.sender(other.up(k)) is not None) == (a == b)
 
 
-@pytest.mark.parametrize("topics", [FULL, SHORT])
+@pytest.mark.parametrize(("plain", "below"), list(zip((FULL, SHORT), BELOW, strict=True)))
+def test_a_prefix_stands_before_every_topic_and_in_no_name(plain: Topics, below: Topics) -> None:
+    for topic in ("manifest", "first_manifest", "server", "beginning", "root"):
+        assert getattr(below, topic) == f"company/site7/{getattr(plain, topic)}"
+    assert (below.up(3), below.down(3)) == tuple(
+        f"company/site7/{topic}" for topic in (plain.up(3), plain.down(3))
+    )
+    assert below.user(3) == plain.user(3)
+    assert below.sender(plain.up(3)) is plain.sender(below.up(3)) is None
+
+
+@pytest.mark.parametrize("topics", [FULL, SHORT, BELOW[0]])
 def test_a_pattern_gives_everybody_their_own(topics: Topics) -> None:
     for k in (0, 17):
         assert topics.up_of_user.replace("%u", topics.user(k)) == topics.up(k)
         assert topics.down_of_user.replace("%u", topics.user(k)) == topics.down(k)
 
 
-@pytest.mark.parametrize("topics", [FULL, SHORT])
+@pytest.mark.parametrize("topics", [FULL, SHORT, *BELOW])
 def test_the_sender_is_in_the_topic(topics: Topics) -> None:
     assert [topics.sender(topics.up(k)) for k in (0, 17, 9_999_999_999)] == [0, 17, 9_999_999_999]
     for index in ("", "-1", "1e3", "\u0663", "9" * 11, "0/u", SERVER, "+"):

@@ -20,7 +20,7 @@ from paofed.live.protocol.coordinator import (
     Send,
     Suspect,
 )
-from paofed.live.protocol.messages import LARGEST, Hello, Model, Reply, Reread, decode, encode
+from paofed.live.protocol.messages import LARGEST, Hello, Model, Reply, Reread, Update, encode
 from paofed.live.protocol.served import SERVED
 from tests.live.fleets import f32, manifest, parts, records, server, update
 
@@ -29,8 +29,7 @@ def replies(coordinator: Coordinator) -> list[tuple[int, Reply]]:
     """What the commit releases."""
     released = []
     for device, payload in coordinator.committed():
-        agreed = coordinator.manifest
-        message = decode(payload, shared=agreed.shared, features=agreed.features)
+        message = coordinator.manifest.read(payload)
         assert isinstance(message, Reply)
         released.append((device, message))
     return released
@@ -254,7 +253,7 @@ def test_a_hello_is_answered_with_the_whole_model_a_few_times_per_tick() -> None
     (answer,) = coordinator.receive(1, encode(Hello(3)))
     assert isinstance(answer, Send)
     assert answer.device == 1
-    message = decode(answer.payload, shared=2, features=8)
+    message = coordinator.manifest.read(answer.payload)
     assert isinstance(message, Model)
     assert message.tick == 21
     assert message.values.tobytes() == coordinator.w.astype("<f4").tobytes()
@@ -313,11 +312,11 @@ def test_replies_wait_for_the_commit_and_leave_once() -> None:
 def test_a_reply_is_the_model_before_this_tick_on_the_downlink_window(name: str) -> None:
     coordinator = at(20, algorithm=name, shared=8 if name == "online-fedsgd" else 2)
     coordinator.rule.begin(np.arange(8.0) + 0.1)
-    features = range(coordinator.manifest.shared)
-    records(coordinator, 1, update(18, *(0.5 for _ in features)))
+    up, down = coordinator.manifest.up, coordinator.manifest.down
+    records(coordinator, 1, encode(Update(3, 18, up.block(np.full(up.shared, 0.5)))))
     ((device, reply),) = replies(coordinator)
     assert (device, reply.epoch, reply.tick, reply.age) == (1, 3, 20, 2)
-    window = coordinator.manifest.parts.downlink(1, 20, 8)
+    window = down.coordinates(1, 20)
     assert reply.values.dtype == np.dtype("<f4")
     assert reply.values.tobytes() == (np.arange(8) + 0.1).astype("<f4")[window].tobytes()
 

@@ -69,7 +69,7 @@ def test_every_served_row_is_one_exchange_per_contact(name: str) -> None:
     agreed = manifest(algorithm=name, shared=8 if name == "online-fedsgd" else 2)
     assert agreed.row.name == name
     assert (agreed.row.exchange, agreed.row.step_size, agreed.row.max_age) == ("live", 0.4, 4)
-    assert agreed.parts.uplink.size(8) == agreed.shared
+    assert agreed.up.shared == agreed.down.shared == agreed.shared
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from paofed.core.columns.words import Compass, OneHot
 from paofed.errors import InputError
 from paofed.live.device.footprint import footprint
 from paofed.live.device.state import load_state, save_state
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.change import Changes, changed_manifest
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest

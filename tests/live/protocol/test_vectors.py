@@ -10,14 +10,17 @@ import math
 import re
 import struct
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from paofed import predictor
 from paofed.core.columns.numbers import Number
 from paofed.live.protocol.messages import decode, encode
 from paofed.live.protocol.seen import Seen
+from tests.live import tiny_columns, tiny_predictor
 from tests.live import tiny_device as tiny
 from tests.live.fleets import manifest
 from tests.live.vectors import FILES, FOLDER
@@ -37,7 +40,7 @@ def near(a: object, b: object, shared: int = 2) -> bool:
         return len(a) == len(b) and all(map(near, a, b, [shared] * len(a)))
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
-    if isinstance(a, str) and isinstance(b, str) and a.startswith("2"):  # a message
+    if isinstance(a, str) and isinstance(b, str) and a != b and a.startswith("2"):  # a message
         return near_message(bytes.fromhex(a), bytes.fromhex(b), shared)
     return type(a) is type(b) and a == b
 
@@ -83,14 +86,36 @@ def test_a_difference_is_found() -> None:
 
 
 def test_the_tiny_device_knows_no_paofed() -> None:
-    tree = ast.parse(Path(tiny.__file__).read_text(encoding="utf-8"))
-    modules = {
+    columns = "tests.live.tiny_columns"
+    assert imported(tiny) == {"math", "struct", "typing", "numpy", "numpy.typing", columns}
+    assert imported(tiny_columns) == {"datetime", "math", "typing", "zoneinfo"}
+    assert imported(tiny_predictor) == {"json", "math", "pathlib", "typing", columns}
+
+
+def imported(module: ModuleType) -> set[str]:
+    tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
+    return {
         (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    assert modules == {"datetime", "math", "struct", "typing", "zoneinfo", "numpy", "numpy.typing"}
+
+
+def test_predictions_from_the_page_alone() -> None:
+    model, found = tiny_predictor.load(FOLDER / "model.json"), read("predictions.json")
+    assert len(found) >= 5
+    for one in found:
+        predicted = tiny_predictor.predicted(model, one["reading"])
+        for name in ("value", "low", "high"):
+            assert predicted[name] == pytest.approx(one[name], rel=1e-9, abs=1e-9)
+
+
+def test_the_model_of_the_vectors_predicts_them() -> None:
+    model = predictor(FOLDER / "model.json")
+    for one in read("predictions.json"):
+        predicted = model.predict(one.pop("reading"))._asdict()
+        assert predicted == pytest.approx(one, rel=1e-9, abs=1e-9)
 
 
 def test_the_map_from_the_page_alone() -> None:
@@ -132,9 +157,9 @@ def test_the_levels_from_the_page_alone() -> None:
 
 def test_the_columns_from_the_page_alone() -> None:
     for one in read("columns.json"):
-        found = tiny.numbers(one["column"], one["values"])
+        found = tiny_columns.numbers(one["column"], one["values"])
         assert found == pytest.approx(one["numbers"], rel=1e-9, abs=1e-9), one
-        assert len(found) == tiny.width(one["column"])
+        assert len(found) == tiny_columns.width(one["column"])
 
 
 def test_the_messages_are_read_as_they_are_written() -> None:
@@ -142,6 +167,19 @@ def test_the_messages_are_read_as_they_are_written() -> None:
         message = decode(bytes.fromhex(one["hex"]), shared=2, features=8)
         assert type(message).__name__.lower() == one["kind"]
         assert encode(message).hex() == one["hex"]
+
+
+def test_values_of_few_bits_from_the_page_alone() -> None:
+    for one in read("blocks.json"):
+        values, bits, up = one["values"], one["bits"], one["direction"] == "up"
+        u = tiny.chances(one["seed"], one["device"], one["tick"], len(values), up=up)
+        block = tiny.block_of(values, bits, u)
+        assert block.hex() == one["hex"], one
+        said = tiny.values_of(block, bits, len(values))
+        assert said is not None
+        assert np.clip(said, -1e6, 1e6) == pytest.approx(np.array(one["says"]), rel=1e-12)
+        assert tiny.values_of(b"\0\0\x80\xbf" + block[4:], bits, len(values)) is None
+        assert tiny.values_of(block[:4] + b"\xff" * len(block[4:]), bits, len(values)) is None
 
 
 @pytest.mark.parametrize("life", read("lives.json"), ids=lambda life: life["about"])

@@ -1,0 +1,65 @@
+"""How much was heard when, and of whom: counted in the journal, however long it is."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.live.journal.epochs import Epoch
+from paofed.live.journal.past import Past
+
+
+class Tallies(Past):
+    """Counts lines. Lines are in the order of their arrival, so that a time is a place."""
+
+    def lines_between(self, times: Sequence[float]) -> list[int]:
+        """How many updates arrived from each time to the next; times ascend, in seconds.
+
+        A time is found by bisection: a few lines are read for each, whatever the journal's length.
+        Devices that are ahead of the server by a tick or two are counted that much later.
+        """
+        places = self._places(times)
+        return [after - before for before, after in pairwise(places)]
+
+    def tallies(self, since: float, width: float, most: int) -> NDArray[np.int64]:
+        """What arrived since a time, of the last `most` lines alone: rows of four numbers.
+
+        Those are the bin of `width` seconds in which an update arrived, counted from 1970, its
+        device, its level (paofed.live.protocol.level), and how many such updates there were.
+        """
+        last = self._last_line()
+        begin, epochs = max(self._places([since])[0], last - most), self.epochs()
+        ends = [*(epoch.line for epoch in epochs[1:]), last]
+        found = [
+            self._tallied(epoch, max(begin, epoch.line), end, width)
+            for epoch, end in zip(epochs, ends, strict=True)
+        ]
+        return np.concatenate(found)
+
+    def _tallied(self, epoch: Epoch, after: int, until: int, width: float) -> NDArray[np.int64]:
+        """The same for lines of one epoch, whose ticks have one length."""
+        zero, tick = epoch.manifest.begins(0), epoch.manifest.tick_seconds
+        rows = self._rows(
+            "SELECT CAST((? + arrived * ?) / ? AS INTEGER), device, level, count(*) FROM journal "
+            "WHERE line > ? AND line <= ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            (zero, tick, width, after, until),
+        )
+        return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+    def _places(self, times: Sequence[float]) -> list[int]:
+        """For each time, the last line that arrived before it, or the one before the first."""
+        first, last = self._rows("SELECT min(line) FROM journal")[0][0], self._last_line()
+        low, places = last if first is None else int(first) - 1, []
+        for tick in self.ticks_at(times):
+            low = self._place(tick, low, last)
+            places.append(low)
+        return places
+
+    def _place(self, tick: int, low: int, high: int) -> int:
+        """The last line that arrived before a tick; it is between `low` and `high`."""
+        while low < high:
+            middle = (low + high + 1) // 2
+            found = self._rows("SELECT arrived FROM journal WHERE line = ?", (middle,))
+            low, high = (middle, high) if found and found[0][0] < tick else (low, middle - 1)
+        return low
