@@ -8,18 +8,22 @@ import logging
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 
+from paofed.cli.shared.validation import add_validation, validated
 from paofed.live.fleet.folder import Fleet
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.service import Service, TakenOverError
 
-EXAMPLE = "paofed fleet serve greenhouse"
+EXAMPLE = "paofed fleet serve greenhouse --validation measured.csv"
 _TAKEN_OVER = 3
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="the fleet's folder")
+    add_validation(parser)
 
 
 def run(args: Namespace) -> int:
@@ -29,7 +33,12 @@ def run(args: Namespace) -> int:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
-    service = Service(fleet, log)
+    judge = None
+    if args.validation is not None:
+        judge = partial(_error, args.validation)
+        with fleet.store() as store:  # a file that cannot be used is told before anything begins
+            judge(FleetModel.of(store.recover()))
+    service = Service(fleet, log, judge=judge)
     before = [
         (number, signal.signal(number, lambda *_: service.stop()))
         for number in (signal.SIGTERM, signal.SIGINT)
@@ -44,3 +53,8 @@ def run(args: Namespace) -> int:
             signal.signal(number, handle)
     log.info("stopped in good order")
     return 0
+
+
+def _error(path: Path, model: FleetModel) -> float:
+    """The root mean squared error of a model on a file of samples."""
+    return validated(model, path).error

@@ -11,14 +11,16 @@ import numpy as np
 
 from paofed.cli.shared.folder import add_folder
 from paofed.cli.shared.progress import duration
-from paofed.cli.shared.validation import error_of
+from paofed.cli.shared.validation import Validated, validated
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.reported import COVERAGE
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
-from paofed.live.server.monitor import asked
 from paofed.live.server.status import DeviceStatus, Status
+from paofed.live.server.web.asking import asked
 from paofed.words import counted, size, table
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
@@ -40,14 +42,19 @@ def run(args: Namespace) -> int:
     with closing(Store.open(args.folder)) as store:
         coordinator = at_present(store)
         manifest = coordinator.manifest
-        status, served = _asked(settings, manifest), is_locked(args.folder)
+        status, served = _asked(args.folder, settings, manifest), is_locked(args.folder)
         if status is None:
-            status = Status.of(settings.name, coordinator, store.members())
-        error = None if args.validation is None else error_of(coordinator, args.validation)
+            status = Status.of(settings.name, coordinator, store.devices())
+        found = (
+            None
+            if args.validation is None
+            else validated(FleetModel.of(coordinator), args.validation)
+        )
         disk, oldest = store.disk(settings.keep), store.reaches()
         ago = max(time.time() - store.time_of(oldest), 0.0)
     if args.json:
-        beside = {"validation_error": error, "disk": {**disk._asdict(), "back_to": oldest}}
+        said = {"validation_error": found and found.error, "validation_held": found and found.held}
+        beside = {**said, "disk": {**disk._asdict(), "back_to": oldest}}
         print(json.dumps({**asdict(status), **beside}))
         return 0
     print("\n".join(_lines(status, served=served)))
@@ -55,21 +62,30 @@ def run(args: Namespace) -> int:
         f"disk         {size(disk.now)}, back to tick {oldest:,} ({duration(ago)} ago); "
         f"{settings.keep_days} days take about {size(disk.expected)}, at most {size(disk.most)}"
     )
-    if error is not None:
-        print(f"error        {error:.4g} {manifest.target.name} (root mean square)", end="")
-        decibels = 20 * np.log10(max(error / manifest.unit.scale, 1e-300))
-        print("" if manifest.unit.logarithm else f", {decibels:.2f} dB of its scale squared")
+    if found is not None:
+        print("\n".join(_validated(found, manifest)))
     devices = _devices(status, every=args.all)
     if devices:
         print(f"\n{devices}")
     return 0
 
 
-def _asked(settings: Settings, manifest: Manifest) -> Status | None:
+def _asked(folder: Path, settings: Settings, manifest: Manifest) -> Status | None:
     """What the fleet's server says, if it is there and is this fleet's."""
-    status = asked(settings)
+    status = asked(settings, folder=folder)
     same = status is not None and (status.fleet, status.start) == (settings.name, manifest.start)
     return status if same else None
+
+
+def _validated(found: Validated, manifest: Manifest) -> list[str]:
+    """How wrong the model is on samples, and how often its interval holds them."""
+    error = f"error        {found.error:.4g} {manifest.target.name} (root mean square)"
+    decibels = 20 * np.log10(max(found.error / manifest.unit.scale, 1e-300))
+    beside = "" if manifest.unit.logarithm else f", {decibels:.2f} dB of its scale squared"
+    if found.held is None:
+        return [error + beside]
+    held = f"{100 * found.held:.1f} % of {counted(found.samples, 'sample')}"
+    return [error + beside, f"interval     holds {held}; it is made for {100 * COVERAGE:.0f} %"]
 
 
 def _lines(status: Status, *, served: bool) -> list[str]:

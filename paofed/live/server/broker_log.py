@@ -15,6 +15,8 @@ _SAYINGS = {
     "oversize packet": "oversized packet",
     "already connected, closing old": "second connection",
 }
+_STRAY = "topic"
+REASONS = (*_SAYINGS.values(), _STRAY)
 TOPICS = ("$SYS/broker/log/E", "$SYS/broker/log/N", _RECEIVED, _DROPPED)
 _UNDER_WAY = 0.5  # seconds after which what was sent from here has reached the broker
 _SETTLED = 3.0  # seconds after which both numbers of a moment have been told
@@ -77,4 +79,4 @@ class BrokerLog:
     def counts(self, now: float) -> Counter[str]:
         """How often the broker turned somebody away, by reason."""
         self._settle(now)
-        return +Counter({**self._counts, "topic": self._earlier + self._strays})
+        return +Counter({**self._counts, _STRAY: self._earlier + self._strays})

@@ -1,99 +1,197 @@
-"""How a fleet is doing, as Prometheus reads it."""
+"""How a fleet is doing, as Prometheus reads it, by its conventions.
 
-from collections.abc import Sequence
+Units are base units: seconds, bytes, ratios. The error is the mean square over the target's scale
+squared rather than decibels, since a ratio can be compared and drawn in any way: in decibels it is
+10 * log10 of it. A counter begins at zero with the server's process, as Prometheus expects: one
+that went back a little at a restart, to the last snapshot, would count as one that began anew and
+brought all its counts once more. No label names a device: the number of series is bounded.
+"""
 
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+from paofed.live.protocol.devices import REASONS
+from paofed.live.protocol.messages import VERSION
+from paofed.live.server import broker_log
 from paofed.live.server.judgement import KINDS
-from paofed.live.server.status import STANDINGS, Status
+from paofed.live.server.status import STANDINGS, ServiceStatus, Status
 
-_Family = tuple[str, str, Sequence[tuple[str, float]]]  # name, type, labels with values
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_AGES = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # ticks; no update is older than 255
+_REFUSED = "refused: "
 
-_HELP = {
-    "tick": "the server's tick",
-    "devices": "devices by standing",
-    "accepted_total": "updates that were taken into the journal",
-    "duplicates_total": "updates that came again and were not counted again",
-    "hellos_total": "devices that asked for the whole model",
-    "refused_total": "messages that were refused, by reason",
-    "left_out_total": "updates that did not count, since their devices were set aside",
-    "implausible_total": "updates whose devices told of implausible samples",
-    "update_age_ticks_total": "accepted updates by their age on arrival",
-    "up_seconds": "since the server started",
-    "problems": "what is wrong with the fleet as a whole; /health names them",
-    "attention": "devices that somebody should look at, by what for; /health names them",
-    "fleet_error_decibels": "median of the devices' errors, in dB of the target's scale squared",
-    "fleet_error_usual_decibels": "what is usual for it",
-    "fleet_worse": "1 while the fleet predicts worse than it did",
-    "dropped_total": "messages that could not be looked at, and will be repeated",
-    "clock_jumps_total": "times the machine's clock was set",
-    "mqtt_bytes_total": "bytes of the fleet's MQTT messages, as the server sees them",
-    "broker_refused_total": "whom mosquitto turned away, by reason",
-}
+
+class _Sample(NamedTuple):
+    """One number, with labels beside the fleet's name; `part` follows the family's name."""
+
+    value: float
+    labels: Mapping[str, str] = {}
+    part: str = ""
+
+
+class _Family(NamedTuple):
+    """A metric: what it is called and means, and its numbers."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Iterable[_Sample]
 
 
 def prometheus(status: Status) -> str:
     """The page that Prometheus asks for."""
-    families: list[_Family] = [
-        ("tick", "gauge", [("", status.tick)]),
-        ("devices", "gauge", _standings(status)),
-        ("attention", "gauge", _attention(status)),
-        ("problems", "gauge", [("", len(status.problems))]),
-        *_error(status),
-        ("accepted_total", "counter", [("", status.counts.get("accepted", 0))]),
-        ("duplicates_total", "counter", [("", status.counts.get("duplicates", 0))]),
-        ("hellos_total", "counter", [("", status.counts.get("hellos", 0))]),
-        ("refused_total", "counter", _refused(status)),
-        ("left_out_total", "counter", [("", sum(d.left_out for d in status.devices))]),
-        ("implausible_total", "counter", [("", sum(d.implausible for d in status.devices))]),
-        ("update_age_ticks_total", "counter", [(f'age="{a}"', n) for a, n in status.ages.items()]),
-    ]
-    service = status.service
-    if service is not None:
-        refused = [(f'reason="{r}"', n) for r, n in service.broker_refused.items()]
-        sides = [
-            ('direction="in"', service.bytes_received),
-            ('direction="out"', service.bytes_sent),
-        ]
-        families += [
-            ("up_seconds", "gauge", [("", service.seconds)]),
-            ("dropped_total", "counter", [("", service.dropped)]),
-            ("clock_jumps_total", "counter", [("", service.clock_jumps)]),
-            ("mqtt_bytes_total", "counter", sides),
-            ("broker_refused_total", "counter", refused),
-        ]
-    lines = []
-    for name, kind, samples in families:
-        lines += [f"# HELP paofed_{name} {_HELP[name]}", f"# TYPE paofed_{name} {kind}"]
-        for labels, value in samples:
-            every = ",".join(part for part in (f'fleet="{status.fleet}"', labels) if part)
-            lines.append(f"paofed_{name}{{{every}}} {value}")
-    return "\n".join(lines) + "\n"
+    families = [*_fleet(status), *_error(status)]
+    if status.service is not None:
+        families += [*_server(status.service), *_counters(status.service)]
+        families.append(_ages(status.service, status.tick_seconds))
+    return "".join(line for family in families for line in _lines(family, status.fleet))
 
 
-def _standings(status: Status) -> list[tuple[str, float]]:
+def _lines(family: _Family, fleet: str) -> Iterator[str]:
+    name = f"paofed_{family.name}"
+    help_text = family.help.replace("\\", r"\\").replace("\n", r"\n")
+    yield f"# HELP {name} {help_text}\n# TYPE {name} {family.kind}\n"
+    for value, labels, part in family.samples:
+        every = ",".join(f'{k}="{_escaped(v)}"' for k, v in {"fleet": fleet, **labels}.items())
+        yield f"{name}{part}{{{every}}} {value}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _gauge(name: str, value: float, help_text: str) -> _Family:
+    return _Family(name, "gauge", help_text, [_Sample(value)])
+
+
+def _by(label: str, counts: Mapping[str, float]) -> list[_Sample]:
+    """One sample for each value of a label."""
+    return [_Sample(count, {label: value}) for value, count in counts.items()]
+
+
+def _fleet(status: Status) -> list[_Family]:
     standings = [device.standing for device in status.devices]
-    return [(f'standing="{s}"', standings.count(s)) for s in STANDINGS]
-
-
-def _attention(status: Status) -> list[tuple[str, float]]:
     kinds = [fault.kind for device in status.devices for fault in device.faults]
-    return [(f'kind="{kind}"', kinds.count(kind)) for kind in KINDS]
+    about = {
+        "version": _version(),
+        "wire_version": str(VERSION),
+        "algorithm": status.algorithm,
+    }
+    told = "1, with what serves the fleet and how"
+    families = [
+        _Family("fleet_info", "gauge", told, [_Sample(1, about)]),
+        _gauge("fleet_start_timestamp_seconds", status.start, "when the fleet began"),
+        _gauge("tick", status.tick, "the server's tick"),
+        _gauge("tick_length_seconds", status.tick_seconds, "how long a tick is"),
+        _Family(
+            "devices",
+            "gauge",
+            "devices by standing",
+            _by("standing", {s: standings.count(s) for s in STANDINGS}),
+        ),
+        _Family(
+            "devices_attention",
+            "gauge",
+            "devices that somebody should look at, by what for; /health names them",
+            _by("kind", {kind: kinds.count(kind) for kind in KINDS}),
+        ),
+        _gauge(
+            "problems", len(status.problems), "what is wrong with the whole fleet; /health names it"
+        ),
+        _gauge(
+            "fleet_quiet",
+            int(status.quiet_since is not None),
+            "1 while no device at all is heard, for longer than is usual",
+        ),
+    ]
+    if status.heard_at is not None:
+        told = "when the last tick began in which an update was accepted"
+        families.append(_gauge("last_update_timestamp_seconds", status.heard_at, told))
+    return families
+
+
+@cache
+def _version() -> str:
+    """The version of paofed, where it was installed."""
+    try:
+        return version("paofed")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def _error(status: Status) -> list[_Family]:
     error = status.error
     if error is None:
         return []
+    what = "mean square error over the target's scale squared, of the median device"
     return [
-        ("fleet_error_decibels", "gauge", [("", error.now)]),
-        ("fleet_error_usual_decibels", "gauge", [("", error.usual)]),
-        ("fleet_worse", "gauge", [("", int(error.worse_since is not None))]),
+        _gauge("fleet_error_ratio", _ratio(error.now), f"{what}, of late"),
+        _gauge("fleet_error_usual_ratio", _ratio(error.usual), f"{what}, as is usual"),
+        _gauge(
+            "fleet_worse",
+            int(error.worse_since is not None),
+            "1 while the fleet predicts worse than it did",
+        ),
     ]
 
 
-def _refused(status: Status) -> list[tuple[str, float]]:
-    word = "refused: "
-    return [
-        (f'reason="{key.removeprefix(word)}"', count)
-        for key, count in status.counts.items()
-        if key.startswith(word)
+def _ratio(decibels: float) -> float:
+    return float(10 ** (decibels / 10))
+
+
+def _server(service: ServiceStatus) -> list[_Family]:
+    families = [
+        _gauge("server_start_timestamp_seconds", service.started, "when the server started"),
+        _gauge("broker_connected", int(service.connected), "1 while the server hears its broker"),
+        _gauge("journal_stuck", int(service.stuck), "1 while the journal cannot be written"),
+        _gauge(
+            "clock_behind_seconds",
+            service.clock_behind,
+            "by how much the machine's clock is behind the journal",
+        ),
     ]
+    if service.snapshot_at is not None:
+        told = "when the tick of the newest snapshot began"
+        families.append(_gauge("snapshot_timestamp_seconds", service.snapshot_at, told))
+    return families
+
+
+def _counters(service: ServiceStatus) -> list[_Family]:
+    counts = service.counts
+    refused = dict.fromkeys(("unknown device", *filter(None, REASONS)), 0)
+    refused |= {k.removeprefix(_REFUSED): n for k, n in counts.items() if k.startswith(_REFUSED)}
+    by_broker = dict.fromkeys(broker_log.REASONS, 0) | service.broker_refused
+    sides = {"received": service.bytes_received, "sent": service.bytes_sent}
+    simple = {
+        "contacts": ("contacts", "messages of devices that were taken"),
+        "updates_accepted": ("accepted", "updates that were taken into the journal"),
+        "updates_duplicate": ("duplicates", "updates that came again and were not counted again"),
+        "updates_left_out": ("left out", "updates of devices that were set aside"),
+        "updates_implausible": ("implausible", "updates that told of implausible samples"),
+        "hellos": ("hellos", "devices that asked for the whole model"),
+    }
+    found = [
+        *((name, told, [_Sample(counts.get(key, 0))]) for name, (key, told) in simple.items()),
+        ("messages_refused", "messages that were refused, by reason", _by("reason", refused)),
+        ("messages_dropped", "messages that nobody could look at", [_Sample(service.dropped)]),
+        ("broker_refusals", "whom mosquitto turned away, by reason", _by("reason", by_broker)),
+        ("mqtt_bytes", "bytes of the fleet's MQTT messages at the server", _by("direction", sides)),
+        ("clock_jumps", "times the machine's clock was set", [_Sample(service.clock_jumps)]),
+    ]
+    return [_Family(f"{name}_total", "counter", told, samples) for name, told, samples in found]
+
+
+def _ages(service: ServiceStatus, tick_seconds: float) -> _Family:
+    """How late updates came; an age is known in ticks, so the limits are whole numbers of them."""
+    ages, count = service.ages, sum(service.ages.values())
+    whole = sum(age * number for age, number in ages.items()) * tick_seconds
+    samples = []
+    for limit in _AGES:
+        within = sum(number for age, number in ages.items() if age <= limit)
+        samples.append(_Sample(within, {"le": f"{float(limit * tick_seconds)}"}, "_bucket"))
+    samples.append(_Sample(count, {"le": "+Inf"}, "_bucket"))
+    samples += [_Sample(whole, part="_sum"), _Sample(count, part="_count")]
+    told = "how old accepted updates were when they arrived, in whole ticks"
+    return _Family("update_age_seconds", "histogram", told, samples)

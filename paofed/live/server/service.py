@@ -14,30 +14,30 @@ import logging
 import secrets
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any
 
 from paofed.errors import FileError, PaofedError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.mqtt import Mqtt, end_connections
 from paofed.live.network.transport import Transport
 from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
-from paofed.live.server.monitor import monitored
+from paofed.live.server.inbox import Inbox
+from paofed.live.server.judging import Judge, Judging
+from paofed.live.server.lookout import Lookout, Sight, validation_of
 from paofed.live.server.news import News
-from paofed.live.server.status import ServiceStatus, Status
+from paofed.live.server.starts import started
+from paofed.live.server.status import ServiceStatus, Status, tally
+from paofed.live.server.web.site import shown
 from paofed.words import counted
 
-_PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
-_GROUP = 0.02  # seconds during which arrivals share one commit
-_MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
 _LONGEST_WAIT = 0.5  # seconds between two looks at the clock
 _LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
 _FLOOD = 1000  # messages of one device in a second
@@ -45,55 +45,6 @@ _FLOOD = 1000  # messages of one device in a second
 
 class TakenOverError(PaofedError):
     """Another server works under this one's name."""
-
-
-class Inbox:
-    """What other threads have for the loop: bounded for messages, not for requests."""
-
-    def __init__(self) -> None:
-        self.heard = 0  # messages from devices, taken or not
-        self.dropped = 0
-        self._items: deque[Any] = deque()
-        self._heard_of: Counter[int] = Counter()  # messages by device, since it was last asked
-        self._lock = threading.Lock()
-        self._something = threading.Event()
-
-    def message(self, device: int, payload: bytes) -> None:
-        """From the network."""
-        with self._lock:
-            self.heard += 1
-            self._heard_of[device] += 1
-            if len(self._items) >= _MOST:
-                self.dropped += 1
-                return
-            self._items.append((device, payload))
-        self._something.set()
-
-    def request(self, what: Callable[[], object]) -> None:
-        """Something to be done in the loop."""
-        with self._lock:
-            self._items.append(what)
-        self._something.set()
-
-    def take(self, longest: float) -> list[Any]:
-        """Wait for something, and a little for its company."""
-        if self._something.wait(longest):
-            time.sleep(_GROUP)
-            self._something.clear()
-        with self._lock:
-            items, self._items = list(self._items), deque()
-        return items
-
-    def drop(self) -> None:
-        """A message that was taken is not looked at."""
-        with self._lock:
-            self.dropped += 1
-
-    def heard_of(self) -> Counter[int]:
-        """How many messages each device has sent since this was last asked."""
-        with self._lock:
-            heard, self._heard_of = self._heard_of, Counter()
-        return heard
 
 
 class Service:
@@ -107,16 +58,20 @@ class Service:
         wall: Callable[[], float] = time.time,
         steady: Callable[[], float] = time.monotonic,
         transport: Transport | None = None,
+        judge: Judge | None = None,
     ) -> None:
-        """`transport`: what carries the messages, if not MQTT."""
+        """`transport` carries the messages, if not MQTT does; `judge` says how wrong a model is."""
         self._fleet = fleet
         self._log = log
         self._wall, self._steady = wall, steady
         self._transport: Transport = transport or Mqtt()
+        self._judge = judge
         self._inbox = Inbox()
         self._news = News()
         self._stopping = False
         self._topics = fleet.topics
+        # Another's broker tells nothing of itself, and may end the connection of one who asks.
+        self._own_broker = fleet.settings.security != "external"
         # Of two names the later one is greater: both servers will agree who has to stop.
         self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
         self._looked = 0.0
@@ -133,7 +88,7 @@ class Service:
         fleet = self._fleet
         with fleet.store() as store, locked(fleet.folder):  # opening may bring it up to date
             self._start(store)
-            with monitored(fleet.settings, self.ask):
+            with self._shown():
                 self._introduce()
                 self._link.open()
                 try:
@@ -143,18 +98,29 @@ class Service:
                     self._link.close()
                     self._finish()
 
+    @contextmanager
+    def _shown(self) -> Iterator[None]:
+        """Show the fleet over HTTP, and compute what is shown of a file of samples."""
+        with ExitStack() as block:
+            if self._judge is not None:
+                told = self._log.warning
+                judging = Judging(self._judge, lambda: self._model, self._validated, told)
+                block.enter_context(judging)
+            block.enter_context(shown(self._fleet, self.ask, self.see, lambda: self._model))
+            yield
+
     def ask(self) -> Status:
         """How the fleet is doing, from another thread; the loop itself answers."""
-        answer: Future[Status] = Future()
+        return self._inbox.ask(self._status)
 
-        def work() -> None:
-            try:
-                answer.set_result(self._status())
-            except StoreError as error:
-                answer.set_exception(error)
+    def see(self) -> Sight:
+        """What there is to be seen of the fleet, likewise."""
+        return self._inbox.ask(self._sight)
 
-        self._inbox.request(work)
-        return answer.result(_PATIENCE)
+    def _validated(self, error: float) -> None:
+        """Somebody has computed, in another thread, how wrong the model is."""
+        found = validation_of(error, self._host.coordinator.manifest)
+        self._inbox.request(lambda: self._lookout.validated(found))
 
     def _start(self, store: Store) -> None:
         self._store = store
@@ -168,15 +134,21 @@ class Service:
             keep=self._fleet.settings.keep,
             suspect=self._suspect,
         )
+        self._model = FleetModel.of(self._host.coordinator, self._topics.fleet)
+        self._handed_out = self._model.tick
         self._clock = TickClock(manifest, self._log.warning, wall=self._wall, steady=self._steady)
         self._link = self._transport.connect(
             self._fleet.credential(),
-            [self._topics.up("+"), self._topics.server, *TOPICS],
+            [self._topics.up("+"), self._topics.server, *(TOPICS if self._own_broker else ())],
             self._heard,
             ready=lambda: self._inbox.request(self._connected),
             lost=lambda why: self._inbox.request(lambda: self._disconnected(why)),
         )
-        self._since = self._steady()
+        self._since, self._started = self._steady(), self._wall()
+        self._counted = tally(self._host.coordinator)  # by servers before this one
+        self._ages = self._host.coordinator.ages.copy()
+        started(self._fleet.folder, self._wall())
+        self._lookout = Lookout(self._fleet, store, self._host.coordinator, self._wall())
 
     def _reconcile(self) -> None:
         """Refuse whom the broker refuses, and the other way round; renew the broker's files."""
@@ -203,13 +175,14 @@ class Service:
 
     def _introduce(self) -> None:
         settings = self._fleet.settings
-        devices = sum(not member.removed for member in self._store.members())
+        devices = sum(not member.removed for member in self._store.devices())
         self._log.info(
             "serving %s, %d devices, by the broker %s:%d",
             *(settings.name, devices, settings.host, settings.port),
         )
         if settings.http:
             self._log.info("health: http://%s/health", settings.http)
+            self._log.info("page: http://%s/", settings.http)
 
     # The loop
 
@@ -230,9 +203,18 @@ class Service:
                 self._look()
                 host.flush()
                 host.advance(self._clock.tick(host.coordinator.tick))
+                self._hand_out()
                 self._unstick()
         except StoreError as error:  # what is left of the items is lost, and will be repeated
             self._stick(error)
+
+    def _hand_out(self) -> None:
+        """Let others predict by the model of now; no other thread changes it, nor asks the loop."""
+        now = self._host.coordinator
+        if now.tick != self._handed_out:
+            self._handed_out = now.tick
+            model = FleetModel.of(now, self._topics.fleet)
+            self._model = self._model if model.says_the_same(self._model) else model
 
     def _due(self) -> bool:
         return self._steady() - self._looked >= _LOOK_AGAIN
@@ -245,6 +227,9 @@ class Service:
         self._host.refresh()
         for line in self._news.of(self._host.coordinator, self._label):
             self._log.log(*line)
+        self._lookout.look(
+            self._host.coordinator, self._wall(), self._link.received, self._link.sent
+        )
         self._revoke_due()
         for device, messages in self._inbox.heard_of().items():
             if messages > _FLOOD * passed and self._host.coordinator.devices.knows(device):
@@ -326,8 +311,9 @@ class Service:
         self._log.info("connected to the broker")
         self._link.send(self._topics.manifest, self._manifest, retain=True)
         self._announce()
-        # A message that is not retained: the broker's count of them has a beginning then.
-        self._link.send(self._topics.beginning, b"")
+        if self._own_broker:
+            # A message that is not retained: the broker's count of them has a beginning then.
+            self._link.send(self._topics.beginning, b"")
 
     def _disconnected(self, why: str) -> None:
         """There is no broker."""
@@ -371,7 +357,15 @@ class Service:
         return tuple(found)
 
     def _status(self) -> Status:
-        service = ServiceStatus(
+        coordinator, devices = self._host.coordinator, self._store.devices()
+        return Status.of(self._topics.fleet, coordinator, devices, self._served())
+
+    def _sight(self) -> Sight:
+        return self._lookout.sight(self._host.coordinator, self._wall(), self._served())
+
+    def _served(self) -> ServiceStatus:
+        coordinator = self._host.coordinator
+        return ServiceStatus(
             seconds=self._steady() - self._since,
             problems=self._problems(),
             dropped=self._inbox.dropped,
@@ -379,5 +373,11 @@ class Service:
             bytes_received=self._link.received,
             bytes_sent=self._link.sent,
             broker_refused=dict(self._broker.counts(time.monotonic())),
+            started=self._started,
+            connected=self._link.up.is_set(),
+            stuck=bool(self._stuck),
+            clock_behind=self._clock.behind,
+            snapshot_at=coordinator.manifest.begins(self._host.snapshotted),
+            counts=dict(tally(coordinator) - self._counted),
+            ages=dict(coordinator.ages - self._ages),
         )
-        return Status.of(self._topics.fleet, self._host.coordinator, self._store.members(), service)

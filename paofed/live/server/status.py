@@ -1,14 +1,17 @@
 """How a fleet is doing: one record, for people and machines."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
+from paofed.core.arrays import FloatArray
 from paofed.live.journal.members import Member
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.devices import REASONS
 from paofed.live.protocol.level import decibels
 from paofed.live.protocol.trend import NEVER
 from paofed.live.server.judgement import Trouble, judged
@@ -34,6 +37,9 @@ class DeviceStatus:
     error: float | None  # dB of the target's scale squared, as the device says
     usual_gap: float | None  # ticks between its updates
     faults: tuple[Trouble, ...]
+    last_update: int | None = None  # tick of the newest accepted update
+    silent_after: float | None = None  # ticks without an update, by what is usual for it
+    refused_why: str = ""  # the last time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +79,19 @@ class ServiceStatus:
     bytes_received: int  # of MQTT messages
     bytes_sent: int
     broker_refused: dict[str, int] = field(default_factory=dict)
+    started: float = 0.0  # when, in seconds since 1970
+    connected: bool = True  # to the broker
+    stuck: bool = False  # whether the journal cannot be written
+    clock_behind: float = 0.0  # seconds by which the machine's clock is behind the journal
+    snapshot_at: float | None = None  # when the newest snapshot was due, in seconds since 1970
+    counts: dict[str, int] = field(default_factory=dict)  # what `tally` counts
+    ages: dict[int, int] = field(default_factory=dict)  # of accepted updates, in ticks
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """Back from what JSON makes of it."""
+        ages = _ages(values.pop("ages", {}))
+        return cls(**{**values, "problems": tuple(values["problems"]), "ages": ages})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +109,7 @@ class Status:
     error: FleetError | None
     quiet_since: int | None  # tick, if nobody at all is heard for longer than is usual
     service: ServiceStatus | None
+    heard_at: float | None = None  # when anybody was last heard, in seconds since 1970
 
     @classmethod
     def of(
@@ -101,22 +121,27 @@ class Status:
     ) -> Self:
         """Look at a server's state."""
         manifest, faults = coordinator.manifest, judged(coordinator)
+        usual = coordinator.wellbeing.silent_after()
         quiet = coordinator.wellbeing.is_quiet(coordinator.tick)
         if service is not None:  # one that has just started could not hear anybody
             longest = coordinator.wellbeing.longest_quiet * manifest.tick_seconds
             quiet = quiet and service.seconds > longest
+        last = coordinator.wellbeing.last
         return cls(
             fleet=fleet,
             algorithm=manifest.method,
             start=manifest.start,
             tick=coordinator.tick,
             tick_seconds=manifest.tick_seconds,
-            devices=tuple(_device(coordinator, m, faults.get(m.device, ())) for m in members),
+            devices=tuple(
+                _device(coordinator, m, faults.get(m.device, ()), usual) for m in members
+            ),
             counts=dict(sorted(coordinator.counts.items())),
             ages=dict(sorted(coordinator.ages.items())),
             error=FleetError.of(coordinator),
-            quiet_since=coordinator.wellbeing.last if quiet else None,
+            quiet_since=last if quiet else None,
             service=service,
+            heard_at=None if last == NEVER else manifest.begins(last),
         )
 
     def to_json(self) -> str:
@@ -129,11 +154,9 @@ class Status:
         values: dict[str, Any] = json.loads(text)
         devices = tuple(_from_values(device) for device in values.pop("devices"))
         error = values.pop("error")
-        ages = {int(age): count for age, count in values.pop("ages").items()}
+        ages = _ages(values.pop("ages"))
         service = values.pop("service")
-        if service is not None:
-            problems = tuple(service.pop("problems"))
-            service = ServiceStatus(**service, problems=problems)
+        service = None if service is None else ServiceStatus.from_values(service)
         error = None if error is None else FleetError.from_values(error)
         return cls(**values, devices=devices, ages=ages, error=error, service=service)
 
@@ -166,7 +189,27 @@ class Status:
         return [_quantile(self.ages, share) for share in _QUANTILES] if self.ages else []
 
 
-def _device(coordinator: Coordinator, member: Member, faults: tuple[Trouble, ...]) -> DeviceStatus:
+def tally(coordinator: Coordinator) -> Counter[str]:
+    """What a server has counted: its own counts, contacts, and updates that taught it nothing."""
+    devices, rows = coordinator.devices, coordinator.wellbeing.devices
+    return Counter(
+        {
+            **coordinator.counts,
+            "contacts": int(devices.messages.sum()),
+            "left out": int(rows["left_out"].sum()),
+            "implausible": int(rows["implausible"].sum()),
+        }
+    )
+
+
+def _ages(values: dict[str, int]) -> dict[int, int]:
+    """Back from what JSON makes of them."""
+    return {int(age): count for age, count in values.items()}
+
+
+def _device(
+    coordinator: Coordinator, member: Member, faults: tuple[Trouble, ...], usual: FloatArray
+) -> DeviceStatus:
     devices, rows, k = coordinator.devices, coordinator.wellbeing.devices, member.device
     known = devices.knows(k)
     seen = int(devices.last_seen[k]) if known else -1
@@ -184,6 +227,9 @@ def _device(coordinator: Coordinator, member: Member, faults: tuple[Trouble, ...
         error=decibels(int(rows["level"][k])) if heard else None,
         usual_gap=float(rows["gap"][k]) if heard and rows["contacts"][k] > 1 else None,
         faults=faults,
+        last_update=int(rows["said"][k]) if heard else None,
+        silent_after=float(usual[k]) if heard and np.isfinite(usual[k]) else None,
+        refused_why=REASONS[devices.refused_why[k]] if known and devices.refusals[k] else "",
     )
 
 

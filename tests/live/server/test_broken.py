@@ -21,7 +21,7 @@ import pytest
 from paofed.cli import main
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.status import DeviceStatus
 from paofed.live.trials.processes import LocalBroker, free_port

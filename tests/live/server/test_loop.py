@@ -12,8 +12,8 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import StoreError
 from paofed.live.journal.store import Store
 from paofed.live.network.in_process import Hub
-from paofed.live.server import service as module
-from paofed.live.server.service import Inbox, Service
+from paofed.live.server.inbox import Inbox
+from paofed.live.server.service import Service
 from tests.live.brokers import now_manifest
 from tests.live.fleets import update
 
@@ -47,8 +47,8 @@ class Loop:
 
 @pytest.fixture
 def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
-    monkeypatch.setattr(module, "_GROUP", 0.0)
-    monkeypatch.setattr(module, "_LONGEST_WAIT", 0.0)
+    monkeypatch.setattr("paofed.live.server.inbox._GROUP", 0.0)
+    monkeypatch.setattr("paofed.live.server.service._LONGEST_WAIT", 0.0)
     settings = Settings(name="g", security="none", http="", snapshot_every=1_000_000)
     fleet = Fleet.create(tmp_path / "fleet", settings, now_manifest(tick_seconds=3600.0))
     list(fleet.add(["north", "south", "east"]))

@@ -1,6 +1,5 @@
-"""How a fleet is doing: the record, and the same for Prometheus."""
+"""How a fleet is doing: the record."""
 
-import re
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -12,8 +11,14 @@ from hypothesis import strategies as st
 from paofed.live.journal.members import Member
 from paofed.live.protocol.messages import Hello, Update, encode
 from paofed.live.server.judgement import KINDS, Trouble
-from paofed.live.server.metrics import prometheus
-from paofed.live.server.status import STANDINGS, DeviceStatus, FleetError, ServiceStatus, Status
+from paofed.live.server.status import (
+    STANDINGS,
+    DeviceStatus,
+    FleetError,
+    ServiceStatus,
+    Status,
+    tally,
+)
 from tests.live.fleets import f32, records, server, update
 
 counts = st.integers(0, 2**53)
@@ -44,6 +49,12 @@ errors = st.builds(
     worse_since=st.none() | counts,
     history=st.lists(st.tuples(counts, decibels), max_size=3).map(tuple),
 )
+tallies = st.dictionaries(
+    st.sampled_from(["accepted", "duplicates", "hellos", "contacts", "left out", "implausible"])
+    | reasons.map("refused: {}".format),
+    counts,
+)
+ages = st.dictionaries(st.integers(0, 255), counts)
 services = st.builds(
     ServiceStatus,
     seconds=st.floats(0, 1e12),
@@ -53,6 +64,13 @@ services = st.builds(
     bytes_received=counts,
     bytes_sent=counts,
     broker_refused=st.dictionaries(reasons, counts, max_size=3),
+    started=st.floats(0, 1e12),
+    connected=st.booleans(),
+    stuck=st.booleans(),
+    clock_behind=st.floats(0, 1e12),
+    snapshot_at=st.none() | st.floats(0, 1e12),
+    counts=tallies,
+    ages=ages,
 )
 statuses = st.builds(
     Status,
@@ -66,10 +84,11 @@ statuses = st.builds(
         st.sampled_from(["accepted", "duplicates", "hellos"]) | reasons.map("refused: {}".format),
         counts,
     ),
-    ages=st.dictionaries(st.integers(0, 255), counts),
+    ages=ages,
     error=st.none() | errors,
     quiet_since=st.none() | counts,
     service=st.none() | services,
+    heard_at=st.none() | st.floats(0, 1e12),
 )
 
 SERVICE = ServiceStatus(
@@ -118,6 +137,7 @@ def test_it_is_what_the_server_knows() -> None:
     assert status.counts == {"accepted": 2, "duplicates": 1, "refused: length": 2}
     assert list(status.counts) == sorted(status.counts)
     assert status.ages == {0: 1, 3: 1}
+    assert status.heard_at == 1234.0 + 7 * 2.5
     found = [(d.device, d.label, d.standing, d.last_seen, d.messages) for d in status.devices]
     assert found == [
         (0, "north", "member", None, 0),
@@ -258,91 +278,19 @@ def test_a_quantile_is_the_least_age_that_enough_updates_do_not_exceed(
     assert of_ages(ages).age_quantiles() == [least(share) for share in shares]
 
 
-SAMPLE = re.compile(r'(paofed_[a-z_]+)\{((?:[a-z]+="[^"\\\n]*",?)+)\} (\S+)')
-Expected = dict[tuple[str, tuple[str, str] | None], float]
-Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
-
-
-def parsed(text: str) -> tuple[dict[str, str], Samples]:
-    """Types by name, values by name and labels; as strict as Prometheus."""
-    types: dict[str, str] = {}
-    samples: Samples = {}
-    told = ""  # of what the last word of help was
-    assert text.endswith("\n")
-    for line in text.splitlines():
-        if line.startswith("# HELP "):
-            told, _, words = line.removeprefix("# HELP ").partition(" ")
-            assert words
-            continue
-        if line.startswith("# TYPE "):
-            name, kind = line.removeprefix("# TYPE ").split(" ")
-            assert name not in types
-            assert name == told
-            types[name] = kind
-            continue
-        found = SAMPLE.fullmatch(line)
-        assert found is not None, line
-        name, labels, value = found.groups()
-        assert name == list(types)[-1], "samples stand under their type"
-        key = name, frozenset(re.findall(r'([a-z]+)="([^"]*)"', labels))
-        assert key not in samples
-        samples[key] = float(value)
-    return types, samples
-
-
-@given(statuses)
-def test_prometheus_reads_the_same_numbers(status: Status) -> None:
-    types, samples = parsed(prometheus(status))
-    assert all(
-        kind == ("counter" if name.endswith("_total") else "gauge") for name, kind in types.items()
-    )
-    standings = Counter(device.standing for device in status.devices)
-    kinds = Counter(fault.kind for device in status.devices for fault in device.faults)
-    expected: Expected = {
-        ("tick", None): status.tick,
-        ("problems", None): len(status.problems),
-        ("left_out_total", None): float(sum(d.left_out for d in status.devices)),
-        ("implausible_total", None): float(sum(d.implausible for d in status.devices)),
-        **{("devices", ("standing", s)): standings[s] for s in STANDINGS},
-        **{("attention", ("kind", kind)): kinds[kind] for kind in KINDS},
-        **{
-            (f"{name}_total", None): status.counts.get(name, 0)
-            for name in ("accepted", "duplicates", "hellos")
-        },
-        **{
-            ("refused_total", ("reason", name.removeprefix("refused: "))): count
-            for name, count in status.counts.items()
-            if name.startswith("refused: ")
-        },
-        **{
-            ("update_age_ticks_total", ("age", str(age))): count
-            for age, count in status.ages.items()
-        },
-    }
-    if status.service is not None:
-        service = status.service
-        more: Expected = {
-            ("up_seconds", None): service.seconds,
-            ("dropped_total", None): service.dropped,
-            ("clock_jumps_total", None): service.clock_jumps,
-            ("mqtt_bytes_total", ("direction", "in")): service.bytes_received,
-            ("mqtt_bytes_total", ("direction", "out")): service.bytes_sent,
-            **{
-                ("broker_refused_total", ("reason", reason)): count
-                for reason, count in service.broker_refused.items()
-            },
-        }
-        expected |= more
-    if status.error is not None:
-        expected |= {
-            ("fleet_error_decibels", None): status.error.now,
-            ("fleet_error_usual_decibels", None): status.error.usual,
-            ("fleet_worse", None): status.error.worse_since is not None,
-        }
-    assert samples == {
-        (
-            f"paofed_{name}",
-            frozenset({("fleet", status.fleet), label or ("fleet", status.fleet)}),
-        ): value
-        for (name, label), value in expected.items()
+def test_a_server_tallies_what_it_counts_and_what_taught_it_nothing() -> None:
+    coordinator = server(2)
+    coordinator.receive(0, encode(Hello(3)))
+    coordinator.receive(0, message(0, 255))
+    coordinator.receive(1, message(0, 100))
+    coordinator.receive(1, b"")
+    coordinator.close(1)
+    coordinator.wellbeing.devices["left_out"][1] = 5
+    assert tally(coordinator) == {
+        "accepted": 2,
+        "hellos": 1,
+        "refused: length": 1,
+        "contacts": 3,
+        "left out": 5,
+        "implausible": 1,
     }

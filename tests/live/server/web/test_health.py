@@ -8,7 +8,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from http.client import HTTPConnection
 
@@ -16,11 +15,11 @@ import pytest
 
 from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
-from paofed.live.server import monitor as module
 from paofed.live.server.judgement import Trouble
 from paofed.live.server.metrics import prometheus
-from paofed.live.server.monitor import Monitor, monitored
 from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
+from paofed.live.server.web import asking, health
+from paofed.live.server.web.listener import Listener
 from tests.live.fleets import records, server, update
 
 HOST = "127.0.0.1"
@@ -30,6 +29,10 @@ SERVICE = ServiceStatus(
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+def shown(host: str, port: int, ask: health.Ask) -> Listener:
+    return Listener(host, port, health.routes(ask))
+
+
 def status(*problems: str) -> Status:
     coordinator = server()
     records(coordinator, 0, update(0))
@@ -37,7 +40,7 @@ def status(*problems: str) -> Status:
     return Status.of("greenhouse", coordinator, [], replace(SERVICE, problems=problems))
 
 
-def asked(monitor: Monitor, page: str) -> tuple[int, str, str]:
+def asked(monitor: Listener, page: str) -> tuple[int, str, str]:
     """Code, kind and text of a page."""
     try:
         with OPENER.open(f"http://{HOST}:{monitor.port}{page}", timeout=20) as answer:
@@ -48,14 +51,14 @@ def asked(monitor: Monitor, page: str) -> tuple[int, str, str]:
 
 
 def test_a_fleet_that_is_served_is_healthy() -> None:
-    with Monitor(HOST, 0, status) as monitor:
+    with shown(HOST, 0, status) as monitor:
         code, kind, text = asked(monitor, "/health")
     assert (code, kind) == (200, "application/json")
     assert json.loads(text) == {"healthy": True, "problems": [], "attention": [], "tick": 41}
 
 
 def test_a_fleet_with_problems_is_not_and_says_why() -> None:
-    with Monitor(HOST, 0, lambda: status("no broker", "the disk is full")) as monitor:
+    with shown(HOST, 0, lambda: status("no broker", "the disk is full")) as monitor:
         code, kind, text = asked(monitor, "/health")
         assert asked(monitor, "/status")[0] == asked(monitor, "/metrics")[0] == 200
     assert (code, kind) == (503, "application/json")
@@ -83,7 +86,7 @@ def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
         usual_gap=1.0,
         faults=(fault,),
     )
-    with Monitor(HOST, 0, lambda: replace(status(), devices=(device,))) as monitor:
+    with shown(HOST, 0, lambda: replace(status(), devices=(device,))) as monitor:
         code, _, text = asked(monitor, "/health")
     assert code == 200
     says = json.loads(text)
@@ -92,7 +95,7 @@ def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
 
 def test_a_fleet_that_has_become_worse_is_not_healthy() -> None:
     worse = FleetError(now=-5.0, usual=-12.0, worse_since=30, history=())
-    with Monitor(HOST, 0, lambda: replace(status(), error=worse)) as monitor:
+    with shown(HOST, 0, lambda: replace(status(), error=worse)) as monitor:
         code, _, text = asked(monitor, "/health")
     assert code == 503
     words = "the fleet predicts worse than it did: -5.0 dB, usually -12.0 (since tick 30)"
@@ -100,18 +103,18 @@ def test_a_fleet_that_has_become_worse_is_not_healthy() -> None:
 
 
 def test_a_record_without_a_service_has_no_problems() -> None:
-    with Monitor(HOST, 0, lambda: replace(status(), service=None)) as monitor:
+    with shown(HOST, 0, lambda: replace(status(), service=None)) as monitor:
         assert asked(monitor, "/health")[0] == 200
 
 
 def test_the_pages_show_what_is_now() -> None:
     now = [status()]
-    with Monitor(HOST, 0, lambda: now[0]) as monitor:
+    with shown(HOST, 0, lambda: now[0]) as monitor:
         for _ in range(2):
             code, kind, text = asked(monitor, "/status")
             assert (code, kind, Status.from_json(text)) == (200, "application/json", now[0])
             code, kind, text = asked(monitor, "/metrics")
-            assert (code, kind) == (200, "text/plain; version=0.0.4")
+            assert (code, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
             assert text == prometheus(now[0])
             now[0] = replace(now[0], tick=99)
 
@@ -121,12 +124,12 @@ def test_there_is_nothing_else(page: str) -> None:
     def never() -> Status:
         raise AssertionError
 
-    with Monitor(HOST, 0, never) as monitor:
+    with shown(HOST, 0, never) as monitor:
         assert asked(monitor, page) == (404, "text/plain", "there are /health, /metrics, /status\n")
 
 
 def test_a_question_behind_the_page_is_ignored() -> None:
-    with Monitor(HOST, 0, status) as monitor:
+    with shown(HOST, 0, status) as monitor:
         assert asked(monitor, "/health?now=1")[0] == 200
 
 
@@ -135,7 +138,7 @@ def test_a_loop_that_does_not_answer(page: str) -> None:
     def late() -> Status:
         raise TimeoutError
 
-    with Monitor(HOST, 0, late) as monitor:
+    with shown(HOST, 0, late) as monitor:
         assert asked(monitor, page) == (503, "text/plain", "the server's loop does not answer\n")
 
 
@@ -144,7 +147,7 @@ def test_a_loop_that_cannot_answer_says_why(page: str) -> None:
     def damaged() -> Status:
         raise InputError("fleet.sqlite is damaged: restore it")
 
-    with Monitor(HOST, 0, damaged) as monitor:
+    with shown(HOST, 0, damaged) as monitor:
         for _ in range(2):
             says = "fleet.sqlite is damaged: restore it\n"
             assert asked(monitor, page) == (503, "text/plain", says)
@@ -160,7 +163,7 @@ def test_somebody_who_hangs_up_is_no_news(said: bytes, capfd: pytest.CaptureFixt
         assert gone.wait(10)
         return status()
 
-    with Monitor(HOST, 0, when_gone) as monitor:
+    with shown(HOST, 0, when_gone) as monitor:
         before = threading.active_count()
         with socket.create_connection((HOST, monitor.port)) as caller:
             caller.sendall(said)
@@ -176,7 +179,7 @@ def test_somebody_who_hangs_up_is_no_news(said: bytes, capfd: pytest.CaptureFixt
 @pytest.mark.parametrize("page", ["/health", "/metrics", "/status", "/nothing"])
 @pytest.mark.parametrize("problems", [(), ("no broker",)])
 def test_head_is_get_without_the_page(page: str, problems: tuple[str, ...]) -> None:
-    with Monitor(HOST, 0, lambda: status(*problems)) as monitor:
+    with shown(HOST, 0, lambda: status(*problems)) as monitor:
         answers = []
         for method in ("GET", "HEAD"):
             connection = HTTPConnection(HOST, monitor.port, timeout=20)
@@ -191,17 +194,18 @@ def test_head_is_get_without_the_page(page: str, problems: tuple[str, ...]) -> N
 
 
 def test_other_methods_are_refused() -> None:
-    with Monitor(HOST, 0, status) as monitor:
+    with shown(HOST, 0, status) as monitor:
         request = urllib.request.Request(f"http://{HOST}:{monitor.port}/health", data=b"x")
         with pytest.raises(urllib.error.HTTPError) as refused:
             OPENER.open(request, timeout=20)
         with refused.value as error:
-            assert error.code == 501
+            assert (error.code, error.headers["Allow"]) == (405, "GET")
+            assert error.read() == b"/health takes GET, not POST\n"
 
 
 def test_slow_readers_do_not_hold_up_others() -> None:
     with (
-        Monitor(HOST, 0, status) as monitor,
+        shown(HOST, 0, status) as monitor,
         socket.create_connection((HOST, monitor.port)) as idle,
     ):
         idle.sendall(b"GET /hea")
@@ -209,7 +213,7 @@ def test_slow_readers_do_not_hold_up_others() -> None:
 
 
 def test_looking_is_no_news(capfd: pytest.CaptureFixture[str]) -> None:
-    with Monitor(HOST, 0, status) as monitor:
+    with shown(HOST, 0, status) as monitor:
         asked(monitor, "/health")
         asked(monitor, "/nothing")
     assert capfd.readouterr() == ("", "")
@@ -225,69 +229,52 @@ def until(right: Callable[[], bool]) -> bool:
 
 def test_it_leaves_no_thread_and_no_port() -> None:
     before = set(threading.enumerate())
-    with Monitor(HOST, 0, status) as monitor:
+    with shown(HOST, 0, status) as monitor:
         port = monitor.port
         assert asked(monitor, "/health")[0] == 200
         assert set(threading.enumerate()) > before
     assert until(lambda: set(threading.enumerate()) <= before)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((HOST, port), timeout=5)
-    with Monitor(HOST, port, status) as again:
+    with shown(HOST, port, status) as again:
         assert again.port == port
 
 
 def test_a_port_that_is_taken_is_told() -> None:
-    with Monitor(HOST, 0, status) as monitor, pytest.raises(InputError) as refused:
-        Monitor(HOST, monitor.port, status)
+    with shown(HOST, 0, status) as monitor, pytest.raises(InputError) as refused:
+        shown(HOST, monitor.port, status)
     assert str(refused.value) == (
         f"health cannot be shown at {HOST}:{monitor.port}: Address already in use "
         f"(set http in fleet.toml)"
     )
 
 
-def test_it_is_shown_where_the_settings_say() -> None:
-    with socket.create_server((HOST, 0)) as free:
-        port = free.getsockname()[1]
-    with monitored(Settings(name="x", http=f"{HOST}:{port}"), status) as shown:
-        assert isinstance(shown, Monitor)
-        assert shown.port == port
-        assert asked(shown, "/health")[0] == 200
-
-
-def test_it_is_shown_nowhere_if_they_say_so() -> None:
-    before = threading.active_count()
-    with monitored(Settings(name="x", http=""), status) as nothing:
-        assert nothing is None
-        assert threading.active_count() == before
-    assert isinstance(monitored(Settings(name="x", http=""), status), nullcontext)
-
-
-def shown_at(monitor: Monitor) -> Settings:
+def shown_at(monitor: Listener) -> Settings:
     return Settings(name="x", http=f"{HOST}:{monitor.port}")
 
 
 def test_a_server_that_runs_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    with Monitor(HOST, 0, lambda: status("no broker")) as monitor:
-        assert module.asked(shown_at(monitor)) == status("no broker")
-    assert module.asked(shown_at(monitor)) is None
+    with shown(HOST, 0, lambda: status("no broker")) as monitor:
+        assert asking.asked(shown_at(monitor)) == status("no broker")
+    assert asking.asked(shown_at(monitor)) is None
 
 
 def test_a_server_that_shows_nothing_cannot_be_asked() -> None:
-    assert module.asked(Settings(name="x", http="")) is None
+    assert asking.asked(Settings(name="x", http="")) is None
 
 
 def test_a_server_that_cannot_answer() -> None:
     def damaged() -> Status:
         raise InputError("damaged")
 
-    with Monitor(HOST, 0, damaged) as monitor:
-        assert module.asked(shown_at(monitor)) is None
+    with shown(HOST, 0, damaged) as monitor:
+        assert asking.asked(shown_at(monitor)) is None
 
 
 def test_nobody_waits_longer_than_they_want() -> None:
     with socket.create_server((HOST, 0)) as silent:
         settings = Settings(name="x", http=f"{HOST}:{silent.getsockname()[1]}")
         begin = time.monotonic()
-        assert module.asked(settings, 0.3) is None
+        assert asking.asked(settings, 0.3) is None
         assert 0.2 < time.monotonic() - begin < 5

@@ -1,0 +1,155 @@
+"""What was heard of a fleet over time, for people to look at: bounded, however long it lasts.
+
+Time is cut into bins. A young fleet has bins of a few seconds; when there are `BINS` of them, two
+become one, until they are as wide as 6.4 minutes; then the oldest is forgotten with every new one.
+So the bins cover the fleet's life, or the last 25 hours and a half. Where a tick is longer than
+that, a bin is as long as a tick.
+
+A bin has a state for each of up to `MOST` devices, the worst that was seen in it, and counts the
+levels that they had said last. With 5,000 devices that takes 1.2 MB for states and 0.25 MB for
+levels. Contacts and bytes are counted by the hour (paofed.live.server.hours).
+"""
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.core.arrays import FloatArray
+from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, in_decibels
+from paofed.live.server.hours import Hours
+
+BINS = 240
+MOST = 5_000  # devices
+_NARROWEST, _WIDEST = 3.0, 384.0  # seconds of a bin; the one becomes the other by doubling
+BAND = (0.1, 0.5, 0.9)  # of the devices' errors
+
+
+class SeenAs(IntEnum):
+    """What was seen of a device in a bin, from the least to the worst."""
+
+    NOTHING = 0  # not heard, which may be as usual
+    HEARD = 1
+    DOUBTFUL = 2  # predicts far worse than the fleet, or measures what is not plausible
+    SILENT = 3  # not heard for longer than is usual for it
+    ASIDE = 4  # its updates do not count
+    REFUSED = 5  # a message of it was
+
+
+OF_TROUBLE = {  # by the kinds of paofed.live.server.judgement
+    "worse": SeenAs.DOUBTFUL,
+    "implausible": SeenAs.DOUBTFUL,
+    "silent": SeenAs.SILENT,
+    "aside": SeenAs.ASIDE,
+    "refused": SeenAs.REFUSED,
+}
+
+Indices = NDArray[np.int64]
+
+
+class History:
+    """Bins of time up to the present one; `first` is the oldest, counted from 1970."""
+
+    def __init__(self, now: float, tick_seconds: float) -> None:
+        self.width = _NARROWEST
+        while self.width < tick_seconds:
+            self.width *= 2
+        self._widest = max(self.width, _WIDEST)
+        self.first = int(now // self.width)
+        self.size = 1  # bins that there are
+        self.states: NDArray[np.uint8] = np.zeros((BINS, 0), dtype=np.uint8)
+        self.levels: NDArray[np.uint32] = np.zeros((BINS, 256), dtype=np.uint32)
+        self.validation: FloatArray = np.full(BINS, np.nan)  # error of the model, in dB
+        self.hours = Hours(now)
+
+    @property
+    def devices(self) -> int:
+        """How many devices have a place."""
+        return int(self.states.shape[1])
+
+    def reach_back(self, seconds: float) -> float:
+        """Let a history that is still empty begin so long ago, or as long as it can; gives when."""
+        while self.width < self._widest and seconds > self.width * (BINS - 1):
+            self._widen()
+        bins = min(int(seconds // self.width), BINS - 1)
+        self.first, self.size = self.first - bins, bins + 1
+        return self.first * self.width
+
+    def make_room(self, devices: int) -> None:
+        """Let there be places for so many devices, or for the first `MOST` of them."""
+        more = min(devices, MOST) - self.devices
+        if more > 0:
+            fresh = np.zeros((BINS, more), dtype=np.uint8)
+            self.states = np.concatenate([self.states, fresh], axis=1)
+
+    def go_on(self, now: float) -> None:
+        """Let the last bin be that of the present; a clock that goes back changes nothing."""
+        self.hours.go_on(now)
+        while int(now // self.width) - self.first >= BINS and self.width < self._widest:
+            self._widen()
+        bins = int(now // self.width) - self.first + 1
+        if bins > BINS:
+            self._forget(bins - BINS)
+        self.size = min(max(bins, self.size), BINS)
+
+    def saw(self, state: SeenAs, devices: Indices, *, since: float | None = None) -> None:
+        """These devices were so at present, or have been since a time."""
+        devices = devices[devices < self.devices]
+        now = self.size - 1
+        begin = now if since is None else min(max(int(since // self.width) - self.first, 0), now)
+        part = self.states[begin : self.size]
+        part[:, devices] = np.maximum(part[:, devices], state)
+
+    def say(self, levels: NDArray[np.uint8], place: int | None = None) -> None:
+        """What devices have said last, at present or in the bin at a place."""
+        counts = np.bincount(levels, minlength=256).astype(np.uint32)
+        self.levels[self.size - 1 if place is None else place] = counts
+
+    def band(self) -> list[tuple[float, ...] | None]:
+        """The quantiles `BAND` of what was said in each bin, in dB; None where nothing was."""
+        counts = self.levels[: self.size].astype(np.int64)
+        counts[:, [UNKNOWN, IMPLAUSIBLE]] = 0
+        reached = counts.cumsum(axis=1)
+        found: list[tuple[float, ...] | None] = []
+        for row, total in zip(reached, reached[:, -1].tolist(), strict=True):
+            levels = np.searchsorted(row, [max(share * total, 1) for share in BAND])
+            errors = in_decibels(levels.astype(np.uint8)).tolist()
+            found.append(tuple(errors) if total else None)
+        return found
+
+    def copy(self) -> "History":
+        """The same, to be looked at while this one goes on."""
+        same: History = object.__new__(History)
+        same.__dict__.update(self.__dict__)
+        for name in ("states", "levels", "validation"):
+            setattr(same, name, getattr(self, name)[: self.size].copy())
+        same.hours = self.hours.copy()
+        return same
+
+    def _widen(self) -> None:
+        """Make one bin of two."""
+        odd = self.first % 2  # the first of all may be the second half of its new one
+        self.size = (self.size + odd + 1) // 2
+        self.width, self.first = self.width * 2, self.first // 2
+        self.states = _paired(self.states, odd, np.maximum, 0)
+        self.levels = _paired(self.levels, odd, np.add, 0)
+        self.validation = _paired(self.validation, odd, np.fmax, np.nan)
+
+    def _forget(self, bins: int) -> None:
+        """Forget the oldest bins."""
+        bins_gone = min(bins, BINS)
+        for columns, empty in ((self.states, 0), (self.levels, 0), (self.validation, np.nan)):
+            columns[: BINS - bins_gone] = columns[bins_gone:].copy()
+            columns[BINS - bins_gone :] = empty
+        self.first += bins
+
+
+def _paired(columns: NDArray[Any], odd: int, join: np.ufunc, empty: float) -> NDArray[Any]:
+    """Every two bins as one, in the first half of as many places."""
+    pad = [(odd, odd), *[(0, 0)] * (columns.ndim - 1)]
+    padded = np.pad(columns, pad, constant_values=empty)
+    halves = join(padded[::2], padded[1::2])
+    widened = np.full_like(columns, empty)
+    widened[: len(halves)] = halves[: len(columns)]
+    return widened

@@ -1,0 +1,78 @@
+"""What other threads have for the server's loop, the one thing that all of them change."""
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from paofed.live.journal.database import StoreError
+
+Answered = TypeVar("Answered")
+
+_PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
+_GROUP = 0.02  # seconds during which arrivals share one commit
+_MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
+
+
+class Inbox:
+    """What other threads have for the loop: bounded for messages, not for requests."""
+
+    def __init__(self) -> None:
+        self.heard = 0  # messages from devices, taken or not
+        self.dropped = 0
+        self._items: deque[Any] = deque()
+        self._heard_of: Counter[int] = Counter()  # messages by device, since it was last asked
+        self._lock = threading.Lock()
+        self._something = threading.Event()
+
+    def message(self, device: int, payload: bytes) -> None:
+        """From the network."""
+        with self._lock:
+            self.heard += 1
+            self._heard_of[device] += 1
+            if len(self._items) >= _MOST:
+                self.dropped += 1
+                return
+            self._items.append((device, payload))
+        self._something.set()
+
+    def request(self, what: Callable[[], object]) -> None:
+        """Something to be done in the loop."""
+        with self._lock:
+            self._items.append(what)
+        self._something.set()
+
+    def take(self, longest: float) -> list[Any]:
+        """Wait for something, and a little for its company."""
+        if self._something.wait(longest):
+            time.sleep(_GROUP)
+            self._something.clear()
+        with self._lock:
+            items, self._items = list(self._items), deque()
+        return items
+
+    def drop(self) -> None:
+        """A message that was taken is not looked at."""
+        with self._lock:
+            self.dropped += 1
+
+    def heard_of(self) -> Counter[int]:
+        """How many messages each device has sent since this was last asked."""
+        with self._lock:
+            heard, self._heard_of = self._heard_of, Counter()
+        return heard
+
+    def ask(self, question: Callable[[], Answered]) -> Answered:
+        """What the loop answers to another thread."""
+        answer: Future[Answered] = Future()
+
+        def work() -> None:
+            try:
+                answer.set_result(question())
+            except StoreError as error:
+                answer.set_exception(error)
+
+        self.request(work)
+        return answer.result(_PATIENCE)

@@ -1,0 +1,109 @@
+"""All that a page about a fleet shows, collected where it is known, in little time.
+
+The server's loop collects it: copies of arrays, and what did not change is not read again. What is
+made of it, another thread makes.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.live.fleet.folder import Fleet
+from paofed.live.journal.members import Member
+from paofed.live.journal.store import Store
+from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.server.history import History
+from paofed.live.server.starts import starts
+from paofed.live.server.status import ServiceStatus, Status
+from paofed.live.server.watch import Watch, remembered
+
+
+class Mark(NamedTuple):
+    """Something that was done to a fleet, which may be why charts change there."""
+
+    time: float  # seconds since 1970
+    words: str
+
+
+class Validation(NamedTuple):
+    """How wrong the model is on a file of samples."""
+
+    error: float  # root mean squared, as measured
+    target: str
+    decibels: float | None  # of the target's scale squared; None where the model sees a logarithm
+
+
+class Sight(NamedTuple):
+    """A fleet at a moment, with its past."""
+
+    now: float  # seconds since 1970
+    fleet: str
+    coordinator: Coordinator
+    members: list[Member]
+    service: ServiceStatus | None
+    history: History
+    marks: tuple[Mark, ...]
+    budget: int  # bytes for a device and a day; 0: none
+    validation: Validation | None
+
+    def status(self) -> Status:
+        """How the fleet is doing."""
+        return Status.of(self.fleet, self.coordinator, self.members, self.service)
+
+
+class Lookout:
+    """Follows a fleet in its server's loop."""
+
+    def __init__(self, fleet: Fleet, store: Store, coordinator: Coordinator, now: float) -> None:
+        self._fleet, self._store = fleet, store
+        name = fleet.settings.name
+        self._watch = Watch(remembered(store, coordinator, name, now), coordinator)
+        self._marks = marks(store, fleet.folder)
+        self._validation: Validation | None = None
+        self._members: list[Member] = []
+        self._changes = -1
+
+    def look(self, coordinator: Coordinator, now: float, received: int, sent: int) -> None:
+        """See what has changed; bytes are those since the server started."""
+        self._watch.look(coordinator, now, received, sent)
+
+    def validated(self, found: Validation) -> None:
+        """Somebody has computed how wrong the model is."""
+        self._validation = found
+        if found.decibels is not None:
+            self._watch.history.validation[self._watch.history.size - 1] = found.decibels
+
+    def sight(
+        self, coordinator: Coordinator, now: float, service: ServiceStatus | None = None
+    ) -> Sight:
+        """What there is to be seen."""
+        changes = self._store.changes()
+        if changes != self._changes:
+            self._members, self._changes = self._store.devices(), changes
+        return Sight(
+            now,
+            self._fleet.settings.name,
+            coordinator.glimpse(),
+            self._members,
+            service,
+            self._watch.history.copy(),
+            self._marks,
+            self._fleet.settings.budget,
+            self._validation,
+        )
+
+
+def validation_of(error: float, manifest: Manifest) -> Validation:
+    """An error as measured, also in dB."""
+    unit, target = manifest.unit, manifest.target.name
+    decibels = 20 * float(np.log10(max(error / unit.scale, 1e-300)))
+    return Validation(error, target, None if unit.logarithm else decibels)
+
+
+def marks(store: Store, folder: Path) -> tuple[Mark, ...]:
+    """New epochs, rollbacks among them, and starts of the server, the oldest first."""
+    epochs = [Mark(epoch.time, f"the fleet: {epoch.why}") for epoch in store.epochs()]
+    begun = [Mark(time, "the server was started") for time in starts(folder)]
+    return tuple(sorted([*epochs, *begun]))

@@ -1,0 +1,114 @@
+"""All that the page shows of a fleet, as values for JSON.
+
+Ticks of devices stay ticks, which the page turns into times; what has a past is in seconds since
+1970. Series are lists of rows with the number of their first: bins of time, and hours.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.live.server.history import History
+from paofed.live.server.lookout import Sight
+from paofed.live.server.status import DeviceStatus, Status
+from paofed.live.server.web.page.words import verdict
+
+_WORD = "refused: "
+
+
+class View(NamedTuple):
+    """What is shown at a moment."""
+
+    plain: dict[str, Any]  # values that are sent as a whole when they change
+    devices: list[list[Any]]  # a row for each that is or was in the fleet, FIELDS
+    width: float  # seconds of a bin
+    first_bin: int
+    bins: list[Any]  # the band of errors in each, and the error on the validation file
+    cells: NDArray[np.uint8]  # states (paofed.live.server.history), bins by devices
+    first_hour: int
+    hours: list[list[float]]  # contacts, bytes received, bytes sent
+
+
+FIELDS = (
+    "device", "label", "standing", "last_seen", "last_update", "messages", "refused",
+    "refused_why", "left_out", "implausible", "error", "usual_gap", "silent_after", "faults",
+)  # fmt: skip
+
+
+def view_of(sight: Sight) -> View:
+    """What is to be shown of what was seen."""
+    status, history = sight.status(), sight.history
+    first, hours = _hours(history)
+    return View(
+        _plain(sight, status),
+        [_row(device) for device in status.devices],
+        history.width,
+        history.first,
+        _bins(history),
+        history.states,
+        first,
+        hours,
+    )
+
+
+def _plain(sight: Sight, status: Status) -> dict[str, Any]:
+    service, error = status.service, status.error
+    begins = sight.coordinator.manifest.begins
+    return {
+        "fleet": status.fleet,
+        "algorithm": status.algorithm,
+        "now": round(sight.now, 1),
+        "tick": status.tick,
+        "tick_seconds": status.tick_seconds,
+        "begun": None if service is None else round(sight.now - service.seconds),
+        "verdict": verdict(status),
+        "error": None if error is None else [round(error.now, 2), round(error.usual, 2)],
+        "life": [[round(begins(t)), round(e, 2)] for t, e in error.history] if error else [],
+        "validation": sight.validation,
+        "accepted": status.counts.get("accepted", 0),
+        "repeated": status.counts.get("duplicates", 0),
+        "late": status.age_quantiles(),
+        "ages": sorted(status.ages.items()),
+        "refused": _counted(
+            {k.removeprefix(_WORD): n for k, n in status.counts.items() if k.startswith(_WORD)}
+        ),
+        "turned_away": _counted(service.broker_refused if service else {}),
+        "budget": sight.budget,
+        "counted_from": round(sight.history.hours.counted_from),
+        "marks": sight.marks,
+    }
+
+
+def _counted(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """The most frequent first."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _row(device: DeviceStatus) -> list[Any]:
+    """A device by FIELDS."""
+    faults = [[fault.kind, fault.since, fault.words] for fault in device.faults]
+    return [*(_short(getattr(device, name)) for name in FIELDS[:-1]), faults]
+
+
+def _short(value: Any) -> Any:
+    return round(value, 2) if isinstance(value, float) else value
+
+
+def _bins(history: History) -> list[Any]:
+    """The quantiles of what devices said, or nothing, and the error on the validation file."""
+    validated = (None if math.isnan(dB) else round(dB, 2) for dB in history.validation.tolist())
+    return [
+        [None if band is None else list(band), own]
+        for band, own in zip(history.band(), validated, strict=False)
+    ]
+
+
+def _hours(history: History) -> tuple[int, list[list[float]]]:
+    """From the first hour in which there was anything."""
+    hours = history.hours
+    rows: Sequence[list[float]] = hours.counts.astype(np.int64).tolist()
+    empty = next((place for place, row in enumerate(rows) if any(row)), len(rows) - 1)
+    return hours.first + empty, list(rows[empty:])

@@ -1,0 +1,80 @@
+"""What is the matter with a fleet, in a sentence that comes first, and in a few lines."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from paofed.live.server.judgement import KINDS
+from paofed.live.server.status import DeviceStatus, FleetError, Status
+from paofed.words import counted
+
+WELL, LOOK, PROBLEM, DOWN = "well", "look", "problem", "down"
+_LITTLE = 1.0  # dB from what is usual
+_NAMES = {  # of the kinds, as they stand behind a number
+    "aside": "set aside",
+    "implausible": "with implausible samples",
+    "worse": "far worse than the others",
+    "refused": "refused",
+    "silent": "silent",
+}
+
+
+class Verdict(NamedTuple):
+    """How it is, from WELL to DOWN, and what is to be said."""
+
+    level: str
+    words: str
+    lines: tuple[str, ...]
+
+
+def verdict(status: Status) -> Verdict:
+    """What an operator should know first."""
+    present = [d for d in status.devices if d.standing not in ("removed", "quarantined")]
+    state = _sentence(f"{_heard(present)}, {_error(status.error)}")
+    if status.service is None:
+        words = "Nobody serves this fleet. This is what its folder says."
+        return Verdict(DOWN, words, (state, *status.problems, *status.attention))
+    if status.problems:
+        first, *others = status.problems
+        return Verdict(PROBLEM, _sentence(first), (state, *others, *status.attention))
+    if status.attention:
+        return Verdict(LOOK, f"{_who(status, present)} {state}", status.attention)
+    if not present:
+        return Verdict(WELL, "This fleet has no devices yet: `paofed fleet add` makes some.", ())
+    return Verdict(WELL, f"All is well: {state[0].lower()}{state[1:]}", ())
+
+
+def _who(status: Status, present: Sequence[DeviceStatus]) -> str:
+    """How many devices somebody should look at, and what for."""
+    if status.quiet_since is not None:
+        return "No device at all is heard, for longer than is usual."
+    faulty = [device for device in present if device.faults]
+    kinds = Counter(fault.kind for device in faulty for fault in device.faults)
+    named = ", ".join(f"{kinds[kind]:,} {_NAMES[kind]}" for kind in KINDS if kinds[kind])
+    need = "needs" if len(faulty) == 1 else "need"
+    return f"{counted(len(faulty), 'device')} {need} somebody to look: {named}."
+
+
+def _heard(present: Sequence[DeviceStatus]) -> str:
+    """How many devices are there."""
+    kinds = [{fault.kind for fault in device.faults} for device in present]
+    never = sum(device.last_seen is None for device in present)
+    lost = sum("silent" in its for its in kinds)
+    heard = len(present) - never - lost
+    some = "all" if heard == len(present) else f"{heard:,} of"
+    said = f"{some} {counted(len(present), 'device')} {'is' if heard == 1 else 'are'} heard"
+    return f"{said}, {never:,} never joined" if never else said
+
+
+def _error(error: FleetError | None) -> str:
+    if error is None:
+        return "and none has said yet how well it predicts"
+    away = error.now - error.usual
+    if abs(away) < _LITTLE:
+        return f"error {error.now:.1f} dB, as usual"
+    than = "above" if away > 0 else "below"
+    return f"error {error.now:.1f} dB, {abs(away):.1f} {than} what is usual"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

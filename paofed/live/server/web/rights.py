@@ -1,0 +1,112 @@
+"""Who may ask what: the one place where tokens are looked at.
+
+A token comes as `Authorization: Bearer TOKEN`, from a browser as `?token=TOKEN`, which is kept as a
+cookie, or as that cookie. Whatever is not named here takes the right to see, a route that is added
+later, too.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from paofed.live.fleet.tokens import FILE, Right, Tokens
+from paofed.live.server.web.answers import Answer, Question, Route, Routes, in_words
+
+_PREDICT = ("/predict", "/model")
+_HOW = "send the field `Authorization: Bearer TOKEN` (`paofed fleet token` makes one)"
+
+Kept = Callable[[], Tokens | None]  # None: everybody may ask
+
+
+class _Sent(NamedTuple):
+    token: str
+    by_address: bool = False
+
+
+class KeptTokens:
+    """The tokens of a fleet's folder, read again when their file was written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._seen: tuple[int, ...] | None = ()
+        self._tokens: Tokens | None = None
+
+    def __call__(self) -> Tokens | None:
+        """Those of now; a file that cannot be read is an error every time."""
+        with self._lock:
+            seen = self._look()
+            if seen != self._seen:
+                self._tokens = Tokens.load(self._folder)
+                self._seen = seen
+            return self._tokens
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            found = (self._folder / FILE).stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def guarded(routes: Routes, tokens: Kept, *, cookie: str, anybody: Routes) -> Routes:
+    """The same routes for whoever may use them; `anybody` has what others are answered."""
+    return {
+        (method, path): _Guard(route, _right(path), tokens, cookie, anybody.get((method, path)))
+        for (method, path), route in routes.items()
+    }
+
+
+def _right(path: str) -> Right:
+    return "predict" if path in _PREDICT else "see"
+
+
+@dataclass(frozen=True)
+class _Guard:
+    """A route behind a right."""
+
+    route: Route
+    right: Right
+    tokens: Kept
+    cookie: str
+    otherwise: Route | None
+
+    def __call__(self, question: Question) -> Answer:
+        tokens = self.tokens()
+        if tokens is None:
+            return self.route(question)
+        sent = _sent(question, self.cookie)
+        may = tokens.rights(sent.token) if sent is not None else frozenset()
+        if self.right in may and sent is not None:
+            answer = self.route(question)
+            return self._remembered(answer, sent.token) if sent.by_address else answer
+        return self.otherwise(question) if self.otherwise else _refused(self.right, known=bool(may))
+
+    def _remembered(self, answer: Answer, token: str) -> Answer:
+        kept = f"{self.cookie}={token}; Path=/; HttpOnly; SameSite=Strict"
+        return answer._replace(fields=(*answer.fields, ("Set-Cookie", kept)))
+
+
+def _refused(right: Right, *, known: bool) -> Answer:
+    if known:
+        return in_words(403, f"this token may not {right}: ask for one that may")
+    refused = in_words(401, f"this takes a token that may {right}: {_HOW}")
+    return refused._replace(fields=(("WWW-Authenticate", "Bearer"),))
+
+
+def _sent(question: Question, cookie: str) -> _Sent | None:
+    """The token that somebody shows, the first of the three that is there."""
+    kind, _, token = question.fields.get("Authorization", "").strip().partition(" ")
+    if kind.lower() == "bearer":
+        return _Sent(token.strip())
+    if found := parse_qs(question.query).get("token"):
+        return _Sent(found[0], by_address=True)
+    try:
+        kept = SimpleCookie(question.fields.get("Cookie", ""))
+    except CookieError:
+        return None
+    return _Sent(kept[cookie].value) if cookie in kept else None
