@@ -1,0 +1,48 @@
+"""Write what Prometheus and Grafana need to watch a fleet.
+
+Three files: where Prometheus finds the server, when it should call somebody, and a dashboard. The
+last two serve any number of fleets.
+"""
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from paofed.cli.shared.folder import add_folder, say_result
+from paofed.errors import InputError
+from paofed.files import make_folder, write_text
+from paofed.live.fleet.settings import Settings, SettingsError
+from paofed.live.operations.monitoring import monitoring
+
+EXAMPLE = "paofed fleet monitoring greenhouse --out monitoring"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+    add = parser.add_argument
+    add("--out", type=Path, metavar="FOLDER", required=True, help="where to write")
+    add("--target", metavar="HOST:PORT",
+        help="the server, as Prometheus reaches it (default: http of fleet.toml)")  # fmt: skip
+
+
+def run(args: Namespace) -> int:
+    """Write the files, one by one."""
+    settings = Settings.load(args.folder)
+    if args.target is not None:
+        settings = _reached_at(settings, args.target)
+    written = monitoring(settings)
+    make_folder(args.out)
+    for name, text in written.items():
+        write_text(args.out / name, text)
+        say_result(args, f"wrote {args.out / name}", file=str(args.out / name))
+    return 0
+
+
+def _reached_at(settings: Settings, target: str) -> Settings:
+    try:
+        found = replace(settings, http=target)
+        found.http_place()
+    except SettingsError:
+        raise InputError(f"--target is {target!r}: expected HOST:PORT") from None
+    return found

@@ -1,0 +1,1 @@
+"""What a company's operators need around a fleet: monitoring, and services of the system."""

@@ -1,0 +1,38 @@
+"""What Prometheus and Grafana need to watch a fleet, as files.
+
+prometheus.yml   where to ask, with the fleet's name and address to be filled in
+alerts.yml       when to call somebody, of every fleet that is asked
+dashboard.json   what to show of them
+"""
+
+from importlib.resources import files
+from string import Template
+
+from paofed.live.fleet.settings import Settings
+
+ALERTS, DASHBOARD = "paofed.alerts.yml", "paofed.dashboard.json"
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (nothing is bound here)
+
+
+def monitoring(settings: Settings) -> dict[str, str]:
+    """The files by name; the one that is this fleet's alone is called after it."""
+    scrape = Template(_shipped("prometheus.yml"))
+    return {
+        f"{settings.name}.prometheus.yml": scrape.substitute(
+            fleet=settings.name, target=_target(settings)
+        ),
+        ALERTS: _shipped("alerts.yml"),
+        DASHBOARD: _shipped("dashboard.json"),
+    }
+
+
+def _target(settings: Settings) -> str:
+    """Where Prometheus finds the server."""
+    host, port = settings.http_place()
+    if host in _EVERYWHERE:
+        host = "localhost"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _shipped(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,147 @@
+"""Alert rules, dashboard and scrape configuration, by promtool and by a real Prometheus."""
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paofed.cli import main
+from paofed.live.device.device import Device
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Settings, SettingsError
+from paofed.live.network.in_process import Hub
+from paofed.live.operations.monitoring import ALERTS, DASHBOARD, monitoring
+from paofed.live.server.metrics import prometheus
+from paofed.live.trials.processes import free_port
+from tests.live.brokers import Server, now_manifest, until, work
+from tests.live.prometheus import Prometheus, promtool
+from tests.live.server.test_metrics import full
+from tests.test_docs import DOCUMENTS, anchors
+
+SETTINGS = Settings(name="greenhouse")
+FILES = monitoring(SETTINGS)
+DASH: dict[str, Any] = json.loads(FILES[DASHBOARD])
+RULES = re.findall(r"- alert: (\w+)\n\s+expr: (.*)\n", FILES[ALERTS])
+
+
+def expressions() -> list[str]:
+    """Everything that the dashboard asks Prometheus, its variables filled in."""
+    asked = [target["expr"] for panel in DASH["panels"] for target in panel["targets"]]
+    asked += [mark["expr"] for mark in DASH["annotations"]["list"]]
+    return [text.replace("$fleet", "g").replace("$__rate_interval", "1m") for text in asked]
+
+
+def written(folder: Path, **changes: str) -> Path:
+    """A folder with the files of a fleet."""
+    for name, text in monitoring(Settings(name="greenhouse", **changes)).items():  # type: ignore[arg-type]
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("http", "target"),
+    [
+        ("127.0.0.1:9883", "127.0.0.1:9883"),
+        ("0.0.0.0:99", "localhost:99"),
+        ("::1:9883", "[::1]:9883"),
+        ("fleet.example.org:80", "fleet.example.org:80"),
+    ],
+)
+def test_promtool_reads_the_configuration(http: str, target: str, tmp_path: Path) -> None:
+    place = written(tmp_path, http=http) / "greenhouse.prometheus.yml"
+    assert f'targets: ["{target}"]' in place.read_text()
+    said = promtool("check", "config", place)
+    assert f"{len(RULES)} rules found" in said
+
+
+def test_a_fleet_that_shows_nothing_cannot_be_watched() -> None:
+    with pytest.raises(SettingsError, match="set http"):
+        monitoring(Settings(name="g", http=""))
+
+
+def test_every_metric_that_is_asked_for_is_on_the_page() -> None:
+    page = prometheus(full())
+    shown = set(re.findall(r"^(paofed_\w+)\{", page, re.MULTILINE))
+    for text in (*expressions(), *(expression for _, expression in RULES)):
+        assert set(re.findall(r"\bpaofed_\w+", text)) <= shown, text
+
+
+def test_every_metric_of_the_page_is_documented() -> None:
+    text = DOCUMENTS["docs/operating-a-fleet.md"]
+    for name in re.findall(r"^# TYPE (\w+)", prometheus(full()), re.MULTILINE):
+        assert f"`{name}" in text, name
+
+
+def test_every_alert_leads_to_a_heading() -> None:
+    known = anchors(DOCUMENTS["docs/operating-a-fleet.md"])
+    books = re.findall(r'runbook: "docs/operating-a-fleet.md#([\w-]+)"', FILES[ALERTS])
+    assert books == [name.lower() for name, _ in RULES]
+    assert set(books) <= known
+
+
+def test_the_dashboard_is_ready_to_be_provisioned() -> None:
+    assert DASH["id"] is None
+    assert DASH["uid"]
+    assert [v["name"] for v in DASH["templating"]["list"]] == ["datasource", "fleet"]
+    panels = DASH["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    for panel in panels:
+        for part in (panel, *panel["targets"]):
+            assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+    places = [panel["gridPos"] for panel in panels]
+    cells = [
+        (x, y)
+        for p in places
+        for x in range(p["x"], p["x"] + p["w"])
+        for y in range(p["y"], p["y"] + p["h"])
+    ]
+    assert len(set(cells)) == len(cells), "panels lie on each other"
+    assert max(x for x, _ in cells) < 24, "a dashboard is 24 wide"
+
+
+def test_the_command_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Fleet.create(tmp_path / "f", Settings(name="greenhouse", security="none"), now_manifest())
+    out = tmp_path / "deep" / "monitoring"
+    words = ["fleet", "monitoring", str(tmp_path / "f"), "--out", str(out)]
+    assert main([*words, "--target", "fleet.example.org:80"]) == 0
+    assert {path.name for path in out.iterdir()} == set(FILES)
+    assert '["fleet.example.org:80"]' in (out / "greenhouse.prometheus.yml").read_text()
+    capsys.readouterr()
+    assert main([*words, "--target", "nowhere"]) == 2
+    assert capsys.readouterr().err.endswith("--target is 'nowhere': expected HOST:PORT\n")
+
+
+def test_a_real_prometheus_watches_a_live_fleet(tmp_path: Path) -> None:
+    http = f"127.0.0.1:{free_port()}"
+    settings = Settings(name="g", security="none", http=http, snapshot_every=10)
+    fleet, hub = Fleet.create(tmp_path / "fleet", settings, now_manifest()), Hub()
+    (north,) = fleet.add(["north"])
+    for name, text in monitoring(settings).items():
+        (tmp_path / name).write_text(text.replace("_interval: 15s", "_interval: 1s"))
+    server = Server(fleet, transport=hub)
+    server.thread.start()
+    try:
+        until(server.connected)
+        with (
+            Prometheus(tmp_path / "g.prometheus.yml", tmp_path / "data") as watching,
+            Device(north, transport=hub) as device,
+        ):
+            until(watching.is_ready)
+            until(lambda: watching.answer("paofed_broker_connected == 1"))
+            until(lambda: work(device, 2) and watching.answer("paofed_contacts_total > 3"))
+            until(lambda: watching.answer('rate(paofed_contacts_total{fleet="g"}[1m]) > 0'))
+            time.sleep(1.1)  # one more scrape, and one more evaluation of the rules
+            empty = [text for text in expressions() if not watching.answer(text)]
+            (found,) = watching.answer('up{job="paofed",fleet="g"}')
+            rules = {rule["name"]: rule for rule in watching.rules()}
+    finally:
+        server.stop()
+    # Nothing was refused, nothing was started again, no version is new.
+    assert all(text.endswith("> 0") or " unless " in text for text in empty), empty
+    assert found["value"][1] == "1"
+    assert set(rules) == {name for name, _ in RULES}
+    assert {rule["health"] for rule in rules.values()} == {"ok"}
+    assert {name for name, rule in rules.items() if rule["state"] != "inactive"} == set()
