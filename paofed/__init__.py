@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from paofed.core.tariffs import TARIFFS, Tariff
     from paofed.errors import PaofedError
     from paofed.live.device.device import Device
+    from paofed.live.model.fleet_model import predictor
     from paofed.racing.race import race
     from paofed.simulate.engines.reference import replay
     from paofed.simulate.montecarlo import run
@@ -37,6 +38,7 @@ _HOMES = {
     "Worlds": "paofed.world.worlds",
     "algorithm": "paofed.algorithms",
     "check_algorithm": "paofed.checks",
+    "predictor": "paofed.live.model.fleet_model",
     "race": "paofed.racing.race",
     "realize": "paofed.world.realize",
     "replay": "paofed.simulate.engines.reference",
@@ -58,6 +60,7 @@ __all__ = [
     "Worlds",
     "algorithm",
     "check_algorithm",
+    "predictor",
     "race",
     "realize",
     "replay",

@@ -13,13 +13,14 @@ The prediction is empty where the past is not known.
 import math
 import time
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from pathlib import Path
 
 from paofed.cli.shared.kinds import is_run
 from paofed.cli.shared.rows import SampleReader
 from paofed.cli.shared.samples import opened
 from paofed.errors import InputError
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 
 EXAMPLE = "paofed predict model.npz --input measurements.csv"
 
@@ -34,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Predict rows of a table, or line by line, so that it can stand in a pipe."""
+    _require_archive(args.model)
     if is_run(args.model):
         return _rows(args)
     if args.algorithm is not None:
@@ -65,6 +67,16 @@ def _rows(args: Namespace) -> int:
     for predicted in found.predicted(name, args.input).tolist():
         print(_text(predicted))
     return 0
+
+
+def _require_archive(path: Path) -> None:
+    """Say what to do with a model that `paofed fleet model` wrote for other programs."""
+    with suppress(OSError), path.open("rb") as file:
+        if file.read(1) == b"{":
+            raise InputError(
+                f"{path} is JSON: expected a .npz, as `paofed fleet model --format npz` writes; "
+                f"programs predict by JSON (paofed.predictor)"
+            )
 
 
 def _text(predicted: float) -> str:

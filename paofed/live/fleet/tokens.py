@@ -1,0 +1,112 @@
+"""Who may ask a fleet's server over HTTP: names, and a secret text for each, the token.
+
+Tokens are kept as hashes, in a file of the fleet's folder that its owner alone may read. A token is
+random and long, so that one hash is enough: there is nothing to guess. Beside them stands a token
+of the folder itself, as it is, for commands that are given the folder.
+
+While there is no such file, everybody may ask. Where the last token was revoked the file is still
+there, and nobody may.
+"""
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+from paofed.errors import FileError, InputError, unknown
+from paofed.files import read_text, write_secret
+
+FILE = "tokens.json"
+Right = Literal["see", "predict"]
+RIGHTS: tuple[Right, ...] = get_args(Right)
+_BYTES = 32
+_NAME = r"[A-Za-z0-9_.-]{1,64}"
+
+
+class Holder(NamedTuple):
+    """What is known of somebody's token."""
+
+    hash: str  # SHA-256 of the token, hexadecimal
+    may: tuple[Right, ...]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """All tokens of a fleet."""
+
+    own: str = field(repr=False)  # the folder's own, which may do everything
+    holders: Mapping[str, Holder]
+
+    def rights(self, token: str) -> frozenset[Right]:
+        """What somebody with a token may do; how long that takes does not depend on the token."""
+        found: set[Right] = set()
+        given = _hash(token)
+        for kept, may in (*self.holders.values(), Holder(_hash(self.own), RIGHTS)):
+            if hmac.compare_digest(kept, given):
+                found.update(may)
+        return frozenset(found)
+
+    def save(self, folder: Path) -> None:
+        """Write them, whole or not at all."""
+        holders = {name: holder._asdict() for name, holder in self.holders.items()}
+        write_secret(folder / FILE, json.dumps({**asdict(self), "holders": holders}, indent=1))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """Read them; None where there are none."""
+        path = folder / FILE
+        if not path.exists():
+            return None
+        try:
+            return cls._read(json.loads(read_text(path)))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise FileError(f"{path} cannot be understood: restore it from a backup") from None
+
+    @classmethod
+    def _read(cls, values: Any) -> Self:
+        holders = {
+            str(name): Holder(
+                str(holder["hash"]), tuple(right for right in RIGHTS if right in holder["may"])
+            )
+            for name, holder in values["holders"].items()
+        }
+        own = values["own"]
+        if not isinstance(own, str) or len(own) < _BYTES:
+            raise ValueError("no token of the folder's own")
+        return cls(own, holders)
+
+
+def make_token(folder: Path, name: str, may: Collection[str]) -> str:
+    """Give somebody a token, which nobody will be able to read again."""
+    if not re.fullmatch(_NAME, name):
+        raise InputError(f"{name!r} is no name for a token: expected letters, digits, - _ and .")
+    for right in may:
+        if right not in RIGHTS:
+            raise InputError(unknown("right", right, RIGHTS))
+    known = Tokens.load(folder) or Tokens(secrets.token_urlsafe(_BYTES), {})
+    if name in known.holders:
+        raise InputError(f"there is a token of the name {name!r} already: revoke it first")
+    token = secrets.token_urlsafe(_BYTES)
+    holder = Holder(_hash(token), tuple(right for right in RIGHTS if right in may))
+    replace(known, holders={**known.holders, name: holder}).save(folder)
+    return token
+
+
+def revoke_token(folder: Path, name: str) -> Tokens:
+    """Let a token be good no more; returns those that are left."""
+    known = Tokens.load(folder)
+    if known is None or name not in known.holders:
+        raise InputError(unknown("token", name, () if known is None else known.holders))
+    left = {other: holder for other, holder in known.holders.items() if other != name}
+    found = replace(known, holders=left)
+    found.save(folder)
+    return found
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()

@@ -1,0 +1,151 @@
+"""Predictions by a fleet's model, away from the fleet; all that is needed stands in one record.
+
+z_i = sqrt(2 / F) cos(phase_i + sum_j x_j frequency_ji)     (docs/predictions.md has it all)
+value = offset + scale (w . z)
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.columns.numbers import Number
+from paofed.core.columns.transform import Transform
+from paofed.core.columns.written import read, written
+from paofed.core.features import NO_RANGES, FourierMap, Ranges
+from paofed.errors import InputError
+from paofed.live.model.inputs import AskedInput, Given, names_of, values_of
+from paofed.live.model.reported import ReportedInterval
+
+FORMAT = 1
+_AT_ONCE = 2**20  # features of readings that are computed together: 8 MB
+
+
+class Predicted(NamedTuple):
+    """The target at a reading, and from where to where it is; None where nobody knows.
+
+    Infinite where the target is a logarithm and the number is larger than numbers are.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FleetPredictor:
+    """A fleet's model, with all that is needed to predict by it."""
+
+    fleet: str
+    epoch: int  # generation of what the fleet has agreed on
+    tick: int  # of the fleet, when the model was taken out
+    inputs: tuple[AskedInput, ...]  # what a reading has to say
+    columns: tuple[Transform, ...]  # how readings become the numbers that the map takes
+    target: Number
+    fourier_map: FourierMap
+    w: FloatArray
+    interval: ReportedInterval | None  # None where no device has reported errors
+
+    def predict(self, reading: Given) -> Predicted:
+        """The target at one reading: values by the names of `inputs`."""
+        return self.predict_all([reading])[0]
+
+    def predict_all(self, readings: Sequence[Given]) -> list[Predicted]:
+        """The same for many; where one of them cannot be used, all are refused."""
+        values = values_of(self.inputs, readings)
+        seen = [column.numbers(*(values[n] for n in names_of(column))) for column in self.columns]
+        y = self._seen_target(np.concatenate(seen, axis=1))
+        if self.interval is None:
+            return [Predicted(value) for value in self.target.measured(y).tolist()]
+        half = self.interval.half_width
+        found = [self.target.measured(y + side).tolist() for side in (0.0, -half, half)]
+        return [Predicted(*row) for row in zip(*found, strict=True)]
+
+    def _seen_target(self, x: FloatArray) -> FloatArray:
+        """The target as the model sees it, some readings at a time: features take memory."""
+        step = max(_AT_ONCE // self.w.size, 1)
+        parts = [self.fourier_map(x[i : i + step]) @ self.w for i in range(0, len(x), step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @cached_property
+    def version(self) -> str:
+        """The same for the same model with the same words, another for any other."""
+        return hashlib.sha256(json.dumps(self._values()).encode()).hexdigest()[:16]
+
+    def _values(self) -> dict[str, Any]:
+        frequencies, phases, ranges = self.fourier_map
+        return {
+            "format": FORMAT,
+            "fleet": self.fleet,
+            "epoch": self.epoch,
+            "tick": self.tick,
+            "inputs": [asked._asdict() for asked in self.inputs],
+            "columns": [written(column) for column in self.columns],
+            "target": written(self.target),
+            "frequencies": frequencies.tolist(),
+            "phases": phases.tolist(),
+            "linear": np.stack(ranges, axis=1).tolist() or None,
+            "weights": self.w.tolist(),
+            "interval": self.interval and self.interval._asdict(),
+        }
+
+    def to_json(self) -> str:
+        """All of it, as docs/predictions.md describes it."""
+        return json.dumps({"version": self.version, **self._values()})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"it is not JSON: {error}") from None
+        if not isinstance(values, dict) or "format" not in values:
+            raise InputError("it is no JSON object with a format")
+        if values["format"] != FORMAT:
+            raise InputError(
+                f"it has format {values['format']!r}, this paofed knows {FORMAT}: upgrade paofed"
+            )
+        try:
+            return cls._from_values(values)
+        except KeyError as error:
+            raise InputError(f"it has no {error}") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"it cannot be understood: {error}") from None
+
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        target, interval = read(values["target"]), values["interval"]
+        linear = np.array(values["linear"] or np.zeros((0, 2)), dtype=np.float64)
+        arrays = [np.array(values[name], dtype=np.float64) for name in _ARRAYS]
+        frequencies, phases, w = arrays
+        ranges = Ranges(*linear.T) if linear.size else NO_RANGES
+        columns = tuple(map(read, values["columns"]))
+        numbers = sum(len(column.labels) for column in columns)
+        shapes = [frequencies.shape, phases.shape, w.shape, linear.shape]
+        found = FourierMap(frequencies, phases, ranges)
+        right = [(numbers, phases.size), (phases.size,), (found.features,), (ranges.low.size, 2)]
+        finite = all(np.isfinite(array).all() for array in (*arrays, linear))
+        if shapes != right or ranges.low.size not in (0, numbers) or not finite:
+            raise InputError(f"the sizes of its arrays do not fit {numbers} numbers")
+        if not isinstance(target, Number):
+            raise InputError(f"its target is a {target.kind}: expected a number")
+        return cls(
+            fleet=str(values["fleet"]),
+            epoch=int(values["epoch"]),
+            tick=int(values["tick"]),
+            inputs=tuple(AskedInput(**asked) for asked in values["inputs"]),
+            columns=columns,
+            target=target,
+            fourier_map=found,
+            w=w,
+            interval=None if interval is None else ReportedInterval(**interval),
+        )
+
+
+_ARRAYS = ("frequencies", "phases", "weights")
