@@ -1,0 +1,47 @@
+"""Put a gateway on this machine under the load of many sources, one reading a second of each.
+
+How much of a core it takes, how much memory for each source, and what became of the readings.
+"""
+
+import json
+import math
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+
+from paofed.bench.gateway import GatewayLoad, measure
+from paofed.cli.shared.outputs import say
+from paofed.errors import InputError
+from paofed.live.gateway.gateway import in_words
+from paofed.words import table
+
+EXAMPLE = "paofed bench gateway --sources 500"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--sources", type=int, default=500, metavar="N", help="(default %(default)s)")
+    add("--seconds", type=float, default=20.0, metavar="S", help="of load (%(default)g)")
+    add("--json", action="store_true", help="print as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Measure, then print."""
+    if args.sources < 1 or not 1 <= args.seconds < math.inf:
+        raise InputError("expected --sources of at least 1, and --seconds of at least 1")
+    found = measure(say, sources=args.sources, seconds=args.seconds)
+    print(json.dumps(found._asdict()) if args.json else _text(found))
+    return 0
+
+
+def _text(found: GatewayLoad) -> str:
+    rows = [
+        ["of one core, at one reading a second of each", f"{found.core:.0%}"],
+        ["memory per source", f"{found.bytes_per_source / 1e3:.0f} kB"],
+        ["memory in all", f"{found.megabytes:.0f} MB"],
+        ["readings published", f"{found.published:,}"],
+        ["heard", f"{found.heard:,}"],
+        ["learned from", f"{found.learned:,}"],
+    ]
+    text = table([f"gateway, {found.sources:,} sources", ""], rows)
+    return f"{text}\npassed over: {in_words(Counter(found.passed_over))}"

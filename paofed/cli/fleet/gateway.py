@@ -1,0 +1,45 @@
+"""Add a gateway: one user at the broker that speaks for a number of devices, each with a place.
+
+For a gateway that is there already, so many places are added. Either way it gets a new file, and
+one that it had before is good no more. `paofed gateway` takes part with it.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from paofed.cli.shared.folder import (
+    add_accounts,
+    add_folder,
+    fleet_of,
+    rights_of,
+    say_result,
+    say_untold,
+)
+from paofed.errors import InputError
+from paofed.live.network.credential import Credential
+from paofed.words import counted
+
+EXAMPLE = "paofed fleet gateway greenhouse hall --places 20"
+_MOST = 10_000  # places at a time
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+    add = parser.add_argument
+    add("label", metavar="LABEL", help="what people call the gateway")
+    add("--places", type=int, default=10, metavar="N", help="devices it speaks for (%(default)s)")
+    add_accounts(parser)
+
+
+def run(args: Namespace) -> int:
+    """Add it, or its places."""
+    if not 1 <= args.places <= _MOST:
+        raise InputError(f"--places is {args.places}: expected 1 to {_MOST:,}")
+    fleet = fleet_of(args)
+    path = fleet.add_gateway(args.label, args.places)
+    allow = rights_of(fleet, args.label, *(Credential.load(path).devices or ()))
+    put = f"put {path} on its gateway, which has {counted(args.places, 'place')} more"
+    text = "\n".join([put, *allow])
+    say_result(args, text, file=str(path), **({"allow": allow[1:]} if allow else {}))
+    say_untold(fleet)
+    return 0

@@ -1,0 +1,1 @@
+"""A gateway: telemetry that others publish becomes samples, and every source a device."""

@@ -1,0 +1,313 @@
+"""A gateway at work: telemetry comes in, every source is a device, one loop does it all.
+
+One thread owns the state, the loop's. The networks' threads put what they hear into inboxes that
+are bounded: what is too much is dropped, and counted.
+"""
+
+import json
+import logging
+import queue
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from paofed.errors import InputError
+from paofed.files import locking, make_folder
+from paofed.live.device.device import Device, seconds
+from paofed.live.gateway.life import Life, disagreement
+from paofed.live.gateway.pairing import Paired
+from paofed.live.gateway.settings import GatewaySettings
+from paofed.live.gateway.sources import Sources, TelemetrySource, load, save
+from paofed.live.gateway.telemetry import Pattern, TelemetryShape
+from paofed.live.network.credential import Credential
+from paofed.live.network.mqtt import Mqtt
+from paofed.live.network.shared import Shared
+from paofed.live.network.transport import Transport
+from paofed.words import counted
+
+_MOST = 10_000  # messages that wait; beyond that they are dropped
+_TURN = 0.05  # seconds that a turn waits for messages
+_AT_ONCE = 1000  # messages of a turn
+_LIST_SOON = 2.0  # seconds until a new source is in the list on disk
+_TELL_AGAIN = 60.0  # seconds between two lines of the log on what is passed over
+
+
+class Arrival(NamedTuple):
+    """A message of telemetry, and when it came."""
+
+    topic: str
+    payload: bytes
+    at: float  # by the steady clock
+
+
+class SourceMessage(NamedTuple):
+    """The same, of a source that takes part."""
+
+    name: str
+    source: TelemetrySource
+    shape: TelemetryShape
+    arrival: Arrival
+
+
+class Gateway:
+    """A gateway from start to stop."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        log: logging.Logger,
+        *,
+        fleet: Transport | None = None,
+        telemetry: Transport | None = None,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = seconds,
+    ) -> None:
+        """`fleet`, `telemetry`: what carries the messages of either, if not MQTT."""
+        self.settings = settings
+        self._credential = credential_of(settings)
+        make_folder(settings.state)
+        known, passed_over = load(settings.state, self._credential)
+        self.sources = Sources(self._credential.devices or (), settings.admit, known)
+        self.passed_over: Counter[str] = Counter(passed_over)
+        self.lives: dict[str, Life] = {}
+        self._to_save: deque[Life] = deque()
+        self._log, self._wall, self._steady = log, wall, steady
+        self._inbox: queue.Queue[Arrival] = queue.Queue(_MOST)
+        self._dropped = 0
+        self._stopping = False
+        self._closing = False
+        self._lock = ExitStack()
+        self._saved = self._listed = self._told = steady()
+        self._listed_sources = len(known)
+        self._last_told = sum(passed_over.values())
+        self._differs = ""  # how names differ, as was told
+        self._publish = Pattern.of(settings.publish.topic)
+        self._shared = Shared(
+            fleet or Mqtt(),
+            self._credential,
+            [self._credential.topics.manifest],
+            ready=lambda: log.info("connected to the fleet's broker"),
+            lost=lambda why: self._lost("the fleet's broker", why),
+        )
+        self._telemetry = (telemetry or Mqtt(retained=False)).connect(
+            settings.broker,
+            [shape.pattern.subscription for shape in settings.shapes],
+            self._heard,
+            ready=lambda: log.info("connected to the broker of telemetry"),
+            lost=lambda why: self._lost("the broker of telemetry", why),
+        )
+
+    def stop(self) -> None:
+        """End the loop in good order, soon; may be called from anywhere, a signal handler too."""
+        self._stopping = True
+
+    def run(self) -> None:
+        """Take part until stopped."""
+        with self:
+            while not self._stopping:
+                self.turn()
+
+    def __enter__(self) -> Self:
+        """Begin: sources that had a place go on as they were."""
+        self._lock.enter_context(locking(self.settings.state / "lock", self._in_use()))
+        for name, source in self.sources.known.items():
+            if self.sources.standing(name) == "takes part":
+                self._begin(name, source)
+        self._log.info(
+            "gateway of %s: %s of %s taken, by the broker %s:%d",
+            *(self._credential.fleet, len(self.lives)),
+            counted(len(self._credential.devices or ()), "place"),
+            *(self.settings.broker.host, self.settings.broker.port),
+        )
+        self._shared.link.open()
+        self._telemetry.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing = True
+        self._telemetry.close()
+        self._shared.link.close()  # before its parts: they have nothing to say to the broker
+        self._save_list()
+        self._tell()
+        for life in self.lives.values():
+            life.device.close()
+        self._lock.close()
+
+    def _lost(self, whose: str, why: str) -> None:
+        if not self._closing:
+            self._log.warning("%s: %s; trying again", whose, why)
+
+    def _in_use(self) -> InputError:
+        return InputError(f"another gateway is at work with {self.settings.state}: stop it first")
+
+    # The loop
+
+    def turn(self, wait: float = _TURN) -> None:
+        """Take what came in, contact the server where it is time, save a little."""
+        arrivals = self._arrivals(wait)
+        self._let_in([known for arrival in arrivals for known in self._take(arrival)])
+        now = self._steady()
+        if self._shared.link.up.is_set():
+            for life in self.lives.values():
+                life.follow(now)
+        self._save_some(now)
+        if now - self._told >= _TELL_AGAIN:
+            self._told = now
+            self._tell()
+
+    def _arrivals(self, wait: float) -> list[Arrival]:
+        found: list[Arrival] = []
+        with suppress(queue.Empty):
+            found.append(self._inbox.get(timeout=wait))
+            while len(found) < _AT_ONCE:
+                found.append(self._inbox.get_nowait())
+        dropped, self._dropped = self._dropped, 0
+        if dropped:
+            self.passed_over["dropped, since too many came at once"] += dropped
+        return found
+
+    def _take(self, arrival: Arrival) -> Iterator[SourceMessage]:
+        """Take one message; gives it back where its source is about to take part."""
+        for shape in self.settings.shapes:
+            name = shape.pattern.source(arrival.topic)
+            if name is None:
+                continue
+            source, why = self.sources.see(name, self._wall())
+            if source is None:
+                self.passed_over[why] += 1
+            elif name in self.lives:
+                self._message(SourceMessage(name, source, shape, arrival))
+            else:
+                yield SourceMessage(name, source, shape, arrival)
+
+    def _let_in(self, messages: list[SourceMessage]) -> None:
+        """Let new sources take part; who each of them is, is on disk before anything else."""
+        if messages and not self._save_list():
+            self.passed_over["while nobody's place can be written down"] += len(messages)
+            return
+        for message in messages:
+            if message.name not in self.lives:
+                self._log.info("%s takes part, as device %s", message.name, message.source.device)
+                self._begin(message.name, message.source)
+            self._message(message)
+
+    def _message(self, message: SourceMessage) -> None:
+        """A source that takes part has told something."""
+        name, _, shape, arrival = message
+        life = self.lives[name]
+        if not life.may_speak(arrival.at, self.settings.most_per_second):
+            self.passed_over["more in a second than a source may send"] += 1
+            return
+        told = shape.read(arrival.payload)
+        self.passed_over.update(told.passed_over)
+        if not told.values:
+            return
+        # What says its time is paired by that, all else by a clock that nobody sets.
+        ahead = self._wall() - self._steady()
+        at, since_1970 = (arrival.at, ahead) if told.at is None else (told.at, 0.0)
+        if at + since_1970 > arrival.at + ahead + self.settings.window:
+            self.passed_over["with a time to come"] += 1
+            return
+        paired, late = life.paired(told.values, at)
+        self.passed_over.update({"older than what is known": late} if late else {})
+        if paired is not None:
+            self._paired(name, life, paired._replace(at=paired.at + since_1970))
+
+    def _paired(self, name: str, life: Life, paired: Paired) -> None:
+        """There is something to predict from, or to learn from."""
+        if not self._agreed(life):
+            self.passed_over["before the fleet was known, or while its names differ"] += 1
+            return
+        try:
+            told = life.learn(paired)
+        except InputError:
+            self.passed_over["that the fleet's model cannot take"] += 1
+            return
+        publish = self.settings.publish
+        if told and publish.topic and life.may_publish(told, self._steady(), publish.every):
+            topic = self._publish.of_source(name)
+            self._telemetry.send(topic, json.dumps(told).encode(), retain=publish.retain)
+
+    def _agreed(self, life: Life) -> bool:
+        """Whether the fleet is known, and its names are ours."""
+        if not life.device.knows_fleet():
+            return False
+        differs = disagreement(life.device.manifest, self.settings.rule)
+        if differs != self._differs:
+            self._log.warning("%s", differs or "the fleet's names and this gateway's agree again")
+        self._differs = differs
+        return not differs
+
+    # Sources come, and are kept
+
+    def _begin(self, name: str, source: TelemetrySource) -> None:
+        index = source.device if source.device is not None else -1
+        device = Device(
+            self._credential.speaking_for(index),
+            state=state_file(self.settings.state, index),
+            save_every=float("inf"),  # one after the other instead: see `_save_some`
+            transport=self._shared,
+        )
+        life = self.lives[name] = Life(source, device, self.settings.rule)
+        self._to_save.append(life)
+
+    def _save_some(self, now: float) -> None:
+        """Save the next of the devices, so that each has its turn within `save_every` seconds."""
+        every = self.settings.save_every
+        due = int((now - self._saved) * len(self._to_save) / every)
+        if due:
+            self._saved = now
+        for _ in range(min(due, len(self._to_save))):
+            self._to_save[0].device.save()
+            self._to_save.rotate(-1)
+        changed = len(self.sources.known) != self._listed_sources
+        if now - self._listed >= (_LIST_SOON if changed else min(every, _TELL_AGAIN)):
+            self._save_list()
+
+    def _save_list(self) -> bool:
+        self._listed, self._listed_sources = self._steady(), len(self.sources.known)
+        try:
+            save(self.settings.state, self._credential, self.sources, self.passed_over)
+        except (OSError, InputError) as error:  # a full disk must not end the learning
+            self._log.warning("the list of sources cannot be saved: %s", error)
+            return False
+        return True
+
+    def _heard(self, topic: str, payload: bytes) -> None:
+        """From the network's thread."""
+        try:
+            self._inbox.put_nowait(Arrival(topic, payload, self._steady()))
+        except queue.Full:
+            self._dropped += 1
+
+    def _tell(self) -> None:
+        """Say what was passed over, if there is more of it."""
+        total = sum(self.passed_over.values())
+        if total > self._last_told:
+            self._last_told = total
+            self._log.warning("passed over until now: %s", in_words(self.passed_over))
+
+
+def credential_of(settings: GatewaySettings) -> Credential:
+    """What proves who the gateway is; a device's file is refused."""
+    credential = Credential.load(settings.file)
+    if credential.devices is None:
+        raise InputError(
+            f"{settings.file} is no gateway's file: expected the one that `paofed fleet gateway` "
+            f"wrote"
+        )
+    return credential
+
+
+def state_file(folder: Path, device: int) -> Path:
+    """Where a device's model and updates are: by its index, never by a source's name."""
+    return folder / f"{device}.npz"
+
+
+def in_words(passed_over: Counter[str]) -> str:
+    """How many messages were passed over, and why, the most first."""
+    found = [f"{count:,} {why}" for why, count in passed_over.most_common() if count]
+    return "; ".join(found) or "nothing"

@@ -1,0 +1,133 @@
+"""Who is who: sources that were seen, and the fleet's device that each of them is, for ever.
+
+A source takes part if a pattern admits it and it has a place, one of the fleet's devices for which
+the gateway speaks. Places are given in the order of arrival and never change hands: a device's past
+is one source's. Which they are is on disk before the first sample.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from paofed.errors import FileError
+from paofed.files import read_text, write_text
+from paofed.live.network.credential import Credential
+
+FILE = "sources.json"
+LONGEST_NAME = 64
+MOST_OTHERS = 1000  # sources that are remembered though they have no place
+_DAMAGED = "is no list of a gateway's sources: restore it from a copy, or begin in another folder"
+
+
+@dataclass
+class TelemetrySource:
+    """One source, as it was seen."""
+
+    device: int | None = None  # its place
+    first: float = 0.0  # when it was first seen, in seconds since 1970
+    last: float = 0.0
+    messages: int = 0
+    samples: int = 0  # learned from
+    implausible: int = 0  # samples outside the plausible ranges
+
+
+class Sources:
+    """All sources of a gateway."""
+
+    def __init__(
+        self,
+        places: Iterable[int],
+        admit: Iterable[str],
+        known: Mapping[str, TelemetrySource] | None = None,
+    ) -> None:
+        self.known = dict(known or {})
+        self._admit = tuple(admit)
+        self._places = tuple(places)
+        taken = {source.device for source in self.known.values()}
+        self._free = [place for place in self._places if place not in taken]
+        self._taking_part = {n for n in self.known if self.standing(n) == "takes part"}
+        self._others = sum(source.device is None for source in self.known.values())
+
+    def see(self, name: str, now: float) -> tuple[TelemetrySource | None, str]:
+        """A message of a source came: the source if it takes part, else why it does not.
+
+        A source that is admitted and has no place gets one, while there are some.
+        """
+        source = self.known.get(name)
+        if source is None:
+            if not is_name(name):
+                return None, "from a source whose name is no name"
+            if self._others >= MOST_OTHERS and not (self._free and self.admits(name)):
+                return None, "from more sources than are remembered"
+            source = self.known[name] = TelemetrySource(first=now)
+            self._others += 1
+        source.last = now
+        source.messages += 1
+        if name not in self._taking_part and not self._let_in(name, source):
+            return None, "from sources that do not take part"
+        return source, ""
+
+    def _let_in(self, name: str, source: TelemetrySource) -> bool:
+        if source.device is not None or not self._free or not self.admits(name):
+            return False
+        source.device = self._free.pop(0)
+        self._others -= 1
+        self._taking_part.add(name)
+        return True
+
+    def admits(self, name: str) -> bool:
+        """Whether a pattern lets this source take part."""
+        return any(fnmatchcase(name, pattern) for pattern in self._admit)
+
+    def standing(self, name: str) -> str:
+        """What is to be said of a source."""
+        device = self.known[name].device
+        if not self.admits(name):
+            return "not admitted"
+        if device is None:
+            return "waits for a place"
+        return "takes part" if device in self._places else "its place was taken away"
+
+
+def is_name(text: str) -> bool:
+    """Whether a source may be called so: it is shown to people, and part of topics."""
+    right = 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
+    return right and not set(text) & set("/+#") and not text.startswith("$")
+
+
+def save(
+    folder: Path, credential: Credential, sources: Sources, passed_over: Mapping[str, int]
+) -> None:
+    """Write what is known of sources, and how often messages were passed over, by reason."""
+    content = {
+        "fleet": credential.fleet,
+        "since": credential.since,
+        "gateway": credential.who,
+        "sources": {name: asdict(source) for name, source in sources.known.items()},
+        "passed_over": dict(passed_over),
+    }
+    write_text(folder / FILE, json.dumps(content, indent=1) + "\n")
+
+
+def load(folder: Path, credential: Credential) -> tuple[dict[str, TelemetrySource], dict[str, int]]:
+    """Read it back; a list of another fleet, or of another of its gateways, is refused."""
+    path = folder / FILE
+    if not path.exists():
+        return {}, {}
+    try:
+        content: Any = json.loads(read_text(path))
+        sources = {
+            str(name): TelemetrySource(**values) for name, values in content["sources"].items()
+        }
+        passed_over = {str(why): int(n) for why, n in content["passed_over"].items()}
+        whose = content["fleet"], content["since"], content["gateway"]
+    except FileError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise FileError(f"{path} {_DAMAGED}") from None
+    if whose != (credential.fleet, credential.since, credential.who):
+        raise FileError(f"{path} is another gateway's: choose another folder for `state`")
+    return sources, passed_over

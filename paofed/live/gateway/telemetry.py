@@ -1,0 +1,156 @@
+"""What a telemetry message says: topics in which one part is the source, and values in payloads."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+SOURCE, VALUE = "{source}", "{value}"
+# Topics as these projects document them. With VALUE in the topic, payloads are plain numbers.
+PRESETS = {
+    "zigbee2mqtt": "zigbee2mqtt/{source}",
+    "tasmota": "tele/{source}/SENSOR",
+    "homie5": "homie/5/{source}/{value}",
+}
+LONGEST = 65_536  # bytes of a message
+_MILLISECONDS = 1e11  # seconds since 1970 that nobody will see: such a time is in milliseconds
+Path = tuple[str, ...]  # keys from the outside to the inside; none: the payload itself
+
+
+class Pattern(NamedTuple):
+    """A topic in which one part is the source's name."""
+
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Pattern":
+        """From the text that people write."""
+        return cls(tuple(text.split("/")))
+
+    @property
+    def subscription(self) -> str:
+        """The topic to subscribe to."""
+        return self.of_source("+")
+
+    def of_source(self, source: str) -> str:
+        """The topic of one source."""
+        return "/".join(source if part == SOURCE else part for part in self.parts)
+
+    def source(self, topic: str) -> str | None:
+        """Whose topic this is, if it is one of these."""
+        parts = topic.split("/")
+        if len(parts) != len(self.parts):
+            return None
+        found = None
+        for part, own in zip(parts, self.parts, strict=True):
+            if own == SOURCE:
+                found = part
+            elif own != part:
+                return None
+        return found
+
+    def may_be(self, other: "Pattern") -> bool:
+        """Whether some topic is one of these and one of the others."""
+        return len(self.parts) == len(other.parts) and all(
+            mine == theirs or SOURCE in (mine, theirs)
+            for mine, theirs in zip(self.parts, other.parts, strict=True)
+        )
+
+
+class Telling(NamedTuple):
+    """What a message says: values by name, when they were measured, and why others are not here."""
+
+    values: Mapping[str, float]
+    at: float | None  # seconds since 1970, where the message says it
+    passed_over: Sequence[str] = ()
+
+
+class TelemetryShape(NamedTuple):
+    """What is in the messages of a topic: the path of each value, and perhaps of their time."""
+
+    pattern: Pattern
+    paths: Mapping[str, Path]
+    time: Path = ()
+
+    def read(self, payload: bytes) -> Telling:
+        """Take the values out of a message; nothing in one can do more than be passed over."""
+        if len(payload) > LONGEST:
+            return Telling({}, None, ["longer than 64 KiB"])
+        plain = not any(self.paths.values())
+        try:
+            content: Any = _plain(payload) if plain else json.loads(payload)
+        except (ValueError, RecursionError):  # text in another encoding is a ValueError, too
+            return Telling({}, None, ["not a number" if plain else "not JSON"])
+        at = _time(_at(content, self.time)) if self.time else None
+        if self.time and at is None:
+            return Telling({}, None, ["without a time that can be read"])
+        values, passed_over = {}, []
+        for name, path in self.paths.items():
+            found = _at(content, path)
+            number, why = _number(found)
+            if number is not None:
+                values[name] = number
+            elif found is not None:  # what is missing here may come in another message
+                passed_over.append(f"{name} {why}")
+        if not values and not passed_over:
+            passed_over = ["without any of the values"]
+        return Telling(values, at, passed_over)
+
+
+def shapes_of(
+    values: Mapping[str, tuple[Pattern, Path]], time: Path
+) -> dict[Pattern, TelemetryShape]:
+    """The shapes of messages in which values are found; plain payloads hold no time."""
+    found: dict[Pattern, TelemetryShape] = {}
+    for name, (pattern, path) in values.items():
+        shape = found.get(pattern, TelemetryShape(pattern, {}, time if path else ()))
+        found[pattern] = shape._replace(paths={**shape.paths, name: path})
+    return found
+
+
+def _plain(payload: bytes) -> float:
+    """A number, as people write it; true is 1, and false is 0."""
+    text = payload.decode()
+    words = {"true": 1.0, "false": 0.0}
+    if "_" in text:  # which Python alone would take
+        raise ValueError(text)
+    return words[text] if text in words else float(text)
+
+
+def _at(content: Any, path: Path) -> Any:
+    """What is at a path; None where there is nothing."""
+    for key in path:
+        if isinstance(content, dict):
+            content = content.get(key)
+        elif isinstance(content, list) and key.isdecimal() and int(key) < len(content):
+            content = content[int(key)]
+        else:
+            return None
+    return content
+
+
+def _number(value: Any) -> tuple[float | None, str]:
+    """A number as it is (true is 1, false is 0), or why it is none."""
+    if not isinstance(value, int | float):
+        return None, "is not a number"
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    return (number, "") if math.isfinite(number) else (None, "is not finite")
+
+
+def _time(value: Any) -> float | None:
+    """Seconds since 1970: of seconds, milliseconds, or a date and time as ISO 8601 writes it."""
+    try:
+        if isinstance(value, str):
+            return datetime.fromisoformat(value).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+    if isinstance(value, bool):
+        return None
+    number, _ = _number(value)
+    if number is None:
+        return None
+    return number / 1000 if number > _MILLISECONDS else number

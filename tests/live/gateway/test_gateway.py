@@ -1,0 +1,280 @@
+"""A gateway and its fleet in one process: what telemetry becomes, and what harms nothing."""
+
+import json
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from paofed.errors import FileError, InputError
+from paofed.live.device.device import Device
+from paofed.live.fleet.change import change_fleet
+from paofed.live.gateway.gateway import Gateway, in_words
+from paofed.live.gateway.sources import FILE, MOST_OTHERS
+from paofed.live.protocol.change import Changes
+from paofed.live.protocol.scaling import Scaling
+from tests.live.brokers import sample
+from tests.live.gateway.sites import GatewaySite, reading, saying, turn_until
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> GatewaySite:
+    return GatewaySite(tmp_path)
+
+
+def test_every_source_is_a_device_that_learns_and_is_confirmed(site: GatewaySite) -> None:
+    with site.served() as server, site.gateway() as gateway:
+        for number in range(8):
+            for source in ("s1", "s2"):
+                site.publish(source, reading(number))
+            gateway.turn()
+        lives = list(gateway.lives.values())
+        turn_until(gateway, lambda: all(life.device.confirmed for life in lives))
+        assert [life.device.device for life in lives] == [1, 2]
+        assert [life.source.samples for life in lives] == [8, 8]
+        seen = {device.label: device.messages for device in server.status().devices}
+        assert min(seen["hall/1"], seen["hall/2"]) >= 1
+        assert (seen["hall/3"], "hall" in seen) == (0, False)
+    with site.fleet.store() as store:
+        assert store.verify().agrees
+
+
+def test_predictions_and_errors_are_published(site: GatewaySite) -> None:
+    with site.served(), site.gateway() as gateway:
+        begin(site, gateway)
+        site.publish("s1", b'{"a": 0.1, "in": {"b": 0.2}}')
+        turn_until(gateway, lambda: [told for _, told in site.told if "error" not in told])
+        topic, told = site.told[-1]
+        assert topic == "paofed/s1"
+        assert told["prediction"] == gateway.lives["s1"].device.predict([0.1, 0.2])
+        assert told["low"] < told["prediction"] < told["high"]
+        site.publish("s1", b'{"y": 12.5}')
+        turn_until(gateway, lambda: [told for _, told in site.told if told.get("target") == 12.5])
+        assert site.told[-1][1]["error"] == pytest.approx(12.5 - told["prediction"])
+
+
+def test_what_is_published_is_bounded_by_kind_and_source(site: GatewaySite) -> None:
+    text = site.toml.read_text().replace("every = 1e-9", "every = 1000")
+    site.toml.write_text(text)
+    with site.served(), site.gateway() as gateway:
+        turn_until(gateway, saying(site, "s1", lambda: site.told))
+        for number in range(20):
+            site.publish("s1", reading(number))
+            site.publish("s1", b'{"a": 0.1, "in": {"b": 0.2}}')
+            site.publish("s2", reading(number))
+        turn_until(gateway, lambda: gateway.lives["s2"].source.samples == 20)
+    kinds = sorted((topic, "error" in told) for topic, told in site.told)
+    assert kinds == [("paofed/s1", False), ("paofed/s1", True), ("paofed/s2", True)]
+
+
+def test_only_admitted_sources_with_a_place_take_part(site: GatewaySite) -> None:
+    with site.gateway() as gateway:
+        for source in ("s1", "other", "s2", "s3", "s4"):
+            site.publish(source, reading(0))
+        turn_until(gateway, lambda: "s4" in gateway.sources.known)
+        assert list(gateway.lives) == ["s1", "s2", "s3"]
+        sources = gateway.sources
+        assert sources.standing("other") == "not admitted"
+        assert sources.standing("s4") == "waits for a place"
+    site.file = site.fleet.add_gateway("hall", 2)
+    with site.gateway() as gateway:
+        site.publish("s4", reading(0))
+        turn_until(gateway, lambda: "s4" in gateway.lives)
+        places = {name: source.device for name, source in gateway.sources.known.items()}
+    assert places == {"s1": 1, "s2": 2, "s3": 3, "s4": 4, "other": None}
+
+
+def test_a_place_that_was_taken_away_is_given_to_nobody(site: GatewaySite) -> None:
+    with site.gateway() as gateway:
+        site.publish("s1", reading(0))
+        turn_until(gateway, lambda: gateway.lives)
+    site.fleet.remove("hall/1")
+    site.fleet.rotate("hall")
+    with site.gateway() as gateway:
+        site.publish("s1", reading(0))
+        site.publish("s2", reading(0))
+        turn_until(gateway, lambda: gateway.lives)
+        assert {name: life.device.device for name, life in gateway.lives.items()} == {"s2": 2}
+        assert gateway.sources.standing("s1") == "its place was taken away"
+
+
+def test_a_restart_goes_on_with_models_and_unconfirmed_updates(site: GatewaySite) -> None:
+    with site.served(), site.gateway() as gateway:
+        for number in range(5):
+            site.publish("s1", reading(number))
+        turn_until(gateway, lambda: gateway.lives and gateway.lives["s1"].device.confirmed)
+        begin(site, gateway)
+        model = gateway.lives["s1"].device.edge.w.copy()
+    with site.gateway() as gateway:  # the server is away, and was not needed
+        assert (gateway.lives["s1"].device.edge.w == model).all()
+        assert gateway.lives["s1"].device.edge.joined
+
+
+def begin(site: GatewaySite, gateway: Gateway) -> None:
+    """Let one source tell samples until it is heard, and nothing more."""
+    turn_until(gateway, saying(site, "s1", lambda: site.told))
+    turn_until(gateway, gateway._inbox.empty)
+    site.told.clear()
+    gateway.passed_over.clear()
+
+
+BAD = {
+    b"": "not JSON",
+    b"on": "not JSON",
+    b"\xff\xfe": "not JSON",
+    b"[" * 50_000: "not JSON",
+    b"9" * 5000: "not JSON",
+    b"21.5": "without any of the values",
+    b"[]": "without any of the values",
+    b"{}": "without any of the values",
+    b'{"a": {}}': "a is not a number",
+    b'{"a": "21.5"}': "a is not a number",
+    b'{"a": NaN}': "a is not finite",
+    b'{"in": {"b": -Infinity}}': "b is not finite",
+    b'{"y": 1e999}': "y is not finite",
+    b'{"y": ' + b"9" * 400 + b"}": "y is not finite",
+    b" " * 65_537: "longer than 64 KiB",
+}
+
+
+def test_bad_telemetry_harms_nothing_and_is_counted_in_words(site: GatewaySite) -> None:
+    with site.served(), site.gateway() as gateway:
+        begin(site, gateway)
+        before, samples = gateway.lives["s1"].device.edge.w.copy(), gateway.lives["s1"].source
+        count = samples.samples
+        for payload in BAD:
+            site.publish("s1", payload)
+        turn_until(gateway, lambda: gateway.passed_over.total() == len(BAD))
+        for reason in BAD.values():
+            assert reason in in_words(gateway.passed_over)
+        assert samples.samples == count
+        (a, b), _ = sample(0)
+        site.publish("s1", json.dumps({"a": a, "in": {"b": b}, "y": 1e9}).encode())
+        turn_until(gateway, saying(site, "s1", lambda: samples.samples > count))
+        assert gateway.lives["s1"].device.edge.w.shape == before.shape
+        assert abs(gateway.lives["s1"].device.edge.w).max() < 1e6
+
+
+def test_implausible_samples_are_not_learned_and_are_counted(tmp_path: Path) -> None:
+    target = Scaling(name="y", offset=10.0, scale=4.0, low=0.0, high=50.0)
+    site = GatewaySite(tmp_path, target=target)
+    with site.served(), site.gateway() as gateway:
+        begin(site, gateway)
+        source, count = gateway.lives["s1"].source, gateway.lives["s1"].source.samples
+        site.publish("s1", b'{"a": 0.1, "in": {"b": 0.2}, "y": 51}')
+        turn_until(gateway, lambda: source.implausible == 1)
+        assert source.samples == count
+
+
+def test_hostile_names_floods_and_thousands_of_sources_are_bounded(site: GatewaySite) -> None:
+    text = site.toml.read_text().replace("most_per_second = 1000", "most_per_second = 10")
+    site.toml.write_text(text)
+    with site.served(), site.gateway() as gateway:
+        hostile = ["", "../../etc", "s\x1b[2J", "s\n", "s" * 65, " s", "$SYS", "s\u202e"]
+        for name in hostile:
+            site.publish(name, reading(0))
+        for number in range(2 * MOST_OTHERS):
+            site.publish(f"x{number}", reading(0))
+        turn_until(gateway, lambda: gateway.sources.known.get(f"x{MOST_OTHERS - 1}"))
+        for _ in range(12_000):
+            site.publish("s1", b"flood")
+        turn_until(gateway, lambda: gateway._inbox.empty())
+        assert len(gateway.sources.known) <= MOST_OTHERS + 3
+        words = in_words(gateway.passed_over)
+        assert "7 from a source whose name is no name" in words  # one of them is no source's topic
+        assert f"{MOST_OTHERS:,} from more sources than are remembered" in words
+        assert "more in a second than a source may send" in words
+        assert "dropped, since too many came at once" in words
+        turn_until(gateway, saying(site, "s2", lambda: "s2" in gateway.lives))
+    assert {path.name for path in (site.folder / "state").iterdir()} <= {
+        *("lock", FILE, "1.npz", "2.npz", "3.npz"),
+    }
+
+
+def test_names_that_differ_from_the_fleet_s_are_told_and_nothing_is_learned(
+    site: GatewaySite,
+) -> None:
+    with site.served(), site.gateway() as gateway:
+        begin(site, gateway)
+    assert change_fleet(site.fleet, Changes(inputs=(Scaling(name="wind"),))) is not None
+    with site.served(), site.gateway() as gateway:
+        turn_until(gateway, saying(site, "s1", lambda: "wind" in "".join(site.said)))
+        count = gateway.lives["s1"].source.samples
+        site.publish("s1", reading(0))
+        turn_until(gateway, lambda: gateway._inbox.empty())
+        assert gateway.lives["s1"].source.samples == count
+        assert "while its names differ" in in_words(gateway.passed_over)
+
+
+def test_two_gateways_do_not_share_a_folder(site: GatewaySite) -> None:
+    with (
+        site.gateway(),
+        pytest.raises(InputError, match="another gateway is at work"),
+        site.gateway(),
+    ):
+        pass
+
+
+def test_the_state_of_another_gateway_is_refused(site: GatewaySite) -> None:
+    with site.gateway() as gateway:
+        site.publish("s1", reading(0))
+        turn_until(gateway, lambda: gateway.lives)
+    other = site.fleet.add_gateway("barn", 1)
+    site.toml.write_text(site.toml.read_text().replace(str(site.file), str(other)))
+    with pytest.raises(FileError, match="is another gateway's"), site.gateway():
+        pass
+
+
+def test_a_device_s_file_is_no_gateway_s(site: GatewaySite) -> None:
+    (file,) = site.fleet.add(["north"])
+    site.toml.write_text(site.toml.read_text().replace(str(site.file), str(file)))
+    with pytest.raises(InputError, match="no gateway's file: expected the one"), site.gateway():
+        pass
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"sources": 3}', '{"sources": {"s": {"x": 1}}}'])
+def test_a_damaged_list_of_sources_is_told(content: str, site: GatewaySite) -> None:
+    (site.folder / "state").mkdir()
+    (site.folder / "state" / FILE).write_text(content)
+    with pytest.raises(FileError, match="is no list of a gateway's sources"), site.gateway():
+        pass
+
+
+def test_no_source_takes_part_before_its_place_is_on_disk(
+    site: GatewaySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with site.gateway() as gateway:
+        monkeypatch.setattr("paofed.live.gateway.gateway.save", full)
+        site.publish("s1", reading(0))
+        turn_until(gateway, lambda: gateway.passed_over)
+        assert not gateway.lives
+        monkeypatch.undo()
+        site.publish("s1", reading(0))
+        turn_until(gateway, lambda: gateway.lives)
+    saved = json.loads((site.folder / "state" / FILE).read_text())
+    assert saved["sources"]["s1"]["device"] == 1
+
+
+def more(device: Device, confirmed: int) -> bool:
+    return device.confirmed > confirmed
+
+
+def test_either_broker_may_be_away_for_a_while(site: GatewaySite) -> None:
+    chance = random.Random(1)  # noqa: S311 (no secret)
+    with site.served(), site.gateway() as gateway:
+        begin(site, gateway)
+        device = gateway.lives["s1"].device
+        for number in range(6):
+            hub, name = chance.choice([(site.hub, "g/0"), (site.plant, "gateway")])
+            hub.cut(name)
+            site.publish("s1", reading(number))
+            gateway.turn(0.05)
+            hub.mend(name)
+            confirmed = device.confirmed
+            turn_until(gateway, saying(site, "s1", partial(more, device, confirmed)))
+    with site.fleet.store() as store:
+        assert store.verify().agrees
