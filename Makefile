@@ -32,8 +32,10 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+# What every process of the tests would do again: compile kernels, and the tests themselves.
 kernels: $(VENV)/.dev
 	$(BIN)/python -m tests.compiled
+	$(BIN)/pytest --collect-only -qqq
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

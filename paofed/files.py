@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import ctypes
+import fcntl
 import io
 import os
 import tempfile
@@ -107,6 +108,17 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
     writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
     with replacing(path) as file:
         file.write(text.getvalue().encode())
+
+
+@contextlib.contextmanager
+def locking(path: Path, otherwise: Exception) -> Iterator[None]:
+    """Be the only process that has locked this file, or raise; the lock ends with its process."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise otherwise from None
+        yield
 
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE

@@ -11,9 +11,12 @@ from tests.effort import in_ci
 _PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))  # where daemons live
 
 
-def needs(package: str) -> str:
-    """Find the program of a system package; without it the test is skipped, or fails in CI."""
-    program = shutil.which(package, path=_PLACES)
+def needs(package: str, name: str = "") -> str:
+    """Find a program of a system package; without it the test is skipped, or fails in CI.
+
+    `name` is the program's, where it is not the package's.
+    """
+    program = shutil.which(name or package, path=_PLACES)
     if program is None:
         lacks(f"needs the system package {package}")
     return program

@@ -19,7 +19,7 @@ from paofed.archives import load_array, load_arrays, names_of, save_arrays
 from paofed.errors import FileError, InputError, TraceError
 from paofed.forms import Contents, Form
 from paofed.live.device.state import load_state, save_state
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.edge import Edge
 from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
@@ -283,8 +283,9 @@ def state_of(path: Path) -> object:
 
 
 def model_of(path: Path) -> object:
-    manifest, tick, w = FleetModel.load(path)
-    return manifest, tick, w.tobytes()
+    found = FleetModel.load(path)
+    arrays = found.w.tobytes(), found.levels.tobytes()
+    return found.manifest, found.tick, found.fleet, *arrays
 
 
 FILES: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {

@@ -71,7 +71,7 @@ class Crowd:
         self._by_number: dict[int, CrowdDevice] = {}
         self._due: list[tuple[float, int]] = []  # when to try to connect, and who
         self._up = self._connecting = 0
-        values = np.full(manifest.shared, 0.1, dtype="<f4")
+        values = manifest.up.block(np.full(manifest.shared, 0.1))
         self._update = encode(Update(manifest.epoch, 0, values))
         topics = Topics(fleet, full=True)
         self._heads = [_text_bytes(topics.up(k).encode()) for k in range(devices)]

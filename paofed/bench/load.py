@@ -66,10 +66,10 @@ def measure(
         with fleet.store() as store:
             store.add_all(f"device {k}" for k in range(devices))
         report(f"the bare broker, {devices:,} devices")
-        with LocalBroker(fleet), _echo(fleet), _crowd(fleet, devices) as crowd:
+        with LocalBroker(fleet), _echo(fleet), crowded(fleet, devices) as crowd:
             bare = crowd.load(seconds=seconds, window=window, rate=most)
         report(f"the server, {devices:,} devices")
-        with served(fleet) as (broker, server), _crowd(fleet, devices) as crowd:
+        with served(fleet) as (broker, server), crowded(fleet, devices) as crowd:
             flat_out = crowd.load(seconds=seconds, window=window, rate=most)
             report(f"the server at {rate:,.0f} contacts a second")
             steady = crowd.load(seconds=seconds, window=20 * window, rate=min(rate, most))
@@ -120,7 +120,8 @@ def _silence() -> PaofedError:
 
 
 @contextmanager
-def _crowd(fleet: Fleet, devices: int) -> Iterator[Crowd]:
+def crowded(fleet: Fleet, devices: int) -> Iterator[Crowd]:
+    """So many devices of a fleet, connected and answered."""
     with fleet.store() as store:
         manifest = store.manifest()
     crowd = Crowd(fleet.settings.name, fleet.settings.port, manifest, devices)

@@ -24,6 +24,7 @@ VERBS = {
     "algorithms": "list the algorithms",
     "fleet": "set up, serve and look after a fleet",
     "device": "be a device of a fleet",
+    "gateway": "take part for devices that publish telemetry and cannot run Python",
     "demo": "see a fleet learn on this machine while its parts are killed",
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",

@@ -16,8 +16,8 @@ from paofed.live.fleet.mosquitto import LOCAL
 from paofed.live.fleet.settings import Settings
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.server.monitor import asked
 from paofed.live.server.status import Status
+from paofed.live.server.web.asking import asked
 from paofed.live.trials.processes import (
     LocalBroker,
     Process,
@@ -105,7 +105,7 @@ class Play:
                 self._misfortune()
                 due = time.time() + self._random.uniform(*_BETWEEN)
             self._mend()
-            status = asked(self.fleet.settings, 1.0)
+            status = asked(self.fleet.settings, 1.0, folder=self.folder)
             self._count(status)
             begun = time.time() >= self._begins
             yield Scene(left, self.first, status, dict(self.away), self.misfortunes.copy(), begun)

@@ -72,7 +72,7 @@ def test_actions_have_a_file_each() -> None:
     [
         ([], "paofed: error: no verb was given (known: run, "),
         (["repaly"], "paofed: error: unknown verb 'repaly': did you mean 'replay'? (known: run, "),
-        (["fleet"], "paofed fleet: error: no action was given (known: init, add, serve, "),
+        (["fleet"], "paofed fleet: error: no action was given (known: init, add, gateway, serve, "),
         (
             ["fleet", "verfy", "x"],
             "paofed fleet: error: unknown action 'verfy': did you mean 'verify'? (known: init, ",

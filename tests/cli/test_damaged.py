@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import main
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from tests.forgery import FLAGS, METHOD, SIZE, archive, claiming, lie, members_of
 from tests.live.fleets import server
 from tests.natures import small_trace

@@ -20,13 +20,15 @@ from paofed.cli import main
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import CONFIRMED, FILE, locked
-from paofed.live.journal.exports import FleetModel, replay_messages
+from paofed.live.journal.exports import replay_messages
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.server.judgement import Trouble
-from paofed.live.server.monitor import Monitor
 from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
+from paofed.live.server.web import health
+from paofed.live.server.web.listener import Listener
 from tests.live.fleets import f32, live, opened, records, stored, update
 
 
@@ -688,7 +690,7 @@ def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
 def test_status_as_json(folder: Path, capsys: Capsys) -> None:
     lived(folder)
     answer = json.loads(done(capsys, "status", folder, "--json"))
-    assert answer.pop("validation_error") is None
+    assert answer.pop("validation_error") is answer.pop("validation_held") is None
     disk = answer.pop("disk")
     assert 0 < disk["expected"] <= disk["most"]
     assert disk["back_to"] == 0
@@ -776,7 +778,7 @@ def served(folder: Path, **changes: Any) -> Iterator[None]:
     with fleet.store() as store:
         status = Status.of("greenhouse", store.recover(), store.members())
     status = replace(status, **changes)
-    with Monitor("127.0.0.1", 0, lambda: status) as monitor:
+    with Listener("127.0.0.1", 0, health.routes(lambda: status)) as monitor:
         replace(fleet.settings, http=f"127.0.0.1:{monitor.port}").save(folder)
         yield
 

@@ -13,7 +13,7 @@ from paofed.cli.shared.times import tick_of
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import locked
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from tests.live.fleets import manifest, records, update
 
 Capsys = pytest.CaptureFixture[str]

@@ -7,7 +7,7 @@ import pytest
 
 from paofed.cli import main
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.scaling import Scaling
 from tests.live.fleets import live, manifest, opened, stored

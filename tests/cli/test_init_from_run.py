@@ -20,9 +20,9 @@ from paofed.core.columns.numbers import Number
 from paofed.core.intervals import Interval
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.exports import FleetModel
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.manifest import Manifest

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from tests.live.fleets import manifest
 from tests.live.protocol.test_seen import seeing
 

@@ -7,7 +7,7 @@ import pytest
 
 from paofed.cli import main
 from paofed.core.columns.numbers import Number
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from paofed.simulate.results.result import Result
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario

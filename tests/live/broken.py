@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
-from paofed.live.protocol.messages import Update, Values, decode, encode
+from paofed.live.protocol.messages import Update, decode, encode
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.server.judgement import judged
 
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     named_as: frozenset[str]  # one of these at least
     within: int
     measured: Callable[[float, int, Random], float] = lambda y, _age, _random: y
-    said: Callable[[Values, Random], NDArray[np.floating[Any]]] = lambda values, _: values
+    said: Callable[[NDArray[Any], Random], NDArray[Any]] = lambda values, _: values
 
 
 def _named(*kinds: str) -> frozenset[str]:

@@ -5,12 +5,12 @@ It shows that the page says enough. What it computes is compared with docs/vecto
 
 import math
 import struct
-from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tests.live.tiny_columns import is_of_time, lags, numbers, width
 
 Floats = NDArray[np.float64]
 Json = dict[str, Any]
@@ -94,51 +94,39 @@ def window(manifest: Json, device: int, tick: int, *, up: bool) -> list[int]:
     return [(start + i) % features for i in range(shared)]
 
 
-# What the model sees
-
-COMPASS = ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE",
-           "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"]  # fmt: skip
+# Values of few bits
 
 
-def turned(turns: float) -> list[float]:
-    return [math.sin(2 * math.pi * turns), math.cos(2 * math.pi * turns)]
+def child(key: list[int], a: int, b: int = 0, c: int = 0) -> list[int]:
+    return philox(key, [a, b, c, 2**32 - 1])[:2]
 
 
-def numbers(column: Json, values: list[Any]) -> list[float]:
-    """What the model sees of a column: values are of now, of before, or of both."""
-    kind = column["transform"]
-    if kind == "number":
-        if column.get("logarithm"):
-            values = [math.log(1 + value) for value in values]
-        plain = values[0] - values[1] if "diff" in column else values[0]
-        return [(plain - column.get("offset", 0.0)) / column.get("scale", 1.0)]
-    if kind == "cyclic":
-        return turned(values[0] / column["period"])
-    if kind == "compass":
-        return turned(COMPASS.index(values[0].upper()) / 16)
-    if kind == "one-hot":
-        return [float(values[0] == category) for category in column["categories"]]
-    wall = datetime.fromtimestamp(values[0], UTC).astimezone(ZoneInfo(column.get("zone", "UTC")))
-    if column["cycle"] == "hour":
-        seconds = wall.second + wall.microsecond / 1e6
-        return turned((wall.hour + (wall.minute + seconds / 60) / 60) / 24)
-    if column["cycle"] == "weekday":
-        return turned(wall.weekday() / 7)
-    days = [datetime(year, 1, 1, tzinfo=UTC).toordinal() for year in (wall.year, wall.year + 1)]
-    return turned((wall.toordinal() - days[0]) / (days[1] - days[0]))
+def chances(seed: int, device: int, tick: int, count: int, *, up: bool) -> list[float]:
+    method = child(child([seed % 2**32, seed // 2**32], 0), 0, 3)
+    key = child(method, 0 if up else 1)
+    return [philox(key, [i // 4, device, tick, 0])[i % 4] * 2.0**-32 for i in range(count)]
 
 
-def width(column: Json) -> int:
-    kind = column["transform"]
-    return len(column["categories"]) if kind == "one-hot" else 1 if kind == "number" else 2
+def block_of(values: list[float], bits: int, u: list[float]) -> bytes:
+    s = 2 ** (bits - 1) - 1
+    scale = float(np.float32(max(map(abs, values)) * (1 + 2.0**-23)))
+    number = 0
+    for value, chance in zip(values, u, strict=True):
+        size = min(int(s * abs(value) / scale + chance), s) if scale > 0 else 0
+        number = number << bits | s + (size if value > 0 else -size)
+    used = len(values) * bits
+    length = (used + 7) // 8
+    return struct.pack("<f", scale) + (number << 8 * length - used).to_bytes(length, "big")
 
 
-def is_of_time(column: Json) -> bool:
-    return column["transform"] == "calendar" or bool(column.get("time"))
-
-
-def lags(column: Json) -> list[int]:
-    return [0, column["diff"]] if "diff" in column else [column.get("lag", 0)]
+def values_of(block: bytes, bits: int, count: int) -> list[float] | None:
+    s, (scale,) = 2 ** (bits - 1) - 1, struct.unpack_from("<f", block)
+    spare = 8 * (len(block) - 4) - bits * count
+    number = int.from_bytes(block[4:], "big")
+    found = [number >> spare + bits * (count - 1 - i) & 2**bits - 1 for i in range(count)]
+    if not 0 <= scale < math.inf or max(found) > 2 * s or number & 2**spare - 1:
+        return None
+    return [scale * (one - s) / s for one in found]
 
 
 # The level

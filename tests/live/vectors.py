@@ -33,6 +33,7 @@ from paofed.live.protocol.messages import (
 from paofed.live.protocol.served import ROWS, usual_shared
 from tests.live.fleets import f32, manifest
 from tests.live.lives import LIVES, Life
+from tests.live.model.models import READING, seeing_model
 
 FOLDER = Path(__file__).parents[2] / "docs/vectors"
 Json = dict[str, Any]
@@ -82,7 +83,7 @@ def made_windows() -> list[Json]:
     for algorithm in ROWS:  # published servers have the windows of pao-fed-u1
         for features in (8, 50):
             shared = usual_shared(algorithm, features)
-            parts = manifest(algorithm=algorithm, features=features, shared=shared).parts
+            agreed = manifest(algorithm=algorithm, features=features, shared=shared)
             for device, tick in ((0, 0), (3, 0), (3, 17), (9_999, 4_294_967_295)):
                 found.append(
                     {
@@ -91,8 +92,8 @@ def made_windows() -> list[Json]:
                         "shared": shared,
                         "device": device,
                         "tick": tick,
-                        "downlink": parts.downlink(device, tick, features).tolist(),
-                        "uplink": parts.uplink(device, tick, features).tolist(),
+                        "downlink": agreed.down.coordinates(device, tick).tolist(),
+                        "uplink": agreed.up.coordinates(device, tick).tolist(),
                     }
                 )
     return found
@@ -129,6 +130,31 @@ def _plain(told: Json) -> Json:
         name: value.astype(float).tolist() if isinstance(value, np.ndarray) else value
         for name, value in told.items()
     }
+
+
+def made_blocks() -> list[Json]:
+    """Of values that are on a level, between two, all zeros, and as large as can be."""
+    windows = [[0.5, -2.25, 0.0, 1e-3, 2.25], [0.0] * 5, [1e6, -3.0, 5e5, -1e6, 7.75]]
+    found = []
+    for bits in (2, 5, 8, 16):
+        options = {"bits": bits, "down_bits": bits}
+        agreed = manifest(algorithm="quantised", options=options, shared=5, seed=2**40 + 7)
+        for place, (device, tick) in enumerate(((0, 0), (3, 17), (9_999, 4_294_967_295))):
+            for direction, blocks in (("up", agreed.up), ("down", agreed.down)):
+                block = blocks.block(np.array(windows[place]), device, tick)
+                found.append(
+                    {
+                        "seed": agreed.seed,
+                        "bits": bits,
+                        "direction": direction,
+                        "device": device,
+                        "tick": tick,
+                        "values": windows[place],
+                        "hex": block.tobytes().hex(),
+                        "says": blocks.read(block, device, tick).values.tolist(),
+                    }
+                )
+    return found
 
 
 def made_levels() -> list[Json]:
@@ -246,13 +272,36 @@ def _said(agreed: Manifest, what: str, tick: int, answered: int = 0) -> Message:
     return Reply(agreed.epoch, tick, age_of(tick, answered), values[: agreed.shared])
 
 
+def made_model() -> Json:
+    """A model as `GET /model` gives it; its version depends on the last bits of its numbers."""
+    return {**json.loads(seeing_model().predictor.to_json()), "version": "vectors"}
+
+
+def made_predictions() -> list[Json]:
+    """Readings, and what that model predicts."""
+    changes: list[Json] = [
+        {},
+        {"a": -4.75, "wind": "NNW", "kind": "wet"},
+        {"b": 0.0, "b[n-2]": 7.5, "kind": "unheard of"},
+        {"time": "2024-12-31T23:30+01:00", "angle": -90.0},
+        {"a[n-1]": 5.0, "y[n-1]": -0.5, "time": 0.0},
+    ]
+    readings = [{**READING, **change} for change in changes]
+    predicted = seeing_model().predictor.predict_all(readings)
+    found = zip(readings, predicted, strict=True)
+    return [{"reading": reading, **one._asdict()} for reading, one in found]
+
+
 FILES: dict[str, Callable[[], Any]] = {
     "map.json": made_map,
     "windows.json": made_windows,
     "messages.json": made_messages,
+    "blocks.json": made_blocks,
     "levels.json": made_levels,
     "columns.json": made_columns,
     "lives.json": made_lives,
+    "model.json": made_model,
+    "predictions.json": made_predictions,
 }
 
 

@@ -7,5 +7,8 @@ ACTIONS = {
     "contact": "what a live contact costs server and device, without a network",
     "wire": "bytes of a contact, counted on the wire",
     "load": "contacts per second with thousands of devices, latency, memory, reconnection",
+    "gateway": "hundreds of sources in one gateway: processor, memory, what was learned",
+    "predict": "predictions per second over HTTP, while contacts go on",
+    "intervals": "how often intervals around predictions held what was measured",
 }
 EXAMPLE = "paofed bench wire"

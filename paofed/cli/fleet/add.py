@@ -1,12 +1,21 @@
 """Add devices to a fleet: each gets an index, a credential, and one file to put on it.
 
-The file holds a secret: move it to its device, readable by its owner alone, and keep no copy.
+The file holds a secret: move it to its device, readable by its owner alone, and keep no copy. Where
+the broker is not the fleet's own, --accounts has a user for each, and what is printed says what the
+broker's administrator has to allow.
 """
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.shared.folder import add_folder, say_result, say_untold
-from paofed.live.fleet.folder import Fleet
+from paofed.cli.shared.folder import (
+    add_accounts,
+    add_folder,
+    fleet_of,
+    rights_of,
+    say_result,
+    say_untold,
+)
+from paofed.live.network.credential import Credential
 
 EXAMPLE = "paofed fleet add greenhouse north-wall south-wall"
 
@@ -15,13 +24,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     parser.add_argument("labels", nargs="+", metavar="LABEL", help="what people call the device")
+    add_accounts(parser)
 
 
 def run(args: Namespace) -> int:
     """Add them, one by one."""
-    fleet = Fleet(args.folder)
-    for path in fleet.add(args.labels):
-        say_result(args, f"put {path} on its device", file=str(path))
+    fleet = fleet_of(args)
+    for path, label in zip(fleet.add(args.labels), args.labels, strict=True):
+        allow = rights_of(fleet, label, Credential.load(path).who)
+        text = "\n".join([f"put {path} on its device", *allow])
+        say_result(args, text, file=str(path), **({"allow": allow[1:]} if allow else {}))
     if fleet.settings.security == "password":  # certificates need no telling
         say_untold(fleet)
     return 0

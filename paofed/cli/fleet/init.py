@@ -16,15 +16,24 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling, with_options
-from paofed.cli.shared.folder import add_folder, say_result
+from paofed.cli.shared.folder import (
+    accounts_of,
+    add_accounts,
+    add_folder,
+    rights_of,
+    say_result,
+)
 from paofed.cli.shared.kinds import is_run
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
+from paofed.live.fleet.authority import trusted_text
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import AUTHORITY
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
 from paofed.live.fleet.settings import Security, Settings
-from paofed.live.journal.exports import FleetModel
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.network.topics import SERVER
 from paofed.live.protocol.change import Changes, changed_manifest
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
 from paofed.live.protocol.served import UNBOUNDED, usual_shared
@@ -67,6 +76,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--host", default="localhost", help="the broker, as devices reach it (%(default)s)")
     add("--port", type=int, default=8883, help="of the broker (default %(default)s)")
     add("--security", choices=get_args(Security), default="certificate", help="(%(default)s)")
+    add("--prefix", default="", metavar="TOPIC", help="stands before all topics: company/site7")
+    add("--authority", type=Path, metavar="FILE",
+        help="with --security external: who certifies the broker (the system's)")  # fmt: skip
+    add_accounts(parser)
     add("--http", default="127.0.0.1:9883", metavar="HOST:PORT", help="health (%(default)s)")
 
 
@@ -77,21 +90,38 @@ def run(args: Namespace) -> int:
         host=args.host,
         port=args.port,
         security=args.security,
+        prefix=args.prefix,
+        authority=f"{FOLDER}/{AUTHORITY}" if args.authority else "",
         http=args.http,
     )
+    trusted = trusted_text(args.authority) if args.authority else ""
     manifest, w, told = _agreed(args)
     told += _unbounded(manifest)
-    Fleet.create(args.folder, settings, manifest, w)
-    configuration = (args.folder / FOLDER / CONFIGURATION).resolve()
-    text = (
-        f"made {args.folder}\n"
-        f"{told}"
-        f"start the broker:  mosquitto -c {configuration}\n"
-        f"start the server:  paofed fleet serve {args.folder}\n"
-        f"add devices:       paofed fleet add {args.folder} LABEL ..."
-    )
-    say_result(args, text, folder=str(args.folder), configuration=str(configuration))
+    accounts = accounts_of(args)
+    Fleet.create(args.folder, settings, manifest, w, accounts=accounts, trusted=trusted)
+    say_result(args, f"made {args.folder}\n{told}{_next(args)}", **_made(args))
     return 0
+
+
+def _made(args: Namespace) -> dict[str, str]:
+    """What was made, by name."""
+    configuration = (args.folder / FOLDER / CONFIGURATION).resolve()
+    own = {} if args.security == "external" else {"configuration": str(configuration)}
+    return {"folder": str(args.folder), **own}
+
+
+def _next(args: Namespace) -> str:
+    """What comes next."""
+    fleet, made = Fleet(args.folder, accounts_of(args)), _made(args)
+    begin = "\n".join(rights_of(fleet, SERVER, SERVER))
+    if "configuration" in made:
+        begin = f"start the broker:  mosquitto -c {made['configuration']}"
+    add = "LABEL ..." if "configuration" in made else "LABEL ... --accounts FILE"
+    return (
+        f"{begin}\n"
+        f"start the server:  paofed fleet serve {args.folder}\n"
+        f"add devices:       paofed fleet add {args.folder} {add}"
+    )
 
 
 class _Agreed(NamedTuple):

@@ -10,7 +10,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import datetime
 from pathlib import Path
 
-from paofed.cli.shared.folder import add_folder, say_result, say_untold
+from paofed.cli.shared.folder import add_accounts, add_folder, fleet_of, say_result, say_untold
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 
@@ -27,6 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--all", action="store_true", help="every device")
     add("--until", type=_time, metavar="WHEN", help="with --all: 2026-12-24, 2026-12-24T18:00, 14d")
     add("--server", action="store_true", help="the server and the broker")
+    add_accounts(parser)
 
 
 def run(args: Namespace) -> int:
@@ -35,11 +36,12 @@ def run(args: Namespace) -> int:
         raise InputError("fleet rotate needs one of: some LABEL, --all, --server")
     if args.until is not None and not args.all:
         raise InputError("--until needs --all: the old file of a single device is good no more")
-    fleet = Fleet(args.folder)
+    fleet = fleet_of(args)
     fleet.require(args.labels)
     if args.server:
         fleet.rotate_server()
-        say_result(args, f"restart the broker and the server of {args.folder}")
+        own = fleet.settings.security != "external"
+        say_result(args, f"restart {'the broker and ' * own}the server of {args.folder}")
         return 0
     for path in fleet.rotate_all(args.until) if args.all else map(fleet.rotate, args.labels):
         _say_file(args, fleet, path)

@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
+from paofed.live.fleet.accounts import BrokerAccount, account_of, read_accounts, rights
 from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.manifest import Manifest
 
@@ -20,9 +21,42 @@ def say_result(args: Namespace, text: str, **values: object) -> None:
     print(json.dumps({**values, "text": text}) if args.json else text)
 
 
+def add_accounts(parser: ArgumentParser) -> None:
+    """Declare the file with what a company has given to each."""
+    parser.add_argument("--accounts", type=Path, metavar="FILE",
+        help="for a broker that is not the fleet's own: a table label,user,password")  # fmt: skip
+
+
+def fleet_of(args: Namespace) -> Fleet:
+    """The fleet, with the accounts that are given."""
+    return Fleet(args.folder, accounts_of(args))
+
+
+def accounts_of(args: Namespace) -> dict[str, BrokerAccount]:
+    """The accounts that are given, if any."""
+    return {} if args.accounts is None else read_accounts(args.accounts)
+
+
+def rights_of(fleet: Fleet, label: str, *speaks_for: object) -> list[str]:
+    """What the administrator of another's broker has to allow; nothing where it is the fleet's.
+
+    `speaks_for`: the server, or the indices of the devices for which the user of `label` speaks.
+    """
+    if fleet.settings.security != "external":
+        return []
+    allow = f"let the broker allow {account_of(fleet.accounts, label).user}:"
+    lines = (f"  {line}" for who in speaks_for for line in rights(fleet.topics, who))
+    return [allow, *dict.fromkeys(lines)]
+
+
 def say_untold(fleet: Fleet) -> None:
     """Say on stderr that the broker has to be told, where it could not be."""
-    if not fleet.told:
+    if fleet.settings.security == "external":
+        say(
+            "the broker is not the fleet's own: its administrator has to change or take away users "
+            "there; the server refuses whom it should in any case"
+        )
+    elif not fleet.told:
         say("no broker runs with these files here: start it, or have it read them (kill -HUP)")
 
 

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from paofed.cli.shared.samples import Reader, finite
+from paofed.live.model.inputs import instant
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.seen import TIME
 
@@ -90,5 +90,4 @@ def _instant(cell: Any) -> float:
     try:
         return finite(cell)
     except ValueError:
-        time = datetime.fromisoformat(str(cell).strip())
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        return finite(instant(str(cell)))

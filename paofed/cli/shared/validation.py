@@ -2,13 +2,15 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from paofed.cli.shared.rows import SampleReader
 from paofed.cli.shared.samples import opened
 from paofed.errors import InputError
-from paofed.live.journal.exports import FleetModel
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.reported import ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator
 
 
@@ -19,21 +21,38 @@ def add_validation(parser: ArgumentParser) -> None:
     )
 
 
+class Validated(NamedTuple):
+    """What a file of samples says of a fleet's model."""
+
+    error: float  # root mean square, as measured
+    samples: int  # whose past is known
+    held: float | None  # share inside the interval of the server's predictions; None: there is none
+
+
 def error_of(coordinator: Coordinator, path: Path) -> float:
-    """Root mean squared error of the model on a file of samples, as measured."""
-    device = FleetModel.of(coordinator).device()
+    """Root mean squared error of a server's model on a file of samples, as measured."""
+    return validated(FleetModel.of(coordinator), path).error
+
+
+def validated(model: FleetModel, path: Path) -> Validated:
+    """Predict every sample of a file, in their order."""
+    device = model.device()
     rows = SampleReader(device.manifest, needed=True)
-    errors = []
+    pairs = []
     with opened(path) as lines:
         try:
             for x, y, at in rows.read(lines):
-                errors.append(y - device.predict(x, at))
+                pairs.append((y, device.predict(x, at)))
                 device.remember(x, y, at)
         except UnicodeDecodeError as error:
             raise InputError(f"{path} is not text: {error}") from None
-    if not errors:
+    if not pairs:
         raise InputError(f"{path} holds no samples: expected lines of {', '.join(rows.names)}")
-    known = np.array(errors)[np.isfinite(errors)]
+    known = np.array(pairs)[np.isfinite(pairs).all(axis=1)]
     if not known.size:
         raise InputError(f"{path} holds no sample whose past is known: expected lines tick by tick")
-    return float(np.sqrt(np.mean(known**2)))
+    y, predicted = known.T
+    interval = ReportedInterval.of(model.levels)
+    seen = [device.manifest.unit.numbers(values) for values in (y, predicted)]
+    held = interval and float(np.mean(np.abs(seen[0] - seen[1]) <= interval.half_width))
+    return Validated(float(np.sqrt(np.mean((y - predicted) ** 2))), len(known), held)

@@ -15,7 +15,7 @@ from paofed.core.bounded import scale_of
 from paofed.errors import PaofedError
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import HEADER, MODEL, REPLY, Update, decode
+from paofed.live.protocol.messages import HEADER, MODEL, REPLY, Update
 from paofed.live.protocol.rule_state import RuleState
 
 State = dict[str, NDArray[Any]]
@@ -54,7 +54,7 @@ class Auditor:
         """A device sends these bytes, under the epoch that they name."""
         epoch = payload[1]
         manifest = self._manifests[epoch]
-        message = decode(payload, shared=manifest.shared, features=manifest.features)
+        message = manifest.read(payload)
         if isinstance(message, Update):
             self._sent.add((epoch, device, message.tick, message.values.tobytes()))
             for repeat in message.repeats:

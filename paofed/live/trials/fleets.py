@@ -7,7 +7,7 @@ import numpy as np
 from paofed.core.learners import FORGETFUL
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
-from paofed.live.protocol.served import ROWS, UNBOUNDED, WHOLE
+from paofed.live.protocol.served import FEW_BITS, ROWS, UNBOUNDED, WHOLE
 from paofed.live.trials.fate import START
 
 MOST_TICKS_LATE = 6  # no fleet's age limit is above this
@@ -40,7 +40,7 @@ def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
         aside=bool(random.random() < 0.7),
         bound=float(random.uniform(1, 8)) if random.random() < 0.5 else None,
     )
-    return _unbounded(bounded)
+    return _few_bits(_unbounded(bounded))
 
 
 def _limited(manifest: Manifest) -> Manifest:
@@ -69,3 +69,12 @@ def _unbounded(manifest: Manifest) -> Manifest:
         return manifest
     options = {"alpha": float(own.uniform(0.1, 1)), "decay": float(own.uniform(0, 2))}
     return replace(manifest, algorithm=UNBOUNDED[0], options=options, clip=None)
+
+
+def _few_bits(manifest: Manifest) -> Manifest:
+    """The same, a quarter of the paper's rows with fewer bits a value, drawn from the seed too."""
+    own = np.random.default_rng([manifest.seed, 2])
+    if manifest.algorithm in UNBOUNDED or own.random() < 0.75:
+        return manifest
+    options = {"bits": int(own.integers(2, 17)), "down_bits": int(own.choice([4, 8, 32]))}
+    return replace(manifest, algorithm=FEW_BITS, options=options)

@@ -8,7 +8,7 @@ import numpy as np
 from paofed.live.journal.host import Host
 from paofed.live.protocol.coordinator import MOST_HELLOS, TOLERANCE, Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import LARGEST, UPDATE, Hello, Reply, Update, decode, encode
+from paofed.live.protocol.messages import LARGEST, UPDATE, Hello, Reply, Update, encode
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.fate import Fate
 
@@ -61,8 +61,8 @@ class Junk:
         """Messages of a kind, with whom they seem to come from; none where there is none yet."""
         random, manifest, now = self._fate.random, server.manifest, server.tick
         device = int(random.integers(self._devices))
-        values = random.standard_normal(manifest.shared).astype("<f4")
-        update = Update(manifest.epoch, now, values)
+        values = random.standard_normal(manifest.shared)
+        update = Update(manifest.epoch, now, manifest.up.block(values))
         past = now - manifest.max_age - 1
         match kind:
             case "replayed":
@@ -77,7 +77,12 @@ class Junk:
             case "unknown device":
                 return [(_UNKNOWN, encode(update))]
             case "wrong kind":
-                return [(device, encode(Reply(manifest.epoch, now, 0, values)))]
+                reply = Reply(manifest.epoch, now, 0, manifest.down.block(values))
+                return [(device, encode(reply))]
+            case "not finite" | "too large":
+                values[-1] = np.nan if kind == "not finite" else 2 * LARGEST
+                wrong = replace(update, values=manifest.up.block(values))
+                return [(device, encode(wrong))]
             case "hello again":
                 return [(device, encode(Hello(manifest.epoch)))] * (MOST_HELLOS + 1)
             case _:
@@ -92,7 +97,7 @@ class Junk:
         """Whether a message only brings what is on disk: to repeat it changes nothing."""
         if payload[1] != manifest.epoch:
             return False
-        message = decode(payload, shared=manifest.shared, features=manifest.features)
+        message = manifest.read(payload)
         return isinstance(message, Update) and all(
             self._on_disk(manifest.epoch, device, message.tick - earlier)
             for earlier in (0, *(repeat.earlier for repeat in message.repeats))
@@ -108,10 +113,6 @@ def _spoiled(kind: str, good: bytes, random: np.random.Generator) -> bytes:
             return good[: random.integers(len(good))]
         case "flipped bits":
             return bytes([good[0] ^ (16 << int(random.integers(4)))]) + good[1:]
-        case "not finite":
-            return good[:-4] + np.float32(np.nan).tobytes()
-        case "too large":
-            return good[:-4] + np.float32(2 * LARGEST).tobytes()
         case "earlier version":  # an update had no level
             return bytes([_VERSION_1 << 4 | UPDATE]) + good[1:6] + good[7:]
         case _:  # wrong epoch

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from paofed.live.protocol.blocks import Blocks
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import Update, Values, decode, encode
+from paofed.live.protocol.messages import Update, Values, encode
 from paofed.live.trials.fate import Fate
 
 _SAMPLES = ("sensor stuck", "sensor scaled", "sensor spikes", "sensor drifts", "sensor noise")
@@ -42,18 +43,17 @@ class Sensor:
         """What it sends instead of its model."""
         if self._fault not in _MESSAGES or not self._is_broken():
             return payload
-        message = decode(payload, shared=manifest.shared, features=manifest.features)
+        message, up = manifest.read(payload), manifest.up
         if not isinstance(message, Update):
             return payload
-        repeats = tuple(replace(r, values=self._wrong(r.values)) for r in message.repeats)
-        values = self._wrong(message.values)
+        repeats = tuple(replace(r, values=self._wrong(r.values, up)) for r in message.repeats)
+        values = self._wrong(message.values, up)
         return encode(replace(message, values=values, repeats=repeats, level=_LEVEL_OF_A_LIAR))
 
-    def _wrong(self, values: Values) -> Values:
+    def _wrong(self, block: Values, up: Blocks) -> Values:
         if self._fault == "liar":  # the opposite of what it knows to be right
-            return -values
-        noise = self._fate.random.uniform(-self._size, self._size, values.size)
-        return noise.astype("<f4")
+            return up.block(-up.read(block, 0, 0).values)
+        return up.block(self._fate.random.uniform(-self._size, self._size, up.shared))
 
     def _is_broken(self) -> bool:
         broken = self._fate.now >= self._since

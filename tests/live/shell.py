@@ -1,0 +1,57 @@
+"""Documents that are followed word for word in one shell, with a real broker."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tests.system import needs
+from tests.test_docs import ROOT, blocks, commands, require_shown
+
+_MARK = "--- paofed: the command above has ended ---"
+
+
+def _end_session(session: int) -> None:
+    """Kill whatever a shell has left, background jobs among them."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # gone meanwhile
+            if os.getsid(int(path.name)) == session:
+                os.kill(int(path.name), signal.SIGKILL)
+
+
+def follow(document: str, folder: Path, elsewhere: Callable[[str], str]) -> None:
+    """Do what a document says; `elsewhere` moves commands and files to ports of our own."""
+    mosquitto = Path(needs("mosquitto"))
+    script, shown = ["set -m", "exec 2>&1"], []
+    for block in blocks(document):
+        if block.file:
+            (folder / block.file).write_text(elsewhere(block.text), encoding="utf-8")
+        elif block.kind == "console":
+            for command, output in commands(block):
+                script += [elsewhere(command), f"echo '{_MARK}'"]
+                shown.append((command, output))
+    places = [str(Path(sys.executable).parent), str(mosquitto.parent), os.environ["PATH"]]
+    with (folder / "shell.log").open("w+") as out:  # no pipe: a program left over would hold it
+        shell = subprocess.Popen(
+            ["/bin/bash"],
+            cwd=folder,
+            env={**os.environ, "PATH": os.pathsep.join(places), "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=out,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            shell.communicate("\n".join(script) + "\n", timeout=180)
+        finally:
+            _end_session(shell.pid)
+            shell.wait()
+        parts = (folder / "shell.log").read_text().split(f"{_MARK}\n")
+    assert len(parts) == len(shown) + 1
+    for (command, output), printed in zip(shown, parts, strict=False):
+        assert not re.search(r"error:|Error", printed), f"{command}: {printed}"
+        require_shown(output, printed, f"{document}: {command}")
