@@ -1,6 +1,7 @@
 """The journal's lines, and the states of the server that are kept beside them."""
 
 import io
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator, Record
 
 _CHUNK = 10_000  # lines that are read at once
+# NumPy reads the header of an array with `ast.literal_eval`, which CPython 3.11 up to at least
+# 3.11.7 breaks off with a SystemError if another thread is in it, too.
+_UNPACKING = threading.Lock()
 
 
 class Disk(NamedTuple):
@@ -174,8 +178,7 @@ class Lines(Members):
         if state is None:
             raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
         coordinator = Coordinator(self._epoch(snapshot.generation).manifest)
-        with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
-            coordinator.restore(dict(arrays))
+        coordinator.restore(unpack(state))
         self.introduce(coordinator)
         return coordinator
 
@@ -194,6 +197,12 @@ def _row(record: Record) -> tuple[object, ...]:
     """A line of the journal, with its checksum."""
     columns = *record[:3], record.values.tobytes(), record.level
     return *columns, checksum(*columns)
+
+
+def unpack(state: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays that `pack` wrote."""
+    with _UNPACKING, np.load(io.BytesIO(state), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
