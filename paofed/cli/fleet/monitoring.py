@@ -12,6 +12,7 @@ from paofed.cli.shared.folder import add_folder, say_result
 from paofed.errors import InputError
 from paofed.files import make_folder, write_text
 from paofed.live.fleet.settings import Settings, SettingsError
+from paofed.live.fleet.tokens import Tokens
 from paofed.live.operations.monitoring import monitoring
 
 EXAMPLE = "paofed fleet monitoring greenhouse --out monitoring"
@@ -24,6 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--out", type=Path, metavar="FOLDER", required=True, help="where to write")
     add("--target", metavar="HOST:PORT",
         help="the server, as Prometheus reaches it (default: http of fleet.toml)")  # fmt: skip
+    add("--token-file", default="", metavar="FILE",
+        help="where Prometheus finds the token of `paofed fleet token`")  # fmt: skip
 
 
 def run(args: Namespace) -> int:
@@ -31,7 +34,12 @@ def run(args: Namespace) -> int:
     settings = Settings.load(args.folder)
     if args.target is not None:
         settings = _reached_at(settings, args.target)
-    written = monitoring(settings)
+    if not args.token_file and Tokens.load(args.folder) is not None:
+        raise InputError(
+            f"the fleet asks for tokens: make one (paofed fleet token {args.folder} prometheus "
+            f"--may see), keep it in a file for Prometheus, and name that file (--token-file)"
+        )
+    written = monitoring(settings, args.token_file)
     make_folder(args.out)
     for name, text in written.items():
         write_text(args.out / name, text)

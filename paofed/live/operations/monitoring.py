@@ -5,21 +5,28 @@ alerts.yml       when to call somebody, of every fleet that is asked
 dashboard.json   what to show of them
 """
 
+import json
 from importlib.resources import files
 from string import Template
 
 from paofed.live.fleet.settings import Settings
 
 ALERTS, DASHBOARD = "paofed.alerts.yml", "paofed.dashboard.json"
+_AUTHORIZATION = "    authorization:  # Bearer\n      credentials_file: {}\n"
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (nothing is bound here)
 
 
-def monitoring(settings: Settings) -> dict[str, str]:
-    """The files by name; the one that is this fleet's alone is called after it."""
+def monitoring(settings: Settings, token_file: str = "") -> dict[str, str]:
+    """The files by name; the one that is this fleet's alone is called after it.
+
+    `token_file` is where Prometheus finds its token, if the fleet asks for one.
+    """
     scrape = Template(_shipped("prometheus.yml"))
     return {
         f"{settings.name}.prometheus.yml": scrape.substitute(
-            fleet=settings.name, target=_target(settings)
+            fleet=settings.name,
+            target=_target(settings),
+            authorization=_AUTHORIZATION.format(json.dumps(token_file)) if token_file else "",
         ),
         ALERTS: _shipped("alerts.yml"),
         DASHBOARD: _shipped("dashboard.json"),

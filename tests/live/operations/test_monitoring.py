@@ -12,6 +12,7 @@ from paofed.cli import main
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings, SettingsError
+from paofed.live.fleet.tokens import make_token
 from paofed.live.network.in_process import Hub
 from paofed.live.operations.monitoring import ALERTS, DASHBOARD, monitoring
 from paofed.live.server.metrics import prometheus
@@ -112,6 +113,11 @@ def test_the_command_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert main([*words, "--target", "nowhere"]) == 2
     assert capsys.readouterr().err.endswith("--target is 'nowhere': expected HOST:PORT\n")
+    make_token(tmp_path / "f", "billing", ["predict"])
+    assert main(words) == 2
+    assert "--may see), keep it in a file for Prometheus" in capsys.readouterr().err
+    assert main([*words, "--token-file", "/etc/a token"]) == 0
+    assert '"/etc/a token"' in (out / "greenhouse.prometheus.yml").read_text()
 
 
 def test_a_real_prometheus_watches_a_live_fleet(tmp_path: Path) -> None:
@@ -119,7 +125,9 @@ def test_a_real_prometheus_watches_a_live_fleet(tmp_path: Path) -> None:
     settings = Settings(name="g", security="none", http=http, snapshot_every=10)
     fleet, hub = Fleet.create(tmp_path / "fleet", settings, now_manifest()), Hub()
     (north,) = fleet.add(["north"])
-    for name, text in monitoring(settings).items():
+    token = tmp_path / "token"
+    token.write_text(make_token(fleet.folder, "prometheus", ["see"]) + "\n")
+    for name, text in monitoring(settings, str(token)).items():
         (tmp_path / name).write_text(text.replace("_interval: 15s", "_interval: 1s"))
     server = Server(fleet, transport=hub)
     server.thread.start()
