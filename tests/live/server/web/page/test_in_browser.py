@@ -49,7 +49,7 @@ def test_a_live_fleet_its_broken_device_and_a_restart(browser: Browser, tmp_path
     with served(fleet, hub) as server:
         assert f"page: {address(fleet)}" in server.said
         browser.open(address(fleet))
-        assert browser.text("#link") == "live"
+        browser.until(lambda: browser.text("#link") == "live")
         # Who is broken is named, coloured, and can be pointed at.
         assert "south-1 is refused again and again: length" in browser.text("#lines")
         assert "needs somebody to look" in browser.text("#words") or "need" in browser.text(
