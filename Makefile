@@ -35,7 +35,7 @@ check: $(VENV)/.dev
 # What every process of the tests would do again: compile kernels, and the tests themselves.
 kernels: $(VENV)/.dev
 	$(BIN)/python -m tests.compiled
-	$(BIN)/pytest --collect-only -qqq
+	@$(BIN)/pytest --collect-only -qqq >$(VENV)/.collected || { cat $(VENV)/.collected; exit 1; }
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

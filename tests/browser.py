@@ -108,7 +108,9 @@ class Browser:
 
     def open(self, address: str) -> None:
         """Go to a page and wait until it has drawn itself."""
-        self.complaints.clear()
+        self.tell("Page.navigate", url="about:blank")
+        self.until(lambda: self.value("location.href") == "about:blank")
+        self.complaints.clear()  # those of the page before, which still asked for its server
         self.tell("Page.navigate", url=address)
         self.until(lambda: self.value("document.body?.dataset.ready") == "yes")
 
