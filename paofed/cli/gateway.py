@@ -7,15 +7,16 @@ that it has seen and which of them take part; with --example, a file to begin wi
 
 import json
 import logging
-import signal
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from paofed.cli.shared.progress import duration
+from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.errors import InputError
 from paofed.live.gateway.examples import example
 from paofed.live.gateway.gateway import Gateway, credential_of, in_words
@@ -46,18 +47,24 @@ def run(args: Namespace) -> int:
     settings = GatewaySettings.load(args.file)
     if args.list:
         return _list(settings, as_json=args.json)
-    log = logging.Logger("paofed.gateway", logging.INFO)
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    # What one of hundreds of devices has to say is counted for its source.
-    logging.getLogger("paofed.device").setLevel(logging.ERROR)
+    log = log_to_stderr("paofed.gateway")
     gateway = Gateway(settings, log)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: gateway.stop())
-    gateway.run()
+    with _devices_are_quiet(), stopped_by_signals(gateway.stop):
+        gateway.run()
     log.info("stopped in good order")
     return 0
+
+
+@contextmanager
+def _devices_are_quiet() -> Iterator[None]:
+    """What one of hundreds of devices has to say is counted for its source, and not logged."""
+    log = logging.getLogger("paofed.device")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _list(settings: GatewaySettings, *, as_json: bool) -> int:

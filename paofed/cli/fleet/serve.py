@@ -4,13 +4,11 @@ It needs its broker, waits for it, and comes back to it. Exit code 3: another se
 one's place at the broker; do not start it again before you know why.
 """
 
-import logging
-import signal
-import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
 
+from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.cli.shared.validation import add_validation, validated
 from paofed.live.fleet.folder import Fleet
 from paofed.live.model.fleet_model import FleetModel
@@ -29,28 +27,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve, with a log on stderr."""
     fleet = Fleet(args.folder)
-    log = logging.Logger("paofed.server", logging.INFO)
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
+    log = log_to_stderr("paofed.server")
     judge = None
     if args.validation is not None:
         judge = partial(_error, args.validation)
         with fleet.store() as store:  # a file that cannot be used is told before anything begins
             judge(FleetModel.of(store.recover()))
     service = Service(fleet, log, judge=judge)
-    before = [
-        (number, signal.signal(number, lambda *_: service.stop()))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    ]
     try:
-        service.run()
+        with stopped_by_signals(service.stop):
+            service.run()
     except TakenOverError as error:
         log.error("%s", error)  # noqa: TRY400 (not a fault of this program)
         return _TAKEN_OVER
-    finally:
-        for number, handle in before:
-            signal.signal(number, handle)
     log.info("stopped in good order")
     return 0
 
