@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
+import pytest
+
 _Case = TypeVar("_Case")
 
 
@@ -23,3 +25,7 @@ def some(cases: Iterable[_Case], *, everyday: int) -> list[_Case]:
     if in_ci() or everyday >= len(every):
         return every
     return [every[i * len(every) // everyday] for i in range(everyday)]
+
+
+# A test that takes seconds, of something that is seldom touched.
+long = pytest.mark.skipif(not in_ci(), reason="it takes long: CI runs it")

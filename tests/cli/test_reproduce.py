@@ -20,6 +20,7 @@ from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
 from paofed.world.scenario import Scenario
+from tests.effort import long
 from tests.natures import small_scenario
 
 SETTINGS = ("setting-1", "setting-2", "ideal")
@@ -121,6 +122,7 @@ def _labels(drawing: str) -> list[str]:
     return ["".join(x.itertext()).strip() for x in tree.iter("{http://www.w3.org/2000/svg}text")]
 
 
+@long
 @pytest.mark.usefixtures("without_png")
 def test_the_command_on_the_page_gives_the_same_files_again(
     left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

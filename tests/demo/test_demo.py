@@ -24,6 +24,7 @@ from paofed.live.protocol.edge import Edge
 from paofed.live.server.status import Status
 from paofed.live.trials.processes import find_broker
 from paofed.world.realize import realize
+from tests.effort import some
 from tests.live.brokers import until
 from tests.system import needs
 
@@ -77,7 +78,7 @@ def test_with_nothing_failing_the_curves_are_the_same(tmp_path: Path) -> None:
     assert account.full_bytes > 1600
 
 
-@pytest.mark.parametrize("broker", ["mosquitto", "nats-server"])
+@pytest.mark.parametrize("broker", some(["mosquitto", "nats-server"], everyday=1))
 def test_a_small_fleet_lives_and_is_held_to_account(
     broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from paofed.core.selection import window
 from paofed.core.staleness import Geometric
 from paofed.report.readings.rules import newest_before_counting, plain_mean
 from paofed.simulate.engines import engine_of
-from tests.effort import in_ci
+from tests.effort import long
 from tests.natures import small_trace
 
 TICK, FEATURES = 20, 12
@@ -130,7 +130,7 @@ def test_the_promises_of_a_server(promise: str, rule: Any) -> None:
         assert applied(rule, w, []).tolist() == w.tolist()
 
 
-@pytest.mark.skipif(not in_ci(), reason="two kernels that compile for long: CI runs it")
+@long
 @pytest.mark.parametrize("rule", [plain_mean, BEFORE_COUNTING], ids=["mean", "newest"])
 def test_they_compile_and_both_engines_agree(rule: Any) -> None:
     method = replace(algorithm("pao-fed-u1"), name="read", server=ServerRule(apply=rule))

@@ -23,6 +23,7 @@ from paofed.core.parts import Learner
 from paofed.errors import AlgorithmError, PaofedError
 from paofed.simulate.engines.workers import Worker, serve
 from paofed.simulate.montecarlo import run
+from tests.effort import long
 from tests.methods import IN_WORDS, OWN
 from tests.natures import small_scenario
 
@@ -60,6 +61,7 @@ def curves(workers: int) -> bytes:
     return run(small_scenario(), OWN, runs=2, workers=workers).mse.tobytes()
 
 
+@long
 def test_inside_the_worker_of_a_pool() -> None:
     """It is daemonic and must not have children; spawned, since not every system can fork."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:

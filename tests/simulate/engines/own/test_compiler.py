@@ -19,7 +19,7 @@ from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast.own.compiler import kernel_of, refusal
-from tests.effort import in_ci, some
+from tests.effort import long, some
 from tests.natures import small_trace
 
 U1 = algorithm("pao-fed-u1", shared=2)
@@ -68,7 +68,7 @@ def started(folder: Path, factor: float) -> tuple[list[str], float, bool]:
     return engines, error, was_compiled
 
 
-@pytest.mark.skipif(not in_ci(), reason="four programs that compile for long: CI runs it")
+@long
 def test_a_change_of_an_inner_function_is_noticed_and_nothing_else_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +222,7 @@ def test_a_row_that_was_copied_is_still_of_the_family() -> None:
     assert copied.paper_parts is not None
 
 
+@long
 def test_a_home_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
