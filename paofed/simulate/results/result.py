@@ -19,6 +19,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
@@ -264,6 +265,22 @@ class Result:
     def final(self, name: str) -> Final:
         """The error over the last 5 % of the ticks."""
         return final(self.run_finals(name))
+
+    def compare(self, a: str, b: str, whose: Whose = "server") -> Estimate:
+        """By how many dB one algorithm is better than another at the end, paired run by run.
+
+        Below 0 it is worse. Over a table, `whose` model: the server's or that of the devices.
+        """
+        finals = [decibels(self._whose_finals(name, whose)) for name in (a, b)]
+        with np.errstate(invalid="ignore"):  # where both diverged there is no difference
+            return estimate(finals[1] - finals[0])
+
+    def _whose_finals(self, name: str, whose: Whose) -> FloatArray:
+        if self.progressive is not None:
+            return self.progressive.run_finals(name, whose)
+        if whose != "server":
+            raise InputError(f"whose is {whose!r}: expected 'server', since this is no table")
+        return self.run_finals(name)
 
     def clean_finals(self, name: str, whose: Whose = "server") -> FloatArray:
         """The linear final error of every run had there been no faults, (R,)."""
