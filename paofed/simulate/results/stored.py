@@ -161,15 +161,15 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
 
 def _misplaced(provenance: Any, *, over_table: bool) -> str | None:
     """Name the first place of a provenance that is not as expected, if any is."""
-    if (place := _misfit(provenance, _ORIGIN, "provenance")) is not None:
+    if (place := misfit(provenance, _ORIGIN, "provenance")) is not None:
         return place
     is_open = provenance["scenario"].get("kind") == "worlds" and not over_table
     parts = [_WORLDS_ORIGIN if is_open else _SCENARIO_ORIGIN]
     parts += [_TABLE_ORIGIN] if over_table else []
-    return next(filter(None, (_misfit(provenance, part, "provenance") for part in parts)), None)
+    return next(filter(None, (misfit(provenance, part, "provenance") for part in parts)), None)
 
 
-def _misfit(value: Any, expected: Any, place: str) -> str | None:
+def misfit(value: Any, expected: Any, place: str) -> str | None:
     """Name the first place that is missing or of another type than expected, if any is."""
     if isinstance(expected, _Above):
         right = type(value) in (int, float) and expected.least < value < _FAR
@@ -182,7 +182,7 @@ def _misfit(value: Any, expected: Any, place: str) -> str | None:
         inside = [(item, expected[0], f"{place}[{i}]") for i, item in enumerate(value)]
     else:
         inside = [(value.get(key), part, f"{place}.{key}") for key, part in expected.items()]
-    return next((found for part in inside if (found := _misfit(*part)) is not None), None)
+    return next((found for part in inside if (found := misfit(*part)) is not None), None)
 
 
 def _wrong_origin(
@@ -202,18 +202,18 @@ def _wrong_origin(
             yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
     for described in provenance["algorithms"]:
         step = described.get("step_size")  # None: the scenario's
-        if step is not None and _misfit(step, _Above(0), "") is not None:
+        if step is not None and misfit(step, _Above(0), "") is not None:
             yield f"the step size of {described['name']} is {step!r}: expected a number above 0"
     if len(set(names)) < len(names):
         yield "its provenance tells of two algorithms of the same name"
     drifts = scenario["stream"].get("drifts", [])
-    if _misfit(drifts, [int], "") is not None or not all(0 < tick < ticks for tick in drifts):
+    if misfit(drifts, [int], "") is not None or not all(0 < tick < ticks for tick in drifts):
         yield "its drifts are not ticks of its scenario"
     takes = scenario["stream"].get("drift_ticks", 0)
-    if _misfit(takes, int, "") is not None or takes < 0:
+    if misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
     yield from _wrong_faults(scenario.get("faults"))
-    if _misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
+    if misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
         yield "its choices are not told in words"
 
 

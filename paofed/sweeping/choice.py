@@ -1,0 +1,93 @@
+"""Who is best among some points, how sure that is, and who cannot be told from it.
+
+The best of many is a little lucky: its score on the worlds that chose it flatters it, the more so
+the more points there were and the fewer worlds. Differences to it are paired, and their intervals
+hold all together with 95 % whichever point leads (Bonferroni's bound, see `racing.rejection`), so
+that luck has no part in who is told from the best. What the best is worth is known from fresh
+worlds alone.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
+from paofed.racing.rejection import Standing, at_most, behind, student_of_race, survivors
+from paofed.simulate.results.estimates import Estimate, estimate
+from paofed.sweeping.points import Point
+
+
+class Scored(NamedTuple):
+    """What a point scores: the mean over worlds of its final error in dB; infinite: it diverged."""
+
+    point: Point
+    score: Estimate  # with its 95 % interval
+    standard_error: float  # NaN for a single world
+
+    @property
+    def diverged(self) -> bool:
+        """Whether it has no finite error in some world."""
+        return not np.isfinite(self.score.mean)
+
+
+class Near(NamedTuple):
+    """A point that cannot be told from the best, and by how much it is behind it."""
+
+    point: Point
+    behind: Estimate  # in dB, paired; these intervals hold all together with 95 %
+
+
+class Best(NamedTuple):
+    """The point with the least error of some, on the worlds that it was chosen on."""
+
+    found: Scored
+    among: int  # points that took part
+    diverged: int  # of these
+    near: tuple[Near, ...]  # the nearest first
+    at_most: float  # dB by which anything tried can be better (95 %); below 0: nothing is
+    fresh: Estimate | None = None  # its score on worlds that had no part in the choice
+
+    @property
+    def point(self) -> Point:
+        """The point itself."""
+        return self.found.point
+
+
+def in_db(finals: FloatArray) -> FloatArray:
+    """Linear errors by world in dB; one that is no number has diverged."""
+    found = decibels(finals)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def scored(point: Point, values: FloatArray) -> Scored:
+    """What a point with these errors in dB scores."""
+    score = estimate(values)
+    with np.errstate(invalid="ignore"):
+        spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
+    return Scored(point, score, spread / np.sqrt(max(1, values.size)))
+
+
+def best_of(points: Mapping[int, Point], values: Mapping[int, FloatArray]) -> Best:
+    """The best of some points, by number, whose errors in dB are over the same worlds."""
+    standings = {str(number): Standing(values[number], payload=0.0) for number in points}
+    student = student_of_race(len(points), rounds=1)
+    sound = {name: one for name, one in standings.items() if not one.diverged}
+    if not sound:
+        first = next(iter(points))
+        return Best(scored(points[first], values[first]), len(points), len(points), (), np.nan)
+    winner = min(sound, key=lambda name: sound[name].score)
+    left = survivors(standings, tolerance=0.0, student=student)
+    near = [
+        Near(points[int(name)], behind(standings[name], standings[winner], student))
+        for name in left
+        if name != winner
+    ]
+    return Best(
+        found=scored(points[int(winner)], values[int(winner)]),
+        among=len(points),
+        diverged=len(points) - len(sound),
+        near=tuple(sorted(near, key=lambda one: one.behind.mean)),
+        at_most=at_most([standings], winner, student),
+    )

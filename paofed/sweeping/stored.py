@@ -1,0 +1,93 @@
+"""What a saved sweep must hold before it is believed: arrays that agree, and where they came from."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.archives import load_arrays
+from paofed.errors import FileError
+from paofed.forms import Contents, Form
+from paofed.simulate.results.stored import misfit
+
+_FRESH = {"fresh_points": Form("iu", "F"), "fresh_finals": Form("f", "FN2")}
+SWEPT = Contents(
+    arrays={
+        "finished": Form("b", "PR"),
+        "finals": Form("f", "PR2"),
+        "traffic": Form("iu", "PR7"),
+        "provenance": Form("U"),
+    },
+    optional=(_FRESH,),
+    sizes={"P": "points", "R": "worlds", "F": "points judged again", "N": "fresh worlds"},
+)
+# A type, a list of something, or the keys that there must be, among others.
+_ORIGIN: Mapping[str, Any] = {
+    "scenario": {"name": str, "stream": dict},
+    "methods": [str],
+    "axes": dict,
+    "conditions": [str],
+    "points": [{"method": str, "values": dict, "algorithm": str}],
+    "seed": int,
+    "runs_requested": int,
+    "fresh_requested": int,
+    "engine": str,
+    "precision": str,
+    "refused": dict,
+    "versions": dict,
+}
+
+
+def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the arrays of a sweep and its provenance; a file that is none is one clear error."""
+    arrays = load_arrays(path, SWEPT, "a sweep")
+    try:
+        provenance = json.loads(str(arrays.pop("provenance")))
+        json.dumps(provenance, ensure_ascii=False).encode()  # refuses halves of characters
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} is not a sweep: its provenance is not JSON") from None
+    wrong = next(_wrong(arrays, provenance), None)
+    if wrong is not None:
+        raise FileError(f"{path} is not a sweep: {wrong}")
+    return arrays, provenance
+
+
+def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]:
+    if (place := misfit(provenance, _ORIGIN, "provenance")) is not None:
+        yield f"its {place} is missing or of another type"
+        return
+    if misfit(provenance.get("random", 0), int, "") and provenance.get("random", 0) is not None:
+        yield "its provenance.random is missing or of another type"
+    for key, axis in provenance["axes"].items():
+        if not isinstance(axis, dict) or not ({"values"} <= axis.keys() or {"from", "to", "scale"} <= axis.keys()):
+            yield f"what was tried for {key} is neither values nor a span"
+    points, worlds = arrays["finished"].shape
+    told = len(provenance["points"])
+    if told != points:
+        yield f"its provenance tells of {told} points, but its arrays hold {points}"
+    if provenance["runs_requested"] != worlds:
+        yield (
+            f"its provenance tells of {provenance['runs_requested']} worlds, but its arrays hold "
+            f"{worlds}"
+        )
+    keys, conditions = set(provenance["axes"]), set(provenance["conditions"])
+    if not conditions <= keys:
+        yield "its conditions are not among what was swept over"
+    for number, point in enumerate(provenance["points"]):
+        if point["method"] not in provenance["methods"]:
+            yield f"point {number} is of none of its methods"
+        if not set(point["values"]) <= keys or not conditions <= set(point["values"]):
+            yield f"point {number} has other keys than the sweep"
+    names = [json.dumps([p["method"], p["values"]]) for p in provenance["points"]]
+    if len(set(names)) < len(names):
+        yield "two of its points are the same"
+    for name in ("finals", "fresh_finals", "traffic"):
+        if name in arrays and (arrays[name] < 0).any():
+            yield f"{name} holds {np.nanmin(arrays[name])}: expected nothing below 0"
+    if "fresh_points" in arrays and (arrays["fresh_points"] >= points).any():
+        yield "what was judged again is none of its points"
+    if "fresh_points" in arrays and (arrays["fresh_points"] < 0).any():
+        yield "what was judged again is none of its points"
