@@ -24,6 +24,7 @@ from paofed.report.compare.settings import USUAL as SETTINGS
 from paofed.report.compare.settings import setting_of
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.units import claim_folder
+from paofed.simulate.spread.crew import Crew
 from paofed.words import size, table
 
 EXAMPLE = "paofed compare setting-1 --entrants fed-async,top-k --quick --out compared"
@@ -67,7 +68,7 @@ def run(args: Namespace) -> int:
     claim_folder(args.out, command)
     make_folder(args.out / "units")
     try:
-        found = run_comparison(plan, args.out / "units", stage, args.workers)
+        found = run_comparison(plan, args.out / "units", stage, Crew(args.workers))
     except KeyboardInterrupt:
         say(f"what was finished is kept in {args.out}: the same command goes on from there")
         raise

@@ -20,6 +20,7 @@ from paofed.report.readings.study import ReadingStudy, gathered
 from paofed.report.readings.unit import FULL, QUICK
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.units import claim_folder
+from paofed.simulate.spread.crew import Crew
 from paofed.words import counted, table
 
 EXAMPLE = "paofed readings --quick --out readings"
@@ -52,7 +53,7 @@ def run(args: Namespace) -> int:
     command += " --quick" if args.quick else ""
     claim_folder(args.out, command)
     try:
-        study = gathered(READINGS, effort, args.seed, args.out, stage, args.workers)
+        study = gathered(READINGS, effort, args.seed, args.out, stage, Crew(args.workers))
     except KeyboardInterrupt:
         say(f"what was finished is kept in {args.out}: start again to go on")
         raise

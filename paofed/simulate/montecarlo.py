@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -57,6 +58,8 @@ def run(
     baselines: str | Sequence[str] | None = None,
     clean: bool = True,
     workers: int | None = None,
+    executor: Executor | None = None,
+    store: Path | str | None = None,
     report: Report | None = None,
 ) -> Result:
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
