@@ -90,6 +90,7 @@ _EXTRAS = {
     "polars": "table",
     "threadpoolctl": "table",
     "sklearn": "boost",
+    "distributed": "cluster",
 }  # and `sim`, for all the others
 
 
