@@ -151,7 +151,7 @@ def _flat(over: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def to_toml(about: Mapping[str, Any], scenario: str) -> str:
-    """Write what a sweep says of itself as a file that `load` reads; `scenario` is a file's name."""
+    """Write what a sweep says of itself as a file that `load` reads; the scenario is in another."""
     lines = [
         f"scenario = {toml_value(scenario)}",
         f"algorithms = {toml_value(about['methods'])}",

@@ -43,10 +43,11 @@ def drawn(axes: Axes, count: int, seed: int) -> list[Values]:
     if count > MOST:
         raise InputError(f"random is {count:,}: expected at most {MOST:,} combinations")
     shares = [_shares(count, seed, number) for number in range(len(axes))]
-    return [
-        {key: _value(axis, float(share[i])) for (key, axis), share in zip(axes.items(), shares, strict=True)}
-        for i in range(count)
-    ]  # fmt: skip
+    columns = [
+        [_value(axis, share) for share in way.tolist()]
+        for axis, way in zip(axes.values(), shares, strict=True)
+    ]
+    return [dict(zip(axes, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _shares(count: int, seed: int, number: int) -> FloatArray:

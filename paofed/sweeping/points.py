@@ -108,9 +108,7 @@ def _taken(method: str | Algorithm, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key in known]
 
 
-def _built(
-    method: str | Algorithm, options: Values, scenario: Scenario, point: Point
-) -> Algorithm:
+def _built(method: str | Algorithm, options: Values, scenario: Scenario, point: Point) -> Algorithm:
     """The algorithm of a point."""
     try:
         if not options:

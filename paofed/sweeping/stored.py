@@ -1,4 +1,4 @@
-"""What a saved sweep must hold before it is believed: arrays that agree, and where they came from."""
+"""What a saved sweep must hold before it is believed: arrays that agree, and their origin."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.simulate.results.stored import misfit
+from paofed.simulate.results.stored import Above, misfit
 
 _FRESH = {"fresh_points": Form("iu", "F"), "fresh_finals": Form("f", "FN2")}
 SWEPT = Contents(
@@ -40,6 +40,8 @@ _ORIGIN: Mapping[str, Any] = {
     "versions": dict,
 }
 
+_SPAN: Mapping[str, Any] = {"from": Above(-1e300), "to": Above(-1e300), "scale": str}
+
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read the arrays of a sweep and its provenance; a file that is none is one clear error."""
@@ -59,35 +61,43 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
     if (place := misfit(provenance, _ORIGIN, "provenance")) is not None:
         yield f"its {place} is missing or of another type"
         return
-    if misfit(provenance.get("random", 0), int, "") and provenance.get("random", 0) is not None:
-        yield "its provenance.random is missing or of another type"
-    for key, axis in provenance["axes"].items():
-        if not isinstance(axis, dict) or not ({"values"} <= axis.keys() or {"from", "to", "scale"} <= axis.keys()):
-            yield f"what was tried for {key} is neither values nor a span"
+    random = provenance.get("random")
+    if random is not None and misfit(random, int, "") is not None:
+        yield "its provenance.random is of another type"
     points, worlds = arrays["finished"].shape
-    told = len(provenance["points"])
-    if told != points:
-        yield f"its provenance tells of {told} points, but its arrays hold {points}"
-    if provenance["runs_requested"] != worlds:
-        yield (
-            f"its provenance tells of {provenance['runs_requested']} worlds, but its arrays hold "
-            f"{worlds}"
-        )
+    for what, told, there in (
+        ("points", len(provenance["points"]), points),
+        ("worlds", provenance["runs_requested"], worlds),
+    ):
+        if told != there:
+            yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
+    yield from _wrong_axes(provenance["axes"])
+    yield from _wrong_points(provenance)
+    for name in ("finals", "fresh_finals", "traffic"):
+        if name in arrays and (arrays[name] < 0).any():
+            yield f"{name} holds {np.nanmin(arrays[name])}: expected nothing below 0"
+    again = arrays.get("fresh_points", np.zeros(1, dtype=np.int64))
+    if not ((again >= 0) & (again < points)).all():
+        yield "what was judged again is none of its points"
+
+
+def _wrong_axes(axes: Mapping[str, Any]) -> Iterator[str]:
+    for key, axis in axes.items():
+        is_list = isinstance(axis, dict) and isinstance(axis.get("values"), list)
+        if not is_list and misfit(axis, _SPAN, "") is not None:
+            yield f"what was tried for {key} is neither values nor a span"
+
+
+def _wrong_points(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """Points must be of the methods and keys of the sweep, each once."""
     keys, conditions = set(provenance["axes"]), set(provenance["conditions"])
     if not conditions <= keys:
         yield "its conditions are not among what was swept over"
     for number, point in enumerate(provenance["points"]):
         if point["method"] not in provenance["methods"]:
             yield f"point {number} is of none of its methods"
-        if not set(point["values"]) <= keys or not conditions <= set(point["values"]):
+        if not conditions <= set(point["values"]) <= keys:
             yield f"point {number} has other keys than the sweep"
-    names = [json.dumps([p["method"], p["values"]]) for p in provenance["points"]]
+    names = [json.dumps([one["method"], one["values"]]) for one in provenance["points"]]
     if len(set(names)) < len(names):
         yield "two of its points are the same"
-    for name in ("finals", "fresh_finals", "traffic"):
-        if name in arrays and (arrays[name] < 0).any():
-            yield f"{name} holds {np.nanmin(arrays[name])}: expected nothing below 0"
-    if "fresh_points" in arrays and (arrays["fresh_points"] >= points).any():
-        yield "what was judged again is none of its points"
-    if "fresh_points" in arrays and (arrays["fresh_points"] < 0).any():
-        yield "what was judged again is none of its points"

@@ -79,7 +79,9 @@ class Swept:
     @property
     def usual_whose(self) -> Whose:
         """Whose model counts where nobody says: the devices' over a table, else the server's."""
-        return "device" if self.provenance["scenario"]["stream"].get("kind") == "table" else "server"
+        return (
+            "device" if self.provenance["scenario"]["stream"].get("kind") == "table" else "server"
+        )
 
     def algorithm(self, point: Point) -> str:
         """The name of a point's algorithm, as `run` takes it."""
@@ -198,7 +200,17 @@ class Swept:
     def to_csv(self, path: str | Path, tariff: Tariff | str = "payload") -> None:
         """Write a tidy table: one row per point and, over a table, whose model."""
         tariff = tariff_of(tariff)
-        header = ["method", *self.keys, "algorithm", "model", "worlds", "db", "db_se", "low", "high"]
+        header = [
+            "method",
+            *self.keys,
+            "algorithm",
+            "model",
+            "worlds",
+            "db",
+            "db_se",
+            "low",
+            "high",
+        ]
         models = MODELS if self.usual_whose == "device" else ("server",)
         rows = []
         for number, point in enumerate(self.points):

@@ -24,7 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--csv", type=Path, metavar="FILE", help="write the curves as a tidy table")
     add("--figure", type=Path, metavar="FILE", help="draw them (.png, .svg, .pdf)")
     add("--json", action="store_true", help="print the summary as JSON")
-    add("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
+    add_tariff(parser)
+
+
+def add_tariff(parser: ArgumentParser) -> None:
+    """Declare what bytes are counted."""
+    parser.add_argument("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
         help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
         f"up=31,down=29 (default payload)")  # fmt: skip
 

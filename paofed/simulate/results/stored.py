@@ -74,7 +74,7 @@ _MAY_BE_NEGATIVE = ("models", "lives/target")
 _FAR = 1e300  # where numbers end that people mean
 
 
-class _Above(NamedTuple):
+class Above(NamedTuple):
     """A number above another."""
 
     least: float
@@ -87,7 +87,7 @@ _ORIGIN: Mapping[str, Any] = {
         "ticks": int,
         "clients": int,
         "features": int,
-        "step_size": _Above(0),
+        "step_size": Above(0),
         "stream": dict,
     },
     "algorithms": [{"name": str}],
@@ -99,7 +99,7 @@ _ORIGIN: Mapping[str, Any] = {
     "precision": str,
     "versions": dict,
 }
-_SCENARIO_ORIGIN: Mapping[str, Any] = {"scenario": {"kernel_width": _Above(0)}}
+_SCENARIO_ORIGIN: Mapping[str, Any] = {"scenario": {"kernel_width": Above(0)}}
 _WORLDS_ORIGIN: Mapping[str, Any] = {
     "scenario": {"max_age": int, "stream": {"function": str}, "about": dict}
 }
@@ -109,8 +109,8 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
         "facts": [str],
         "recipes": [str],
         "calendar": bool,
-        "begin": _Above(-_FAR),
-        "tick": _Above(0),
+        "begin": Above(-_FAR),
+        "tick": Above(0),
     },
 }
 
@@ -171,7 +171,7 @@ def _misplaced(provenance: Any, *, over_table: bool) -> str | None:
 
 def misfit(value: Any, expected: Any, place: str) -> str | None:
     """Name the first place that is missing or of another type than expected, if any is."""
-    if isinstance(expected, _Above):
+    if isinstance(expected, Above):
         right = type(value) in (int, float) and expected.least < value < _FAR
         return None if right else place
     if isinstance(expected, type):
@@ -202,7 +202,7 @@ def _wrong_origin(
             yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
     for described in provenance["algorithms"]:
         step = described.get("step_size")  # None: the scenario's
-        if step is not None and misfit(step, _Above(0), "") is not None:
+        if step is not None and misfit(step, Above(0), "") is not None:
             yield f"the step size of {described['name']} is {step!r}: expected a number above 0"
     if len(set(names)) < len(names):
         yield "its provenance tells of two algorithms of the same name"
