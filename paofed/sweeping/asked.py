@@ -42,7 +42,7 @@ class Sweep:
 def asked_for(
     scenario: Scenario | str | Path,
     methods: str | Algorithm | Sequence[str | Algorithm],
-    over: Mapping[str, Any],
+    over: object,
     *,
     random: int | None = None,
     runs: int = RUNS,
@@ -59,7 +59,7 @@ def asked_for(
             raise AlgorithmError(f"{name} is given twice: give each algorithm once")
     if not isinstance(over, Mapping) or not over:
         raise InputError(f"over is {over!r}: expected keys, each with what is tried for it")
-    axes = {key: axis_of(key, given) for key, given in over.items()}
+    axes = {key: axis_of(str(key), given) for key, given in over.items()}
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
     key_of(seed)  # refused now, not in a thread
     setting = scenario_of(scenario)
@@ -130,9 +130,11 @@ def _at(key: str, text: str, path: Path) -> str:
 def _told_of(error: InputError, over: Mapping[str, Any]) -> str:
     """Which key of the file an error is about, as far as its words tell."""
     told = str(error)
-    for key in sorted(over, key=len, reverse=True):
-        if re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", told):
-            return f"over.{key}"
+    for after in (r"(\.\w+)? (is|goes|has|begins)\b", r"(?!\w)"):  # what it says of itself first
+        for key in sorted(over, key=len, reverse=True):
+            name = re.escape(key).replace("_", "[_ ]")  # "step size is ..."
+            if re.search(rf"(?<![\w.]){name}{after}", told):
+                return f"over.{key}"
     found = [key for key in _KEYS if re.match(rf"{key}\b", told)]
     if found:
         return found[0]

@@ -76,7 +76,7 @@ def axis_of(key: str, given: Any) -> Axis:
         raise InputError(
             f"{key} is {given!r}: expected a list of values, or the ends of a span, from and to"
         )
-    return _values(key, given)
+    return _values(key, list(given))
 
 
 def axis_from_text(text: str) -> tuple[str, Axis]:

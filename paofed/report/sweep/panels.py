@@ -102,8 +102,10 @@ class Scale:
             )
         letters = sum(len(worded(value)) + 2 for value in self._values)
         if not self.is_numeric:
-            axis.axes.margins(**{f"{axis.axis_name}": 0.5 / len(self._values)})
-            if letters > _MOST_LETTERS and isinstance(axis, XAxis):
+            room = 0.5 / len(self._values)
+            across = isinstance(axis, XAxis)
+            axis.axes.margins(**({"x": room} if across else {"y": room}))
+            if letters > _MOST_LETTERS and across:
                 axis.set_tick_params(labelrotation=30, labelsize=8)
 
 
