@@ -88,10 +88,11 @@ class Swept:
         return str(self.provenance["points"][self._number(point)]["algorithm"])
 
     def values(self, key: str, method: str | None = None) -> list[Any]:
-        """The values of a key that points have, in order: rising where they are numbers."""
+        """The values of a key that points have: rising where they are numbers, else as given."""
         self._require_key(key)
         found: list[Any] = []
-        for point in self.points:
+        order = self.provenance["axes"][key].get("values", [])
+        for point in sorted(self.points, key=lambda one: _rank(order, one.values.get(key))):
             if method in (None, point.method) and key in point.values:
                 value = point.values[key]
                 found += [] if any(same(value, other) for other in found) else [value]
@@ -315,3 +316,8 @@ class Swept:
 
     def _said(self, method: str | None, given: Given) -> str:
         return f"for {Point(method or 'any method', given)}"
+
+
+def _rank(order: list[Any], value: Any) -> int:
+    """Where a value stands among others; at the end where it does not."""
+    return next((i for i, other in enumerate(order) if same(value, other)), len(order))
