@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from paofed.cli.shared.crew import add_crew_options, crew_of
+from paofed.cli.shared.crew import add_crew_options, crew_of, tell_how_to_go_on
 from paofed.cli.shared.outputs import add_tariff, say
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
@@ -96,6 +96,7 @@ def run(args: Namespace) -> int:
     _show(swept, args)
     if code:
         say(f"interrupted: what was finished is kept in {args.out}")
+        tell_how_to_go_on(args)
     return code
 
 
@@ -168,7 +169,7 @@ def _table(swept: Swept, lines: list[BestLine]) -> str:
         [
             method,
             *([said(case)] * where),
-            settings(best.point._replace(values=_chosen(best.point.values, case))),
+            settings(best.point, case),
             with_half(best.found.score),
             *(["" if best.fresh is None else with_half(best.fresh)] * judged),
             size(sent),
@@ -177,10 +178,6 @@ def _table(swept: Swept, lines: list[BestLine]) -> str:
         for method, case, best, sent in lines
     ]
     return table([*header, "sent", "as good"], rows, left=(0, 1, 2) if where else (0, 1))
-
-
-def _chosen(values: Any, case: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key not in case}
 
 
 def _as_json(swept: Swept, lines: list[BestLine]) -> dict[str, Any]:

@@ -14,9 +14,11 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.racing.rejection import Standing, at_most, behind, student_of_race, survivors
+from paofed.racing.rejection import Student, student_of_race
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.sweeping.points import Point
+
+FAR = 3.0  # dB in one world: to be worse by more says no more of who is best
 
 
 class Scored(NamedTuple):
@@ -71,23 +73,34 @@ def scored(point: Point, values: FloatArray) -> Scored:
 
 def best_of(points: Mapping[int, Point], values: Mapping[int, FloatArray]) -> Best:
     """The best of some points, by number, whose errors in dB are over the same worlds."""
-    standings = {str(number): Standing(values[number], payload=0.0) for number in points}
-    student = student_of_race(len(points), rounds=1)
-    sound = {name: one for name, one in standings.items() if not one.diverged}
+    sound = [number for number in points if np.isfinite(values[number]).all()]
     if not sound:
         first = next(iter(points))
         return Best(scored(points[first], values[first]), len(points), len(points), (), np.nan)
-    winner = min(sound, key=lambda name: sound[name].score)
-    left = survivors(standings, tolerance=0.0, student=student)
-    near = [
-        Near(points[int(name)], behind(standings[name], standings[winner], student))
-        for name in left
-        if name != winner
-    ]
+    winner = min(sound, key=lambda number: float(values[number].mean()))
+    student = student_of_race(len(points), rounds=1)
+    held = {
+        number: _behind(values[number] - values[winner], student)
+        for number in sound
+        if number != winner
+    }
+    near = [Near(points[number], found) for number, found in held.items() if not found.low > 0]
+    ends = [np.inf if np.isnan(found.low) else -found.low for found in held.values()]
     return Best(
-        found=scored(points[int(winner)], values[int(winner)]),
+        found=scored(points[winner], values[winner]),
         among=len(points),
         diverged=len(points) - len(sound),
         near=tuple(sorted(near, key=lambda one: one.behind.mean)),
-        at_most=at_most([standings], winner, student),
+        at_most=float(max(ends, default=-np.inf)),
     )
+
+
+def _behind(differences: FloatArray, student: Student) -> Estimate:
+    """By how much a point is worse, by world.
+
+    For the lower end of the interval, what is worse by more than `FAR` is worse by that much. The
+    mean of that is no more than the mean itself, so the end holds; and a point that blows up in one
+    world of ten does not seem as if it might be far better, as the spread of such errors would say.
+    """
+    low = estimate(np.minimum(differences, FAR), student=student).low
+    return estimate(differences, student=student)._replace(low=low)

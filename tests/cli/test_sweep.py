@@ -37,7 +37,7 @@ def test_a_file_or_options_and_again_from_what_was_saved(
     said = capsys.readouterr()
     assert "2 points, each in 2 worlds" in said.err
     assert "open swept/report.html" in said.err
-    assert "pao-fed-u1  step_size 0." in said.out
+    assert "pao-fed-u1  step_size=0." in said.out
     assert "on 2 fresh worlds" in said.out
     found = Swept.load("swept/swept.npz")
     assert found.provenance["fresh_requested"] == 2

@@ -1,5 +1,6 @@
 """A sweep runs what `run` would: the same worlds for all points, bit for bit."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,25 @@ def test_an_interrupt_keeps_what_was_finished(after: float) -> None:
         np.testing.assert_array_equal(known.finals[known.finished], whole.finals[known.finished])
         assert next(best.point for _, _, best in known.bests()) == known.points[0]
         assert str(caught.value).startswith("interrupted, with ")
+
+
+def test_a_second_start_goes_on_where_the_first_was_interrupted(tmp_path: Path) -> None:
+    """With a store, only what is missing is computed; the record is the same, bit for bit."""
+    over = {"loss.up": [0.0, 0.1, 0.2]}
+
+    def impatient(share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    ask = partial(sweep, small_scenario(), "pao-fed-u1", over, runs=2, store=tmp_path / "units")
+    with pytest.raises(SweepInterrupted):
+        ask(report=impatient)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "units").rglob("*.npz")}
+    assert before
+    again, whole = ask(), sweep(small_scenario(), "pao-fed-u1", over, runs=2)
+    np.testing.assert_array_equal(again.finals, whole.finals)
+    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "units").rglob("*.npz")}
+    assert before.items() < after.items()
 
 
 def test_mistakes_are_refused_before_any_work() -> None:

@@ -51,6 +51,21 @@ def test_the_true_best_is_hardly_ever_told_from_the_winner() -> None:
     assert lost <= 0.1 * sweeps  # 5 % at most, and the chance of so few sweeps
 
 
+def test_a_point_that_blows_up_in_some_worlds_is_not_far_better_by_chance() -> None:
+    finals = BOWL.finals.copy()
+    worst = BOWL.points.index(Point("pao-fed-u1", {"step_size": 0.8, "shared": 16}))
+    finals[worst, 2, 1] *= 1e9
+    best = replace(BOWL, finals=finals).best("pao-fed-u1")
+    assert best.near == ()  # worse in every world, and by 90 dB more in one
+    finals[worst, :, 1] = finals[BOWL.points.index(best.point), :, 1] / 1.01
+    finals[worst, 2, 1] *= 1e9
+    best = replace(BOWL, finals=finals).best("pao-fed-u1")
+    ((point, behind),) = best.near  # better in all worlds but one: nobody can tell
+    assert point == BOWL.points[worst]
+    assert behind.mean == pytest.approx(90 / 6, abs=0.1)
+    assert -behind.low == best.at_most < 4.0
+
+
 def test_the_best_of_many_flatters_itself() -> None:
     """All are equal: the winner's score on its own worlds is better than what it is worth."""
     gaps = []

@@ -1,7 +1,7 @@
 """Error over two keys: a map for every method and case, all with the same colours."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal
 
@@ -20,8 +20,9 @@ from paofed.sweeping.swept import SweepMap, Swept
 
 _MOST_CASES = 3  # columns of panels
 _MOST_NUMBERS = 120  # cells that have their number in them
-_WORST = 10.0  # dB above the best where colours end
+_SHOWN, _LEAST = 0.75, 0.5  # the share of errors that colours are for, and dB, at least
 Frames = Literal["one", "rows", "columns", "none"]  # around which of the cells
+_MINUS = "\N{MINUS SIGN}"  # as on the axes
 _COLOURS = "viridis_r"  # the darker, the worse; read by all, and in grey
 
 
@@ -31,21 +32,24 @@ def over_two(swept: Swept, across: str, down: str) -> Figure | None:
     shown = cases(swept, but=(across, down))[:_MOST_CASES]
     if not methods:
         return None
-    rows, columns = len(methods), len(shown)
-    figure = Figure(figsize=(1.6 + 3.6 * columns, 0.5 + 2.9 * rows), layout="constrained")
+    panels = list(product(methods, shown))
+    columns = len(shown) if len(shown) > 1 else min(_MOST_CASES, len(methods))
+    rows = math.ceil(len(panels) / columns)
+    figure = Figure(figsize=(1.6 + 3.4 * columns, 0.5 + 2.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    colours, frames = _colours(swept), _frames(swept, across, down)
-    for (i, method), (j, case) in product(enumerate(methods), enumerate(shown)):
-        axes = grid[i, j]
+    colours, frames = _colours(swept, methods), _frames(swept, across, down)
+    for axes, (method, case) in zip(grid.flat, panels, strict=False):
         if swept.is_grid:
             _cells(axes, swept.map(across, down, method, case), colours, frames)
         else:
             _marks(axes, swept, method, across, down, colours)
-        axes.set_title(literal(", ".join(filter(None, (method, said(case))))),
-                       fontsize=9, loc="left")  # fmt: skip
+        title = ", ".join(filter(None, (method, said(case))))
+        axes.set_title(literal(title), fontsize=9, loc="left")
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
     figure.supxlabel(literal(across), fontsize=10)
     figure.supylabel(literal(down), fontsize=10)
-    bar = figure.colorbar(ScalarMappable(colours, _COLOURS), ax=grid, shrink=0.8)
+    bar = figure.colorbar(ScalarMappable(colours, _COLOURS), ax=grid, shrink=0.8, extend="max")
     bar.set_label(ERROR)
     return figure
 
@@ -54,11 +58,13 @@ def _has(swept: Swept, method: str, key: str) -> bool:
     return len(swept.values(key, method)) > 1
 
 
-def _colours(swept: Swept) -> Normalize:
-    errors = [swept.score(point).score.mean for point in swept.points]
-    finite = [error for error in errors if math.isfinite(error)]
-    low, high = (min(finite), max(finite)) if finite else (-1.0, 0.0)
-    return Normalize(low, max(min(high, low + _WORST), low + 0.1), clip=True)
+def _colours(swept: Swept, methods: Sequence[str]) -> Normalize:
+    """Colours for three quarters of all errors: the worst, which may be far off, share one."""
+    points = [point for point in swept.points if point.method in methods]
+    errors = [swept.score(point).score.mean for point in points]
+    finite = [error for error in errors if math.isfinite(error)] or [0.0]
+    low = min(finite)
+    return Normalize(low, max(low + _LEAST, float(np.quantile(finite, _SHOWN))), clip=True)
 
 
 def _cells(axes: Axes, found: SweepMap, colours: Normalize, frames: Frames) -> None:
@@ -111,7 +117,7 @@ def _numbers(axes: Axes, db: Any, colours: Normalize) -> None:
             axes.text(i, j, "diverged", ha="center", va="center", fontsize=6, color="#444444")
         elif np.isfinite(value):
             dark = float(colours(value)) > 0.5
-            axes.text(i, j, f"{value:.1f}", ha="center", va="center", fontsize=8,
+            axes.text(i, j, f"{value:.1f}".replace("-", _MINUS), ha="center", va="center", fontsize=8,
                       color="white" if dark else "black")  # fmt: skip
 
 

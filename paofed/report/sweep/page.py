@@ -128,11 +128,10 @@ def _best(swept: Swept, lines: list[BestLine]) -> str:
     rows, judged = [], swept.fresh_points is not None
     for line in lines:
         best = line.best
-        chosen = {k: v for k, v in best.point.values.items() if k not in line.case}
         rows.append([
             f"<code>{html.escape(line.method)}</code>",
             *([html.escape(said(line.case))] if swept.conditions else []),
-            html.escape(settings(best.point._replace(values=chosen))),
+            html.escape(settings(best.point, line.case)),
             "diverged" if best.found.diverged else interval(best.found.score),
             *([interval(best.fresh) if best.fresh else ""] if judged else []),
             size(line.bytes),

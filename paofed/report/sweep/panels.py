@@ -38,14 +38,14 @@ def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
     return found
 
 
-def said(case: Mapping[str, Any]) -> str:
-    """A case in words."""
-    return ", ".join(f"{key} {worded(value)}" for key, value in case.items())
+def said(values: Mapping[str, Any]) -> str:
+    """Values by key in words."""
+    return " ".join(f"{key}={worded(value)}" for key, value in values.items())
 
 
-def settings(point: Point) -> str:
-    """The values of a point in words."""
-    return ", ".join(f"{key} {worded(value)}" for key, value in point.values.items()) or "as it is"
+def settings(point: Point, case: Mapping[str, Any]) -> str:
+    """What can be chosen of a point in a case, in words."""
+    return said({k: v for k, v in point.values.items() if k not in case}) or "as it is"
 
 
 def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:

@@ -1,7 +1,7 @@
 """The best of each method in sentences and rows, with what chance leaves open."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
@@ -46,15 +46,14 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
         if line.best.found.diverged:
             yield f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
             continue
-        chosen = {k: v for k, v in line.best.point.values.items() if k not in line.case}
-        named = settings(line.best.point._replace(values=chosen))
+        named = settings(line.best.point, line.case)
         yield (
             f"{line.method}{where}: {named}, {with_half(line.best.found.score)} dB"
-            f"{_doubt(line.best)}{_judged(line.best)}."
+            f"{_doubt(line.best, line.case)}{_judged(line.best)}."
         )
 
 
-def _doubt(best: Best) -> str:
+def _doubt(best: Best, case: Mapping[str, Any]) -> str:
     """How many others may be as good, and by how much anything can be better."""
     if best.among == 1:
         return ", the only one tried"
@@ -65,7 +64,7 @@ def _doubt(best: Best) -> str:
     if not best.near:
         return f"{among}; all others are worse (95 %)"
     near = counted(len(best.near), "other")
-    named = listed([settings(one.point) for one in best.near[:3]])
+    named = listed([settings(one.point, case) for one in best.near[:3]])
     more = f" (the nearest: {named})" if len(best.near) > 1 else f" ({named})"
     most = math.ceil(100 * best.at_most) / 100
     return (

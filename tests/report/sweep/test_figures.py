@@ -65,7 +65,7 @@ def test_a_curve_for_every_method_with_its_band() -> None:
 def test_a_panel_for_each_case_but_not_for_the_key_itself() -> None:
     panels = against(LOSSY, "step_size").axes
     assert [axes.get_title(loc="left") for axes in panels] == [
-        "loss.up 0.0", "loss.up 0.1", "loss.up 0.3",
+        "loss.up=0.0", "loss.up=0.1", "loss.up=0.3",
     ]  # fmt: skip
     assert len(against(LOSSY, "loss.up").axes) == 1
 

@@ -45,7 +45,7 @@ def test_everything_is_written_and_can_be_run_again(tmp_path: Path) -> None:
 
 def test_the_best_is_told_with_its_doubt() -> None:
     (one, other) = sentences(BOWL, best_lines(BOWL, PAYLOAD))
-    assert one.startswith("pao-fed-u1: step_size 0.4, shared 4, ")
+    assert one.startswith("pao-fed-u1: step_size=0.4 shared=4, ")
     assert one.endswith("dB, the best of 12; all others are worse (95 %).")
     flat = swept_of(lambda _: -8.0, noise=0.3)
     (one, other) = sentences(flat, best_lines(flat, PAYLOAD))
