@@ -39,7 +39,7 @@ def test_every_point_is_a_plain_run_bit_for_bit(swept: Swept) -> None:
 
 
 def test_two_points_are_compared_as_a_result_compares_them(swept: Swept) -> None:
-    words = ["pao-fed-u1:shared=4,step_size=0.4", "online-fedsgd:step_size=0.4"]
+    words = "pao-fed-u1:shared=4,step_size=0.4", "online-fedsgd:step_size=0.4"
     result = run(small_scenario(), words, runs=3, seed=5)
     beside = (
         "pao-fed-u1 step_size=0.4 shared=4 loss.up=0.0",
@@ -94,9 +94,9 @@ def test_over_a_table_the_devices_models_count(tmp_path: Path) -> None:
     assert found.usual_whose == "device"
     alone = run(scenario, ["pao-fed-u1:step_size=0.1", "pao-fed-u1:step_size=0.4"], runs=2)
     a, b = alone.algorithms
-    points = [str(point) for point in found.points]
-    assert found.compare(*points) == alone.compare(a, b, "device")
-    assert found.compare(*points, "server") == alone.compare(a, b) != alone.compare(a, b, "device")
+    one, other = found.points
+    assert found.compare(one, other) == alone.compare(a, b, "device")
+    assert found.compare(one, other, "server") == alone.compare(a, b) != found.compare(one, other)
     found.to_csv(tmp_path / "points.csv")
     assert len((tmp_path / "points.csv").read_text().splitlines()) == 1 + 2 * 2
 

@@ -116,9 +116,9 @@ def _numbers(axes: Axes, db: Any, colours: Normalize) -> None:
         if np.isposinf(value):
             axes.text(i, j, "diverged", ha="center", va="center", fontsize=6, color="#444444")
         elif np.isfinite(value):
-            dark = float(colours(value)) > 0.5
-            axes.text(i, j, f"{value:.1f}".replace("-", _MINUS), ha="center", va="center", fontsize=8,
-                      color="white" if dark else "black")  # fmt: skip
+            colour = "white" if float(colours(value)) > 0.5 else "black"
+            said = f"{value:.1f}".replace("-", _MINUS)
+            axes.text(i, j, said, ha="center", va="center", fontsize=8, color=colour)
 
 
 def _marks(

@@ -102,9 +102,8 @@ class Scale:
             )
         letters = sum(len(worded(value)) + 2 for value in self._values)
         if not self.is_numeric:
-            room = 0.5 / len(self._values)
-            across = isinstance(axis, XAxis)
-            axis.axes.margins(**({"x": room} if across else {"y": room}))
+            room, across = 0.5 / len(self._values), isinstance(axis, XAxis)
+            axis.axes.margins(x=room if across else None, y=None if across else room)
             if letters > _MOST_LETTERS and across:
                 axis.set_tick_params(labelrotation=30, labelsize=8)
 
