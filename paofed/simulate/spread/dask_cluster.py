@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from multiprocessing import resource_tracker
 from typing import Any
 
 from distributed import Client, LocalCluster
@@ -50,13 +51,14 @@ def dask_executor(address: str | None = None, workers: int | None = None) -> Ite
 def _on_this_machine(workers: int) -> Iterator[Client]:
     with ExitStack() as stack:
         try:
+            resource_tracker.ensure_running()  # when it is started, signals are let through again
             with undisturbed():  # Ctrl-C is for us: we end our workers
                 cluster = LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=0,  # whether there is enough is known before a run begins
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # a free port: the usual one may be taken
                     silence_logs=logging.CRITICAL,
                 )
         except (OSError, RuntimeError) as error:
