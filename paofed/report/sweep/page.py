@@ -17,7 +17,6 @@ from paofed.report.shared.markup import (
     figure,
     interval,
     note,
-    number,
     preformatted,
     table,
 )
@@ -25,7 +24,14 @@ from paofed.report.sweep.curves import against
 from paofed.report.sweep.front import against_bytes
 from paofed.report.sweep.maps import over_two
 from paofed.report.sweep.panels import MOST_PANELS, said, settings
-from paofed.report.sweep.words import FLATTERED, BestLine, best_lines, sentences, unfinished
+from paofed.report.sweep.words import (
+    FLATTERED,
+    BestLine,
+    at_most,
+    best_lines,
+    sentences,
+    unfinished,
+)
 from paofed.sweeping.asked import to_toml as sweep_toml
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
@@ -136,7 +142,7 @@ def _best(swept: Swept, lines: list[BestLine]) -> str:
             *([interval(best.fresh) if best.fresh else ""] if judged else []),
             size(line.bytes),
             f"{len(best.near)} of {best.among - 1}",
-            number(best.at_most),
+            at_most(best),
         ])  # fmt: skip
     header = ["method", *(["where"] if swept.conditions else []), "best", "error (dB)"]
     header += ["on fresh worlds"] if judged else []

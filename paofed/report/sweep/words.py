@@ -66,11 +66,17 @@ def _doubt(best: Best, case: Mapping[str, Any]) -> str:
     near = counted(len(best.near), "other")
     named = listed([settings(one.point, case) for one in best.near[:3]])
     more = f" (the nearest: {named})" if len(best.near) > 1 else f" ({named})"
-    most = math.ceil(100 * best.at_most) / 100
     return (
         f"{among}; {near} cannot be told from it{more}, and nothing tried is better by more than "
-        f"{most:.2f} dB (95 %)"
+        f"{at_most(best)} dB (95 %)"
     )
+
+
+def at_most(best: Best) -> str:
+    """By how many dB anything tried can be better, rounded up: it is a bound."""
+    if not math.isfinite(best.at_most):
+        return "-"
+    return f"{max(0.0, math.ceil(100 * best.at_most) / 100):.2f}"
 
 
 def _judged(best: Best) -> str:

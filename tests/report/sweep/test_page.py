@@ -1,6 +1,7 @@
 """A sweep's page: the best with its doubt, all numbers, and what runs it again."""
 
 import csv
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def test_the_best_is_told_with_its_doubt() -> None:
     flat = swept_of(lambda _: -8.0, noise=0.3)
     (one, other) = sentences(flat, best_lines(flat, PAYLOAD))
     assert "; 11 others cannot be told from it (the nearest: " in one
-    assert "nothing tried is better by more than " in one
+    most = math.ceil(100 * flat.best("pao-fed-u1").at_most) / 100
+    assert f"nothing tried is better by more than {most:.2f} dB (95 %)" in one
     point = BOWL.best("pao-fed-c2").point
     judged = BOWL.judged_again([point], np.full((1, 3, 2), 0.1))
     (one, other) = sentences(judged, best_lines(judged, PAYLOAD))
