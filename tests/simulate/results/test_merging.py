@@ -95,7 +95,10 @@ def test_results_of_another_question_are_refused() -> None:
     for changed, told in (
         ({"seed": 5}, "seed is 4 in the first and 5 in the second"),
         ({"versions": {}}, r"versions\.\w+ is"),
-        ({"algorithms": one.provenance["algorithms"][::-1]}, r"algorithms\.0\.name is 'pao-fed-u1'"),
+        (
+            {"algorithms": one.provenance["algorithms"][::-1]},
+            r"algorithms\.0\.name is 'pao-fed-u1'",
+        ),
         ({"scenario": {**one.provenance["scenario"], "step_size": 0.1}}, r"scenario\.step_size is"),
     ):
         other = replace(one, provenance={**one.provenance, **changed})
