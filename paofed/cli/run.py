@@ -114,11 +114,6 @@ def run(args: Namespace) -> int:
             result = interrupt.result
     for race in races:
         result = race.kept_in(result)
-    if len(cpus := result.provenance["cpus"]) > 1:
-        told = "; ".join(f"{cpu} ({counted(len(runs), 'run')})" for cpu, runs in cpus.items())
-        outputs.say(
-            f"computed on {len(cpus)} types of processors, whose last digits differ: {told}"
-        )
     for name, reason in result.provenance["refused"].items():
         outputs.say(f"the {LAST} engine takes {name}: {reason}")
     if args.out is not None:

@@ -18,14 +18,14 @@ _OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")  # the res
 _UNSAID = "unknown"  # an earlier version did not say which type of processor
 
 
-class Held(NamedTuple):
+class HeldResult(NamedTuple):
     """What a result holds: its arrays by name, and where they came from."""
 
     arrays: Mapping[str, NDArray[Any]]
     provenance: Mapping[str, Any]
 
 
-def merged(parts: Sequence[Held]) -> Held:
+def merged(parts: Sequence[HeldResult]) -> HeldResult:
     """Put parts together; those that are of different questions are refused."""
     if not parts:
         raise InputError("there is nothing to merge: expected at least one result")
@@ -39,7 +39,7 @@ def merged(parts: Sequence[Held]) -> Held:
         name: _rows(name, parts, [chosen[run] for run in runs]) if _by_run(name) else array
         for name, array in first.arrays.items()
     }
-    return Held(arrays, {**first.provenance, **_runs_of(parts, chosen)})
+    return HeldResult(arrays, {**first.provenance, **_runs_of(parts, chosen)})
 
 
 class _Row(NamedTuple):
@@ -50,7 +50,7 @@ class _Row(NamedTuple):
     row: int
 
 
-def _chosen(parts: Sequence[Held]) -> dict[int, _Row]:
+def _chosen(parts: Sequence[HeldResult]) -> dict[int, _Row]:
     """One row for every run; what is there twice from the same type of processor must agree."""
     chosen: dict[int, _Row] = {}
     for number, part in enumerate(parts):
@@ -65,7 +65,7 @@ def _chosen(parts: Sequence[Held]) -> dict[int, _Row]:
     return chosen
 
 
-def _require_same(run: int, parts: Sequence[Held], one: _Row, other: _Row) -> None:
+def _require_same(run: int, parts: Sequence[HeldResult], one: _Row, other: _Row) -> None:
     for name in filter(_by_run, parts[0].arrays):
         first, second = (parts[row.part].arrays[name][row.row] for row in (one, other))
         if first.tobytes() != second.tobytes():
@@ -76,7 +76,7 @@ def _require_same(run: int, parts: Sequence[Held], one: _Row, other: _Row) -> No
             )
 
 
-def _rows(name: str, parts: Sequence[Held], rows: Sequence[_Row]) -> NDArray[Any]:
+def _rows(name: str, parts: Sequence[HeldResult], rows: Sequence[_Row]) -> NDArray[Any]:
     like = parts[0].arrays[name]
     found = np.empty((len(rows), *like.shape[1:]), like.dtype)
     for place, row in enumerate(rows):
@@ -84,7 +84,7 @@ def _rows(name: str, parts: Sequence[Held], rows: Sequence[_Row]) -> NDArray[Any
     return found
 
 
-def _runs_of(parts: Sequence[Held], chosen: Mapping[int, _Row]) -> dict[str, Any]:
+def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[str, Any]:
     """What was asked for and found: from the first run of any part to the last one."""
     firsts = [part.provenance.get("first_run", 0) for part in parts]
     ends = [
@@ -111,7 +111,7 @@ def _by_run(name: str) -> bool:
     return RESULT.known[name].letters.startswith("R")
 
 
-def _difference(one: Held, other: Held) -> str | None:
+def _difference(one: HeldResult, other: HeldResult) -> str | None:
     """Say in what two results differ that all parts of a result have in common."""
     asked = [
         json.loads(json.dumps({k: v for k, v in held.provenance.items() if k not in _OF_A_PART}))

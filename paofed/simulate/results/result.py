@@ -20,7 +20,7 @@ from paofed.errors import InputError, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.merging import Held, merged
+from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
 
@@ -329,14 +329,14 @@ class Result:
         """
         return cls._of(*merged([part._held() for part in parts]))
 
-    def _held(self) -> Held:
+    def _held(self) -> HeldResult:
         """Everything by name, as files have it."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         for part in _PARTS:
             held = getattr(self, part)
             for field in fields(held) if held is not None else ():
                 arrays[f"{part}/{field.name}"] = getattr(held, field.name)
-        return Held(arrays, self.provenance)
+        return HeldResult(arrays, self.provenance)
 
     @classmethod
     def _of(cls, arrays: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:

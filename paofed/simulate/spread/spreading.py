@@ -1,5 +1,6 @@
 """The door of this room: a task is computed by a crew, and what was finished before is not."""
 
+import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from paofed.simulate.spread.store import FinishedUnit, UnitStore
 from paofed.simulate.spread.units import WorkUnit, cut, files_of, require_same
 from paofed.simulate.stopping import Report
 
+_log = logging.getLogger(__name__)
 LOOK = 0.5  # seconds between two looks at units that others compute
 
 
@@ -59,12 +61,15 @@ def computed(
         store.save(unit, finished, about)
 
     with UnitStore(Path(crew.store)) as store:
-        while units := (yield from _stored(store, units, report)):
+        asked = len(units)
+        units = yield from _stored(store, units, report)
+        _log.info("%d of %d units were in the store", asked - len(units), asked)
+        while units:
             left = list[WorkUnit]()
             yield from compute(_claimed(store, units, left), keep)
             if len(left) == len(units):  # others compute all that is left
                 time.sleep(LOOK)
-            units = left
+            units = yield from _stored(store, left, report)
 
 
 def _stored(

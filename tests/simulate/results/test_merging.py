@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.merging import Held, merged
+from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.result import Result
 from tests.natures import small_scenario as scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
@@ -128,5 +128,5 @@ def test_a_run_that_is_there_twice_must_agree_on_one_type_of_processor() -> None
 def test_a_result_of_before_types_were_told_merges_with_its_like() -> None:
     arrays, provenance = whole()._held()
     older = {key: value for key, value in provenance.items() if key not in ("cpus", "first_run")}
-    found = merged([Held(arrays, older), Held(arrays, older)])
+    found = merged([HeldResult(arrays, older), HeldResult(arrays, older)])
     assert found.provenance["cpus"] == {"unknown": list(range(RUNS))}
