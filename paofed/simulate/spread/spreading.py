@@ -94,7 +94,7 @@ def _claimed(
 ) -> Iterator[WorkUnit]:
     """The units that nobody else computes or has finished; all others are left for later."""
     for unit in units:
-        if not store.has(unit) and store.claim(unit):
+        if store.claim(unit):
             yield unit
         else:
             left.append(unit)
