@@ -62,7 +62,8 @@ def _doubt(best: Best, case: Mapping[str, Any]) -> str:
     if not math.isfinite(best.at_most) and best.near:
         return f"{among}; one world says nothing of how sure that is"
     if not best.near:
-        return f"{among}; all others are worse (95 %)"
+        others = "the other is" if best.among == 2 else "all others are"
+        return f"{among}; {others} worse (95 %)"
     near = counted(len(best.near), "other")
     named = listed([settings(one.point, case) for one in best.near[:3]])
     more = f" (the nearest: {named})" if len(best.near) > 1 else f" ({named})"
