@@ -18,11 +18,9 @@ from paofed.files import write_table
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.progressive import MODELS, Whose
 from paofed.sweeping import stored
-from paofed.sweeping.axes import same
 from paofed.sweeping.choice import Best, Scored, best_of, in_db, scored
+from paofed.sweeping.picking import Given, begun, distinct, having, in_most_worlds
 from paofed.sweeping.points import Point, worded
-
-Given = Mapping[str, Any]  # values of some keys, which points must have
 
 
 class SweepMap(NamedTuple):
@@ -90,14 +88,9 @@ class Swept:
     def values(self, key: str, method: str | None = None) -> list[Any]:
         """The values of a key that points have: rising where they are numbers, else as given."""
         self._require_key(key)
-        found: list[Any] = []
         order = self.provenance["axes"][key].get("values", [])
-        for point in sorted(self.points, key=lambda one: _rank(order, one.values.get(key))):
-            if method in (None, point.method) and key in point.values:
-                value = point.values[key]
-                found += [] if any(same(value, other) for other in found) else [value]
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in found)
-        return sorted(found) if numbers else found
+        mine = [one for one in self.points if method in (None, one.method) and key in one.values]
+        return distinct([one.values[key] for one in mine], order)
 
     def cases(self) -> list[dict[str, Any]]:
         """What nature may do in this sweep: all combinations of the conditions."""
@@ -133,7 +126,7 @@ class Swept:
         """
         given = dict(given or {})
         self._require_given(given, ())
-        numbers = self._equals(self._matching(method, given))
+        numbers = in_most_worlds(self.finished, self._matching(method, given))
         if not numbers:
             raise InputError(f"nothing was run {self._said(method, given)}: nothing is best of it")
         points = {number: self.points[number] for number in numbers}
@@ -148,7 +141,7 @@ class Swept:
         cases = [] if self.conditions and not self.is_grid else self.cases()
         for case in cases:
             for method in self.methods:
-                if self._equals(self._matching(method, case)):
+                if in_most_worlds(self.finished, self._matching(method, case)):
                     yield method, case, self.best(method, case, whose)
 
     def curve(
@@ -161,10 +154,10 @@ class Swept:
         given = dict(given or {})
         self._require_key(key)
         self._require_given(given, (key,))
-        numbers = self._run(self._matching(method, given))
-        groups = [(v, self._with(numbers, {key: v})) for v in self.values(key, method)] or [
-            (None, numbers)
-        ]
+        numbers = begun(self.finished, self._matching(method, given))
+        groups = [
+            (v, having(self.points, numbers, {key: v})) for v in self.values(key, method)
+        ] or [(None, numbers)]
         return [(value, self._least(group, whose)) for value, group in groups if group]
 
     def map(
@@ -182,10 +175,10 @@ class Swept:
         self._require_given(given, (across, down))
         xs, ys = self.values(across, method), self.values(down, method)
         db, error = np.full((2, len(ys), len(xs)), np.nan)
-        numbers = self._run(self._matching(method, given))
+        numbers = begun(self.finished, self._matching(method, given))
         for j, y in enumerate(ys):
             for i, x in enumerate(xs):
-                group = self._with(numbers, {across: x, down: y})
+                group = having(self.points, numbers, {across: x, down: y})
                 if group:
                     cell = self._least(group, whose)
                     db[j, i], error[j, i] = cell.score.mean, cell.standard_error
@@ -267,29 +260,7 @@ class Swept:
         for key in given:
             self._require_key(key)
         numbers = [i for i, one in enumerate(self.points) if method in (None, one.method)]
-        return self._with(numbers, given)
-
-    def _with(self, numbers: list[int], given: Given) -> list[int]:
-        """Those with these values; what a method has no such key for fits any."""
-        return [
-            number
-            for number in numbers
-            if all(
-                same(self.points[number].values.get(key, value), value)
-                for key, value in given.items()
-            )
-        ]
-
-    def _run(self, numbers: list[int]) -> list[int]:
-        return [number for number in numbers if self.finished[number].any()]
-
-    def _equals(self, numbers: list[int]) -> list[int]:
-        """Those that were run in the most worlds, which are the same: others cannot be chosen."""
-        run = self._run(numbers)
-        if not run:
-            return []
-        most = self.finished[max(run, key=lambda number: int(self.finished[number].sum()))]
-        return [number for number in run if np.array_equal(self.finished[number], most)]
+        return having(self.points, numbers, given)
 
     def _number(self, point: Point | str) -> int:
         named = self._numbers
@@ -316,8 +287,3 @@ class Swept:
 
     def _said(self, method: str | None, given: Given) -> str:
         return f"for {Point(method or 'any method', given)}"
-
-
-def _rank(order: list[Any], value: Any) -> int:
-    """Where a value stands among others; at the end where it does not."""
-    return next((i for i, other in enumerate(order) if same(value, other)), len(order))

@@ -1,5 +1,6 @@
 """A sweep runs what `run` would: the same worlds for all points, bit for bit."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -154,6 +155,13 @@ def test_a_second_start_goes_on_where_the_first_was_interrupted(tmp_path: Path) 
     np.testing.assert_array_equal(again.finals, whole.finals)
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "units").rglob("*.npz")}
     assert before.items() < after.items()
+
+
+def test_who_computes_does_not_matter(swept: Swept) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        found = sweep(small_scenario(), METHODS, OVER, runs=3, seed=5, executor=executor)
+    np.testing.assert_array_equal(found.finals, swept.finals)
+    np.testing.assert_array_equal(found.traffic, swept.traffic)
 
 
 def test_mistakes_are_refused_before_any_work() -> None:
