@@ -262,7 +262,8 @@ def test_two_clients_share_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 # A client that ends for good in the middle of its work, as a machine without power does.
 DYING = """
-import os, signal, sys
+import os, signal, sys, time
+from pathlib import Path
 from paofed import run
 from paofed.simulate.engines.fast import family
 from paofed.simulate.spread import units
@@ -272,6 +273,8 @@ compute = family.run
 
 def dying(*args, **place):
     if place["world"] == 5:
+        while len(list(Path(sys.argv[1]).glob("*.npz"))) < 2:  # another thread writes them
+            time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(*args, **place)
 
