@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from paofed import Interrupted, race
+from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.errors import ExecutorError, FileError, InputError, TraceError
 from paofed.simulate.engines import reference_engine
@@ -25,6 +26,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result, usual_every
 from paofed.simulate.spread import claims, handing, identity, spreading, units
 from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 from paofed.world.worlds import Worlds
 from tests.effort import effort
@@ -78,7 +80,7 @@ def test_a_pool_of_new_processes_gives_the_same_bytes(tmp_path: Path) -> None:
         "mine = replace(algorithm('pao-fed-u1'), name='mine', step_size=0.3)\n"
     )
     asked: dict[str, Any] = {"runs": 3, "engine": "reference"}
-    lineup = [f"{mine}:mine", OWN]
+    lineup: list[str | Algorithm] = [f"{mine}:mine", OWN]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = run(WORLD, lineup, executor=pool, **asked)
     assert saved(found) == saved(run(WORLD, lineup, workers=1, **asked))
@@ -178,7 +180,7 @@ def test_faults_tables_and_several_engines_go_through_units(
 ) -> None:
     write(tmp_path / "t.csv", hourly(3, 40))
     liar = {"kind": "liar", "clients": 1, "push": 0.5}
-    cases = [
+    cases: list[tuple[Scenario, list[str | Algorithm]]] = [
         (scenario(ticks=12, stream={"samples": (6, 12)}, faults=[liar]), [OWN, "pao-fed-u1"]),
         (fleet(table(tmp_path / "t.csv")), ["pao-fed-u1:learner=rls"]),
     ]
@@ -260,7 +262,8 @@ def test_two_clients_share_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 # A client that ends for good in the middle of its work, as a machine without power does.
 DYING = """
-import os, signal, sys
+import os, signal, sys, time
+from pathlib import Path
 from paofed import run
 from paofed.simulate.engines.fast import family
 from paofed.simulate.spread import units
@@ -270,6 +273,8 @@ compute = family.run
 
 def dying(*args, **place):
     if place["world"] == 5:
+        while len(list(Path(sys.argv[1]).glob("*.npz"))) < 2:  # another thread writes them
+            time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(*args, **place)
 
