@@ -23,6 +23,10 @@ def is_open(result: Result) -> bool:
 def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
     """What to do, with which versions it was done, and over what."""
     about, scenario = result.provenance, result.provenance["scenario"]
+    if first := about.get("first_run", 0):
+        yield note(
+            f"These are the runs from number {first:,} on: in Python, run(..., first={first})."
+        )
     if is_open(result):
         yield note(html.escape(_OPEN.format(scenario["stream"]["function"])))
         yield preformatted(call(result))
