@@ -89,9 +89,6 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
         make_folder(args.report)
         write(result, args.report, args.tariff, saved)
         say(f"open {args.report / 'report.html'}")
-    if len(cpus := result.provenance.get("cpus", {})) > 1:  # an earlier version did not say
-        told = "; ".join(f"{cpu} ({counted(len(runs), 'run')})" for cpu, runs in cpus.items())
-        say(f"computed on {len(cpus)} types of processors, whose last digits may differ: {told}")
     for line in result.summary():
         if line["diverged_runs"]:
             say(

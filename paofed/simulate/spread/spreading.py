@@ -61,8 +61,9 @@ def computed(
         store.save(unit, finished, about)
 
     with UnitStore(Path(crew.store)) as store:
-        asked, units = len(units), (yield from _stored(store, units, report))
-        _log.info("%d of %d units were there already", asked - len(units), asked)
+        asked = len(units)
+        units = yield from _stored(store, units, report)
+        _log.info("%d of %d units were in the store", asked - len(units), asked)
         while units:
             left = list[WorkUnit]()
             yield from compute(_claimed(store, units, left), keep)
