@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from paofed.simulate.montecarlo import run
     from paofed.simulate.results.result import Outcome, Result
     from paofed.simulate.stopping import Interrupted
+    from paofed.sweeping.sweep import sweep
+    from paofed.sweeping.swept import Swept
     from paofed.world.realize import realize
     from paofed.world.scenario import Scenario
     from paofed.world.trace import Trace
@@ -32,6 +34,7 @@ _HOMES = {
     "PaofedError": "paofed.errors",
     "Result": "paofed.simulate.results.result",
     "Scenario": "paofed.world.scenario",
+    "Swept": "paofed.sweeping.swept",
     "TARIFFS": "paofed.core.tariffs",
     "Tariff": "paofed.core.tariffs",
     "Trace": "paofed.world.trace",
@@ -43,6 +46,7 @@ _HOMES = {
     "realize": "paofed.world.realize",
     "replay": "paofed.simulate.engines.reference",
     "run": "paofed.simulate.montecarlo",
+    "sweep": "paofed.sweeping.sweep",
 }
 
 __all__ = [
@@ -55,6 +59,7 @@ __all__ = [
     "PaofedError",
     "Result",
     "Scenario",
+    "Swept",
     "Tariff",
     "Trace",
     "Worlds",
@@ -65,6 +70,7 @@ __all__ = [
     "realize",
     "replay",
     "run",
+    "sweep",
 ]
 
 

@@ -32,7 +32,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are files with nothing in them, for tests of what stands beside them; not in CI."""
 
     def savefig(_: object, file: BinaryIO, **options: Any) -> None:
-        assert options["format"] in ("svg", "png")
+        assert options["format"] in ("svg", "png", "pdf")
         file.write(b"<svg></svg>")
 
     if not in_ci():

@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import paofed
-from paofed import Outcome, Result, Scenario, Trace, realize, run
+from paofed import Outcome, Result, Scenario, Swept, Trace, realize, run, sweep
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
 from paofed.racing.candidates import GRIDS
@@ -298,6 +298,16 @@ def test_the_arrays_of_a_result_over_a_table(readings: Scenario, tmp_path: Path)
     assert set(about["table"]) == set(said)
 
 
+def test_the_arrays_of_a_sweep(tiny: Scenario, tmp_path: Path) -> None:
+    sweep(tiny, "pao-fed-u1", {"shared": [1, 2]}, runs=1, fresh=1).save(tmp_path / "swept.npz")
+    documented = rows(section(COMMANDS, "### A sweep"))
+    with np.load(tmp_path / "swept.npz") as file:
+        assert {name: file[name].ndim for name in file.files} == dimensions(documented)
+        about = json.loads(str(file["provenance"]))
+    named = set(re.findall(r"`(\w+)`", documented["provenance"][-1]))
+    assert set(about) | set(about["points"][0]) == named
+
+
 def test_the_arrays_of_an_outcome(tiny: Scenario, tmp_path: Path) -> None:
     trace = realize(tiny)
     trace.save(tmp_path / "trace.npz")
@@ -460,7 +470,7 @@ def test_every_method_of_a_scenario() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["algorithm", "check_algorithm", "race", "realize", "replay", "run"]
+    "name", ["algorithm", "check_algorithm", "race", "realize", "replay", "run", "sweep"]
 )
 def test_every_parameter(name: str) -> None:
     (title,) = re.findall(rf"^## `{name}`.*$", PYTHON, re.MULTILINE)
@@ -468,7 +478,7 @@ def test_every_parameter(name: str) -> None:
     assert set(signature(getattr(paofed, name)).parameters) <= {"method", *named}
 
 
-@pytest.mark.parametrize("name", ["run", "race"])
+@pytest.mark.parametrize("name", ["run", "race", "sweep"])
 def test_the_defaults_of(name: str) -> None:
     parameters = signature(getattr(paofed, name)).parameters
     keywords = {k: v for k, v in parameters.items() if v.kind is v.KEYWORD_ONLY}
@@ -494,7 +504,7 @@ def test_methods_of_one_s_own_are_short_and_promises_are_checked() -> None:
         assert sum(bool(line.strip()) for line in text.splitlines()) <= 25, method
 
 
-@pytest.mark.parametrize("kind", [Result, Progressive, ColdStart, Clean, Outcome, Trace])
+@pytest.mark.parametrize("kind", [Result, Swept, Progressive, ColdStart, Clean, Outcome, Trace])
 def test_every_method_of_what_people_hold(kind: Any) -> None:
     text = PYTHON + DOCUMENTS["docs/notation.md"]
     held = {*vars(kind), *(field.name for field in fields(kind))}

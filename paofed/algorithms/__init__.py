@@ -160,6 +160,12 @@ def options_of(name: str) -> Mapping[str, inspect.Parameter]:
     return keywords_of(_factory(name))
 
 
+def taken_by(method: str | Algorithm) -> tuple[str, ...]:
+    """Return the options that can be given to a row of this name, or set on a finished record."""
+    own = options_of(method) if isinstance(method, str) else ()
+    return tuple(dict.fromkeys((*own, *_VALUES)))
+
+
 def keywords_of(factory: Callable[..., Algorithm]) -> Mapping[str, inspect.Parameter]:
     """Return what a factory takes by keyword."""
     parameters = inspect.signature(factory).parameters

@@ -42,12 +42,12 @@ def parted(text: str) -> tuple[str, dict[str, Any]]:
             raise AlgorithmError(f"{text}: option {key!r} has no value: write {key}=VALUE")
         if key in options:
             raise AlgorithmError(f"{text}: option {key!r} is given twice")
-        options[key] = _value(value)
+        options[key] = value_of(value)
     return name, options
 
 
-def _value(text: str) -> bool | int | float | str:
-    """Read a count as an integer and a fraction as a float: 1 is a count, 1.0 is not."""
+def value_of(text: str) -> bool | int | float | str:
+    """Read a value: a count as an integer and a fraction as a float: 1 is a count, 1.0 is not."""
     if text in _TRUTH:
         return _TRUTH[text]
     for kind in (int, float):

@@ -16,6 +16,7 @@ from paofed.errors import PaofedError, needs_extra, unknown
 # A verb's module is imported when it is used: a device needs none of the simulator's packages.
 VERBS = {
     "run": "run algorithms over a scenario, many times",
+    "sweep": "run methods with many settings over the same worlds, and find the best",
     "scenario": "show or check a scenario",
     "trace": "realise one run of a scenario as a trace file",
     "replay": "run one algorithm over a recorded trace",

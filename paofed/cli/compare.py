@@ -7,6 +7,7 @@ every method. What is finished stays in the folder: a second start goes on where
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
@@ -40,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what counts as bytes on the wire (default %(default)s)")  # fmt: skip
     add("--runs", type=int, metavar="R", help=f"worlds of the judgement ({FULL.runs})")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
-    add("--workers", type=int, metavar="N", help="threads (default: all cores)")
+    add_crew_options(parser)
     add("--quick", action="store_true", help="a first look: few worlds")
     add("--out", type=Path, default=Path("compared"), metavar="DIR", help="(default %(default)s)")
 
@@ -52,8 +53,6 @@ def run(args: Namespace) -> int:
         extent = extent._replace(runs=whole("runs", args.runs, least=2))
     # What is wrong is refused now, not after the folder is made, or after an hour.
     key_of(args.seed)
-    if args.workers is not None:
-        whole("workers", args.workers, least=1)
     for setting in args.settings:
         setting_of(setting)
     plan = Plan(
@@ -64,13 +63,14 @@ def run(args: Namespace) -> int:
         seed=args.seed,
     )
     command = _command(plan, args)
-    claim_folder(args.out, command)
-    make_folder(args.out / "units")
-    try:
-        found = run_comparison(plan, args.out / "units", stage, args.workers)
-    except KeyboardInterrupt:
-        say(f"what was finished is kept in {args.out}: the same command goes on from there")
-        raise
+    with crew_of(args) as crew:
+        claim_folder(args.out, command)
+        make_folder(args.out / "units")
+        try:
+            found = run_comparison(plan, args.out / "units", stage, crew)
+        except KeyboardInterrupt:
+            say(f"what was finished is kept in {args.out}: the same command goes on from there")
+            raise
     _write(found, plan, command, args.out)
     _print(found, args.out)
     return 0

@@ -8,10 +8,11 @@ which command and versions made them.
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
-from paofed.errors import InputError, whole
+from paofed.errors import InputError
 from paofed.files import write_text
 from paofed.report.readings.figure import verdicts
 from paofed.report.readings.page import build
@@ -33,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--out", type=Path, default=Path("readings"), metavar="DIR", help="(default %(default)s)")
-    add("--workers", type=int, metavar="N", help="threads (default: all cores)")
+    add_crew_options(parser)
     add("--quick", action="store_true",
         help=f"a first look: {counted(QUICK.runs, 'run')} of a twentieth of the ticks")  # fmt: skip
 
@@ -46,16 +47,15 @@ def run(args: Namespace) -> int:
     if effort.runs < 2:
         raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
     key_of(args.seed)  # refused now, not after the folder is made
-    if args.workers is not None:
-        whole("workers", args.workers, least=1)
     command = f"paofed readings --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
-    claim_folder(args.out, command)
-    try:
-        study = gathered(READINGS, effort, args.seed, args.out, stage, args.workers)
-    except KeyboardInterrupt:
-        say(f"what was finished is kept in {args.out}: start again to go on")
-        raise
+    with crew_of(args) as crew:
+        claim_folder(args.out, command)
+        try:
+            study = gathered(READINGS, effort, args.seed, args.out, stage, crew)
+        except KeyboardInterrupt:
+            say(f"what was finished is kept in {args.out}: start again to go on")
+            raise
     study.save(args.out)
     caption = "Every disputed comparison under every reading; grey: a tie, or the default reading"
     drawings = save_all({"readings": (caption, verdicts(study))}, args.out)

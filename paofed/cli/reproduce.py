@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
+from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.stages import stage
 from paofed.cli.shared.summary import as_table
@@ -40,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--out", type=Path, default=Path("out"), metavar="DIR", help="(default %(default)s)")
+    add_crew_options(parser)
     add(
         "--quick",
         action="store_true",
@@ -55,12 +57,13 @@ def run(args: Namespace) -> int:
     if effort.runs < 2:
         raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
     key_of(args.seed)  # refused now, not after the folder is made
-    make_folder(args.out)
-    try:
-        study = run_study(effort, args.seed, args.out, stage)
-    except KeyboardInterrupt:
-        say(f"the settings that were finished are kept in {args.out}, as .npz")
-        raise
+    with crew_of(args) as crew:
+        make_folder(args.out)
+        try:
+            study = run_study(effort, args.seed, args.out, stage, crew)
+        except KeyboardInterrupt:
+            say(f"the settings that were finished are kept in {args.out}, as .npz")
+            raise
     study.save(args.out)
     drawings = save_all(gallery(study, args.seed), args.out)
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"

@@ -1,17 +1,22 @@
 """Run algorithms over a scenario, many times, and show what they learned and sent."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+from paofed.algorithms import Algorithm
 from paofed.algorithms.outside import file_of
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import choosing, outputs, worlds
+from paofed.cli.shared.crew import add_crew_options, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted
 from paofed.simulate.table.baselines import BASELINES, ON_REQUEST
 from paofed.simulate.table.coldstart import USUAL_COUNT, may_join, starts_of
@@ -66,7 +71,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="float32",
         help="of the compiled models",
     )
-    add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
+    add_crew_options(parser)
     add("--out", type=Path, metavar="FILE", help="save the result, to show or compare it later")
     outputs.add_arguments(parser)
     outputs.add_of_results(parser)
@@ -82,36 +87,13 @@ def run(args: Namespace) -> int:
     code = filter(None, map(file_of, words))
     outputs.check(args, args.out, inputs=[*given, *scenario.files, *code])
     worlds.tell(scenario, args)
-    words, scenario, races = choosing.chosen(words, scenario, args)
-    methods = [from_text(word) for word in words]
-    cold_starts = args.cold_starts
-    if cold_starts is None:
-        on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
-        cold_starts = _usual_cold_starts(scenario) if on_table else 0
-    if scenario.faults and not args.no_clean:
-        outputs.say("faults: everything is run without them, too (--no-clean: not)")
-    what = f"{scenario.name}, {counted(args.runs, 'run')}"
-    with Progress(what) as progress, engine_of(args.engine).announced(outputs.say):
-        try:
-            result = simulate(
-                scenario,
-                methods,
-                runs=args.runs,
-                seed=args.seed,
-                same_world=args.same_world,
-                engine=args.engine,
-                precision=args.precision,
-                every=args.every,
-                cold_starts=cold_starts,
-                baselines=args.baselines,
-                clean=not args.no_clean,
-                workers=args.workers,
-                report=progress,
-            )
-        except Interrupted as interrupt:
-            if interrupt.result is None:
-                raise
-            result = interrupt.result
+    with crew_of(args) as crew:
+        words, scenario, races = choosing.chosen(words, scenario, args, crew)
+        methods = [from_text(word) for word in words]
+        cold_starts = _cold_starts(scenario, methods, args)
+        if scenario.faults and not args.no_clean:
+            outputs.say("faults: everything is run without them, too (--no-clean: not)")
+        result = _simulated(scenario, methods, cold_starts, args, crew)
     for race in races:
         result = race.kept_in(result)
     for name, reason in result.provenance["refused"].items():
@@ -131,8 +113,49 @@ def run(args: Namespace) -> int:
         missing.append("the cold starts")
     if missing:
         outputs.say(f"interrupted: kept what was finished, without {' and '.join(missing)}")
+        tell_how_to_go_on(args)
         return 130
     return 0
+
+
+def _simulated(
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    cold_starts: int,
+    args: Namespace,
+    crew: Crew,
+) -> Result:
+    """Run the algorithms, or as much as there is time for until an interrupt."""
+    what = f"{scenario.name}, {counted(args.runs, 'run')}"
+    with Progress(what) as progress, engine_of(args.engine).announced(outputs.say):
+        try:
+            return simulate(
+                scenario,
+                methods,
+                runs=args.runs,
+                seed=args.seed,
+                same_world=args.same_world,
+                engine=args.engine,
+                precision=args.precision,
+                every=args.every,
+                cold_starts=cold_starts,
+                baselines=args.baselines,
+                clean=not args.no_clean,
+                report=progress,
+                **crew._asdict(),
+            )
+        except Interrupted as interrupt:
+            if interrupt.result is None:
+                raise
+            return interrupt.result
+
+
+def _cold_starts(scenario: Scenario, methods: Sequence[Algorithm], args: Namespace) -> int:
+    """How many there are: as many as were asked for, or over a table the usual number."""
+    if args.cold_starts is not None:
+        return int(args.cold_starts)
+    on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
+    return _usual_cold_starts(scenario) if on_table else 0
 
 
 def _usual_cold_starts(scenario: Scenario) -> int:

@@ -1,6 +1,7 @@
 """Candidates race: paired over common worlds, the clearly worse dropped after every round."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
 
@@ -63,6 +65,8 @@ def race(
     engine: str = USUAL,
     precision: Precision = "float32",
     workers: int | None = None,
+    executor: Executor | None = None,
+    store: Path | str | None = None,
     report: Report | None = None,
 ) -> Race:
     """Find the best of some candidates: algorithms by name, with `auto` for options to be chosen.
@@ -93,9 +97,9 @@ def race(
         every=max(1, arena.scenario.ticks // _POINTS),
         engine=engine,
         precision=precision,
-        workers=workers,
         baselines="none",
         clean=False,
+        **Crew(workers, executor, store)._asdict(),
     )
     return _Racing(entry, arena, ran, seed, runs, report or ignored).result()
 

@@ -326,16 +326,17 @@ def _can_be_file(name: object) -> bool:
 
 
 def _assignments(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+    return [f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None]
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """Write one value as TOML has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple | list):
-        return f"[{', '.join(_toml(item) for item in value)}]"
+        return f"[{', '.join(toml_value(item) for item in value)}]"
     return repr(value)
 
 
@@ -348,7 +349,7 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     """Say one validation error in one line: its place in the file, what was got and expected."""
     loc, kind = error["loc"], error["type"]
     if kind == "misfit":
-        place = _place(error["ctx"]["place"].split("."), text, origin)
+        place = place_in_text(error["ctx"]["place"].split("."), text, origin)
         return f"{place}{error['msg']}"
     # A union of laws puts the chosen kind behind the law's name, and one of forms of a number the
     # form behind its key; people only wrote the key.
@@ -359,15 +360,15 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     if kind == "extra_forbidden":
         law = str(loc[depth] if tagged else loc[0])
         model = _LAWS.get(law, Scenario) if len(loc) > 1 else Scenario
-        place = _place([str(part) for part in written], text, origin)
+        place = place_in_text([str(part) for part in written], text, origin)
         return f"{place}{unknown('key', str(loc[-1]), model.model_fields)}"
     path = [str(part) for part in written if part not in FORMS]
-    key, place = ".".join(path), _place(path, text, origin)
+    key, place = ".".join(path), place_in_text(path, text, origin)
     if kind == "missing":
         return f"{place}{key} is missing"
     if kind == "union_tag_invalid":
         tags = [tag.strip("'") for tag in error["ctx"]["expected_tags"].split(", ")]
-        place = _place([*path, "kind"], text, origin)
+        place = place_in_text([*path, "kind"], text, origin)
         return f"{place}{unknown(f'{key}.kind', str(error['ctx']['tag']), tags)}"
     if kind == "union_tag_not_found":
         return f"{place}{key}.kind is missing"
@@ -394,7 +395,7 @@ _LAWS: Mapping[str, type[Value]] = {
 }
 
 
-def _place(path: Sequence[str], text: str, origin: str) -> str:
+def place_in_text(path: Sequence[str], text: str, origin: str) -> str:
     """Name the origin and the line of a key, or of the nearest table above it, before a mistake."""
     of_list = len(path) > 1 and path[0] == "faults"
     wanted = [p for i, p in enumerate(path) if not p.isdigit() or (of_list and i == 1)]

@@ -11,6 +11,7 @@ from paofed.racing.candidates import AUTO, asks
 from paofed.racing.race import RaceInterrupted, race
 from paofed.racing.record import Race, lms_step
 from paofed.simulate.engines import engine_of
+from paofed.simulate.spread.crew import Crew
 from paofed.world.scenario import Scenario
 
 
@@ -44,9 +45,9 @@ class Choice(NamedTuple):
     races: list[Race]
 
 
-def chosen(words: Sequence[str], scenario: Scenario, args: Namespace) -> Choice:
+def chosen(words: Sequence[str], scenario: Scenario, args: Namespace, crew: Crew) -> Choice:
     """Put what wins a race in the place of every `auto`."""
-    races = {word: _raced(word, scenario, args) for word in words if asks(word)}
+    races = {word: _raced(word, scenario, args, crew) for word in words if asks(word)}
     found = [races[word].winner if word in races else word for word in words]
     step = lms_step(list(races.values())) if args.step_size == AUTO else None
     if step is not None:  # for baselines, which have the scenario's
@@ -60,7 +61,7 @@ def _with_auto(word: str) -> str:
     return word if "step_size" in options else f"{word}{',' if options else ':'}step_size={AUTO}"
 
 
-def _raced(word: str, scenario: Scenario, args: Namespace) -> Race:
+def _raced(word: str, scenario: Scenario, args: Namespace, crew: Crew) -> Race:
     with Progress(f"{word}, a race") as progress, engine_of(args.engine).announced(say):
         try:
             return race(
@@ -69,8 +70,8 @@ def _raced(word: str, scenario: Scenario, args: Namespace) -> Race:
                 seed=args.seed,
                 engine=args.engine,
                 precision=args.precision,
-                workers=args.workers,
                 report=progress,
+                **crew._asdict(),
             )
         except RaceInterrupted as interrupt:
             if interrupt.race is not None:

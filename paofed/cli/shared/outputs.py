@@ -10,6 +10,7 @@ from paofed.cli.shared.summary import as_json, as_table
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder, require_writable
+from paofed.report.run.again import processors
 from paofed.report.run.numbers import PAGE
 from paofed.simulate.results.result import Result
 from paofed.words import counted
@@ -24,7 +25,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--csv", type=Path, metavar="FILE", help="write the curves as a tidy table")
     add("--figure", type=Path, metavar="FILE", help="draw them (.png, .svg, .pdf)")
     add("--json", action="store_true", help="print the summary as JSON")
-    add("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
+    add_tariff(parser)
+
+
+def add_tariff(parser: ArgumentParser) -> None:
+    """Declare what bytes are counted."""
+    parser.add_argument("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
         help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
         f"up=31,down=29 (default payload)")  # fmt: skip
 
@@ -90,6 +96,8 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
                 f"{counted(result.runs, 'run')}, first at tick {line['diverged_at']}: its step "
                 f"size is too large"
             )
+    if words := processors(result):
+        say(words)
     if args.json:
         print(json.dumps(as_json(result, args.tariff)))
     else:

@@ -21,6 +21,7 @@ from paofed.report.compare.search import (
 )
 from paofed.report.compare.settings import COSTLY, setting_of
 from paofed.report.shared.units import record
+from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 
 # Opens a stage under its name, and yields what is told the share of it that is done.
@@ -42,18 +43,16 @@ class Plan:
         return self.extent.halved if setting in COSTLY else self.extent
 
 
-def run_comparison(
-    plan: Plan, folder: Path, open_stage: OpenStage, workers: int | None
-) -> list[Judged]:
+def run_comparison(plan: Plan, folder: Path, open_stage: OpenStage, crew: Crew) -> list[Judged]:
     """Search and judge, setting by setting and entrant by entrant; finished ones are not redone."""
     found: list[Judged] = []
     for setting in plan.settings:
-        measure = partial(_measured, plan, setting, workers)
+        measure = partial(_measured, plan, setting, crew)
         measured = _piece(folder, setting, "purses", measure)["rounds"]
         purses = [[Purse(**line) for line in lines] for lines in measured]
         pieces = {}
         for name in plan.entrants:
-            make = partial(_unit, plan, setting, name, purses, open_stage, workers)
+            make = partial(_unit, plan, setting, name, purses, open_stage, crew)
             pieces[name] = _piece(folder, setting, name, make)
         found += judge(Path(setting).stem, pieces)
     return found
@@ -66,10 +65,10 @@ def _piece(
     return record(folder / f"{Path(setting).stem}-{name}.json", make)
 
 
-def _measured(plan: Plan, setting: str, workers: int | None) -> dict[str, Any]:
+def _measured(plan: Plan, setting: str, crew: Crew) -> dict[str, Any]:
     """What there is to spend in a setting."""
     scenario = arena_of(setting_of(setting)).scenario
-    rounds = purses_of(scenario, plan.tariffs, plan.extent_in(setting), plan.seed, workers)
+    rounds = purses_of(scenario, plan.tariffs, plan.extent_in(setting), plan.seed, crew)
     return {"rounds": [[purse._asdict() for purse in purses] for purses in rounds]}
 
 
@@ -79,7 +78,7 @@ def _unit(
     name: str,
     purses: Sequence[Sequence[Purse]],
     open_stage: OpenStage,
-    workers: int | None,
+    crew: Crew,
 ) -> dict[str, Any]:
     """Let one entrant choose, and run what it chose: all that a comparison needs to know of it."""
     scenario = setting_of(setting)
@@ -87,12 +86,12 @@ def _unit(
     arena, extent, seed = arena_of(scenario), plan.extent_in(setting), plan.seed
     with open_stage(f"{setting}, {name}") as report:
         part = len(candidates) / (len(candidates) + extent.runs)  # of the work: the search
-        chosen = search(arena, candidates, purses, extent, seed, workers,
+        chosen = search(arena, candidates, purses, extent, seed, crew,
                         partial(share_of, report, 0.0, part))  # fmt: skip
         words = sorted(set(chosen.values()))
         rest = partial(share_of, report, part, 1 - part)
         results = [
-            simulated(scenario, words, runs=extent.runs, seed=seed, workers=workers, report=rest)
+            simulated(scenario, words, runs=extent.runs, seed=seed, crew=crew, report=rest)
         ] if words else []  # fmt: skip
     return {
         "chosen": [{**purse._asdict(), "word": word} for purse, word in chosen.items()],

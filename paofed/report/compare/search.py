@@ -16,6 +16,7 @@ from paofed.racing.race import TOLERANCE, seed_of
 from paofed.racing.rejection import Standing, Student, student_of_race, survivors, winner_of
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.world.scenario import Scenario
 
@@ -55,19 +56,19 @@ def simulated(
     *,
     runs: int,
     seed: int,
-    workers: int | None,
+    crew: Crew,
     report: Report | None = None,
 ) -> Result:
     """Run candidates, as sparingly as errors at the end of a run allow."""
     every = max(1, scenario.ticks // _POINTS)
     return run(
         scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
-        workers=workers, report=report,
+        report=report, **crew._asdict(),
     )  # fmt: skip
 
 
 def purses_of(
-    scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, workers: int | None
+    scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
 ) -> list[list[Purse]]:
     """Measure what MEASURE spends in the worlds of the search; budgets go by that.
 
@@ -77,7 +78,7 @@ def purses_of(
     results, found = list[Result](), list[list[Purse]]()
     for number, runs in enumerate(extent.rounds):
         results.append(simulated(scenario, [MEASURE], runs=runs, seed=seed_of(seed, 1 + number),
-                                 workers=workers))  # fmt: skip
+                                 crew=crew))  # fmt: skip
         purses = product(tariffs, BUDGETS.items())
         found.append([
             Purse(tariff, budget, times * spent(results, MEASURE, tariff))
@@ -98,14 +99,14 @@ def search(
     purses: Sequence[Sequence[Purse]],
     extent: Extent,
     seed: int,
-    workers: int | None,
+    crew: Crew,
     report: Report,
 ) -> dict[Purse, str]:
     """Find the best candidate within each purse; a purse that nothing fits in is left out.
 
     `purses` are those of each round, as `purses_of` measures them.
     """
-    ran = partial(simulated, arena.scenario, workers=workers)
+    ran = partial(simulated, arena.scenario, crew=crew)
     student = student_of_race(len(candidates), len(extent.rounds))
     left, results, total = list(candidates), list[Result](), sum(extent.rounds)
     for number, runs in enumerate(extent.rounds):

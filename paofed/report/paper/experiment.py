@@ -13,6 +13,7 @@ from paofed.report.paper.theory import Beside
 from paofed.simulate.average import average
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import HERE, Crew
 from paofed.theory.bounds import step_sizes
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import predict
@@ -47,10 +48,12 @@ FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 600, _INP
 QUICK = Effort(4, 2, (1.0, 2.0), (0.4,), 4, 60, {_PAPERS: None})
 
 
-def run_study(effort: Effort, seed: int, folder: Path, open_stage: OpenStage) -> Study:
+def run_study(
+    effort: Effort, seed: int, folder: Path, open_stage: OpenStage, crew: Crew = HERE
+) -> Study:
     """Run everything, saving the settings' results on the way; an interrupt ends it."""
     cells = [Cell(width, step) for width in effort.widths for step in effort.steps]
-    stages = _Stages(3 + 2 * len(cells) + 2 * len(effort.inputs), seed, open_stage)
+    stages = _Stages(3 + 2 * len(cells) + 2 * len(effort.inputs), seed, open_stage, crew)
     whole = (*ROWS, *(other for _, other in EXCHANGES))
     lineups = {I: whole, II: whole, IDEAL: ("pao-fed-c1", "pao-fed-u1")}
     results = {}
@@ -90,8 +93,9 @@ def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
 class _Stages:
     """Runs one stage after another, telling which of how many."""
 
-    def __init__(self, total: int, seed: int, open_stage: OpenStage) -> None:
+    def __init__(self, total: int, seed: int, open_stage: OpenStage, crew: Crew) -> None:
         self._total, self._seed, self._open, self._number = total, seed, open_stage, 0
+        self._crew = crew
 
     def _next(self, what: str) -> AbstractContextManager[Callable[[float], None]]:
         self._number += 1
@@ -102,8 +106,9 @@ class _Stages:
         methods = [from_text(name) for name in names]
         with self._next(f"{scenario.name}, {counted(runs, 'run')}") as report:
             return simulate(
-                scenario, methods, runs=runs, seed=self._seed, every=every, report=report
-            )
+                scenario, methods, runs=runs, seed=self._seed, every=every, report=report,
+                **self._crew._asdict(),
+            )  # fmt: skip
 
     def hold_theory(self, fleet: FleetInTheory, scenario: Scenario, runs: int) -> Beside:
         """Average the models over runs in one world, and predict their mean there."""

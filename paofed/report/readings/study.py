@@ -19,6 +19,7 @@ from paofed.report.readings.steps import START, stretched
 from paofed.report.readings.unit import Amount, computed, to_run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import HERE, Crew
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -160,7 +161,7 @@ def gathered(
     seed: int,
     folder: Path,
     open_stage: OpenStage,
-    workers: int | None = None,
+    crew: Crew = HERE,
 ) -> ReadingStudy:
     """Load the units that are finished, compute the others, and save each when it is."""
     units = [(reading, setting) for reading in readings for setting in LINEUPS]
@@ -176,7 +177,7 @@ def gathered(
             runs = counted(effort.runs_of(reading), "run")
             what = f"unit {number} of {len(units)}: {reading.key}, {setting}, {runs}"
             with open_stage(what) as report:
-                found = computed(reading, scenario, methods, effort, seed, report, workers)
+                found = computed(reading, scenario, methods, effort, seed, report, crew)
             found.save(path)
         results[reading][setting] = Result.load(path)
     return ReadingStudy(results)

@@ -10,6 +10,7 @@ from paofed.report.readings.readings import DEFAULT, Reading
 from paofed.report.readings.steps import START
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -49,7 +50,7 @@ def computed(
     effort: Amount,
     seed: int,
     report: Callable[[float], None] | None,
-    workers: int | None,
+    crew: Crew,
 ) -> Result:
     """Run methods, given as they are read, over the scenario as it is read."""
     start, scenario = scenario.ticks // START, reading.scenario(scenario)
@@ -57,7 +58,7 @@ def computed(
     def try_elsewhere(there: Scenario, tried: Sequence[Algorithm]) -> Result:
         other = (seed + 1) % 2**64  # its worlds have no part in the verdicts
         worlds = as_read(reading, there, other)
-        return simulate(worlds, tried, runs=effort.trials, seed=other, workers=workers)
+        return simulate(worlds, tried, runs=effort.trials, seed=other, **crew._asdict())
 
     if reading.steps is not None:
         methods = reading.steps.choose(scenario, methods, effort.grid, start, try_elsewhere)
@@ -68,7 +69,7 @@ def computed(
         seed=seed,
         same_world=reading.same_world,
         report=report,
-        workers=workers,
+        **crew._asdict(),
     )
 
 

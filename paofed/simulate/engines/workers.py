@@ -43,7 +43,7 @@ class Worker:
     def __init__(self, work: bytes) -> None:
         """Start a process for work, a function pickled by cloudpickle."""
         self._first = work
-        with _undisturbed():
+        with undisturbed():
             self._process = subprocess.Popen(  # noqa: S603 (our own program)
                 [sys.executable, "-c", _BEGIN.format(path=list(map(str, sys.path)))],
                 stdin=subprocess.PIPE,
@@ -86,7 +86,7 @@ class Worker:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Hold back requests to end while a process is started, which does so for good from then on.
 
     Ctrl-C goes to all processes of a terminal. We hear it, and end our workers.
@@ -119,12 +119,12 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
             work = work or pickle.loads(pickled)  # noqa: S301 (our parent's)
             answer = True, work(**arguments)
         except Exception as error:  # noqa: BLE001 (raised in the parent)
-            answer = False, _portable(error)
+            answer = False, portable(error)
         cloudpickle.dump(answer, answers)
         answers.flush()
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """Make an error that can be read in another process, and says where it happened."""
     error.add_note(f"In a worker process:\n{traceback.format_exc()}")
     try:

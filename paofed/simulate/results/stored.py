@@ -5,6 +5,7 @@ A file whose bytes are right may still be nonsense. Nobody should find out from 
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ _MAY_BE_NEGATIVE = ("models", "lives/target")
 _FAR = 1e300  # where numbers end that people mean
 
 
-class _Above(NamedTuple):
+class Above(NamedTuple):
     """A number above another."""
 
     least: float
@@ -87,7 +88,7 @@ _ORIGIN: Mapping[str, Any] = {
         "ticks": int,
         "clients": int,
         "features": int,
-        "step_size": _Above(0),
+        "step_size": Above(0),
         "stream": dict,
     },
     "algorithms": [{"name": str}],
@@ -99,7 +100,7 @@ _ORIGIN: Mapping[str, Any] = {
     "precision": str,
     "versions": dict,
 }
-_SCENARIO_ORIGIN: Mapping[str, Any] = {"scenario": {"kernel_width": _Above(0)}}
+_SCENARIO_ORIGIN: Mapping[str, Any] = {"scenario": {"kernel_width": Above(0)}}
 _WORLDS_ORIGIN: Mapping[str, Any] = {
     "scenario": {"max_age": int, "stream": {"function": str}, "about": dict}
 }
@@ -109,8 +110,8 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
         "facts": [str],
         "recipes": [str],
         "calendar": bool,
-        "begin": _Above(-_FAR),
-        "tick": _Above(0),
+        "begin": Above(-_FAR),
+        "tick": Above(0),
     },
 }
 
@@ -161,17 +162,17 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
 
 def _misplaced(provenance: Any, *, over_table: bool) -> str | None:
     """Name the first place of a provenance that is not as expected, if any is."""
-    if (place := _misfit(provenance, _ORIGIN, "provenance")) is not None:
+    if (place := misfit(provenance, _ORIGIN, "provenance")) is not None:
         return place
     is_open = provenance["scenario"].get("kind") == "worlds" and not over_table
     parts = [_WORLDS_ORIGIN if is_open else _SCENARIO_ORIGIN]
     parts += [_TABLE_ORIGIN] if over_table else []
-    return next(filter(None, (_misfit(provenance, part, "provenance") for part in parts)), None)
+    return next(filter(None, (misfit(provenance, part, "provenance") for part in parts)), None)
 
 
-def _misfit(value: Any, expected: Any, place: str) -> str | None:
+def misfit(value: Any, expected: Any, place: str) -> str | None:
     """Name the first place that is missing or of another type than expected, if any is."""
-    if isinstance(expected, _Above):
+    if isinstance(expected, Above):
         right = type(value) in (int, float) and expected.least < value < _FAR
         return None if right else place
     if isinstance(expected, type):
@@ -182,7 +183,7 @@ def _misfit(value: Any, expected: Any, place: str) -> str | None:
         inside = [(item, expected[0], f"{place}[{i}]") for i, item in enumerate(value)]
     else:
         inside = [(value.get(key), part, f"{place}.{key}") for key, part in expected.items()]
-    return next((found for part in inside if (found := _misfit(*part)) is not None), None)
+    return next((found for part in inside if (found := misfit(*part)) is not None), None)
 
 
 def _wrong_origin(
@@ -202,19 +203,33 @@ def _wrong_origin(
             yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
     for described in provenance["algorithms"]:
         step = described.get("step_size")  # None: the scenario's
-        if step is not None and _misfit(step, _Above(0), "") is not None:
+        if step is not None and misfit(step, Above(0), "") is not None:
             yield f"the step size of {described['name']} is {step!r}: expected a number above 0"
     if len(set(names)) < len(names):
         yield "its provenance tells of two algorithms of the same name"
     drifts = scenario["stream"].get("drifts", [])
-    if _misfit(drifts, [int], "") is not None or not all(0 < tick < ticks for tick in drifts):
+    if misfit(drifts, [int], "") is not None or not all(0 < tick < ticks for tick in drifts):
         yield "its drifts are not ticks of its scenario"
     takes = scenario["stream"].get("drift_ticks", 0)
-    if _misfit(takes, int, "") is not None or takes < 0:
+    if misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
     yield from _wrong_faults(scenario.get("faults"))
-    if _misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
+    yield from _wrong_runs(provenance)
+    if misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
         yield "its choices are not told in words"
+
+
+def _wrong_runs(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of runs; an earlier version always began with the first, and named no types."""
+    first, cpus = provenance.get("first_run", 0), provenance.get("cpus")
+    if type(first) is not int or first < 0:
+        yield f"its first run is {first!r}: expected a whole number from 0 on"
+    if cpus is None:
+        return
+    lists: list[Any] = list(cpus.values()) if isinstance(cpus, dict) else [None]
+    is_told = misfit(lists, [[int]], "") is None
+    if not is_told or sorted(chain(*lists)) != sorted(provenance["runs_finished"]):
+        yield "its types of processors are not those of its runs"
 
 
 def _wrong_faults(faults: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ from paofed.report.compare.comparison import Plan, run_comparison
 from paofed.report.compare.judged import Judged, load, save
 from paofed.report.compare.page import build
 from paofed.report.compare.search import FULL, Extent
+from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
 from tests.report.compare.plans import small_plan
 
@@ -27,7 +28,7 @@ class Stages:
 
 def compared(plan: Plan, folder: Path, stages: Stages) -> list[Judged]:
     folder.mkdir(exist_ok=True)
-    return run_comparison(plan, folder, stages, 1)
+    return run_comparison(plan, folder, stages, Crew(workers=1))
 
 
 def test_a_comparison_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:

@@ -32,11 +32,13 @@ from paofed.report.readings.unit import FULL, QUICK, Amount, computed, to_run
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
 from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
 from tests.report.paper.test_claims import from_db, made_up
 
 DATA = Path(__file__).parents[3] / "docs" / "data"
+ALONE = Crew(workers=1)
 READINGS = (DEFAULT, EVEN, AS_U1)
 EFFORT = Amount(runs=2, trials=2, grid=(0.2, 0.8), shorter=1)
 _LAWS: dict[str, dict[str, Any]] = {
@@ -78,7 +80,7 @@ class Counted:
 
 def start(folder: Path, monkeypatch: pytest.MonkeyPatch, counted: Counted) -> ReadingStudy:
     monkeypatch.setattr("paofed.report.readings.unit.simulate", counted)
-    return gathered(READINGS, EFFORT, 7, folder, silent, workers=1)
+    return gathered(READINGS, EFFORT, 7, folder, silent, crew=ALONE)
 
 
 def test_a_second_start_computes_what_is_missing(
@@ -121,7 +123,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Scenario, "load", small)
-        gathered(READINGS, EFFORT, 7, folder, silent, workers=1).save(folder)
+        gathered(READINGS, EFFORT, 7, folder, silent, crew=ALONE).save(folder)
     return folder
 
 
@@ -159,7 +161,7 @@ def test_worlds_of_a_trace_are_the_scenario_s_but_for_what_is_read() -> None:
     """The other target through worlds of one's own: the same traffic, another error."""
     scenario, method = small("setting-1"), [algorithm("pao-fed-u1")]  # no reading here changes it
     usual, other, one_world = (
-        computed(reading, scenario, method, EFFORT, 7, None, 1)
+        computed(reading, scenario, method, EFFORT, 7, None, ALONE)
         for reading in (DEFAULT, BRACKET, ONE_WORLD)
     )
     np.testing.assert_array_equal(usual.traffic, other.traffic)
@@ -213,7 +215,7 @@ def test_a_reading_that_changes_nothing_in_a_setting_has_no_file_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("paofed.report.readings.unit.simulate", Counted())
-    study = gathered((DEFAULT, RESTING), EFFORT, 7, tmp_path, silent, workers=1)
+    study = gathered((DEFAULT, RESTING), EFFORT, 7, tmp_path, silent, crew=ALONE)
     assert not (tmp_path / "resting-setting-2.npz").exists()
     for judged in study.judged():
         if judged.claim.key not in ("local-c-setting-1", "local-u-setting-1"):

@@ -77,6 +77,29 @@ def test_the_final_error_is_the_mean_of_the_last_twentieth() -> None:
     assert result.final("a").standard_error == pytest.approx(0.0)
 
 
+def test_two_algorithms_are_compared_run_by_run() -> None:
+    """Worlds of very different errors, in each of which the first is better by about 10 dB."""
+    finals = [(1e-1, 1.0), (1e-4, 1.1e-3), (1e-2, 0.9e-1)]
+    result = made([[[one] * 4, [other] * 4] for one, other in finals])
+    gain, loss = result.compare("a", "b"), result.compare("b", "a")
+    differences = [10.0, 10 * np.log10(11.0), 10 * np.log10(9.0)]
+    assert gain.mean == pytest.approx(np.mean(differences))
+    assert gain.high - gain.mean == pytest.approx(4.303 * np.std(differences, ddof=1) / 3**0.5)
+    assert gain.verdict == "holds"
+    assert loss == pytest.approx((-gain.mean, -gain.high, -gain.low, 3))
+    assert result.compare("a", "a")[:3] == (0.0, 0.0, 0.0)
+
+
+def test_what_cannot_be_compared() -> None:
+    result = made([[[1.0] * 4, [np.inf] * 4], [[1.0] * 4, [np.inf] * 4]])
+    assert result.compare("a", "b").mean == np.inf
+    assert np.isnan(result.compare("b", "b").mean)
+    with pytest.raises(InputError, match="unknown algorithm 'c'"):
+        result.compare("a", "c")
+    with pytest.raises(InputError, match="whose is 'device': expected 'server'"):
+        result.compare("a", "b", "device")
+
+
 def test_one_run_has_no_standard_error() -> None:
     assert np.isnan(made([[[1.0, 1.0, 1.0, 1.0]]]).final("a").standard_error)
 

@@ -1,0 +1,94 @@
+"""Who does the work of a verb, on this machine or on a cluster, and where its parts are kept."""
+
+import logging
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from paofed.cli.shared.outputs import say
+from paofed.errors import InputError, whole
+from paofed.files import require_folder
+from paofed.simulate.spread import spreading
+from paofed.simulate.spread.crew import Crew
+from paofed.words import counted
+
+
+def add_crew_options(parser: ArgumentParser) -> None:
+    """Declare the options of verbs whose work can be spread and interrupted."""
+    add = parser.add_argument
+    add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
+    add("--on", metavar="WHERE",
+        help="a cluster: dask:ADDRESS as in dask:tcp://host:8786, or dask, one of processes on "
+        "this machine (default: this machine's cores)")  # fmt: skip
+    add("--store", type=Path, metavar="DIR",
+        help="keep finished units of the work, so that a second start goes on")  # fmt: skip
+
+
+@contextmanager
+def crew_of(args: Namespace) -> Iterator[Crew]:
+    """Yield who does the work, as the options have it; refuse what cannot be.
+
+    Open it before anything is written. An interrupt that passes is told how the work goes on.
+    """
+    if args.workers is not None:
+        whole("workers", args.workers, least=1)
+    if args.store is not None:
+        require_folder(args.store)
+    with _executor(args.on, args.workers) as executor, _told_what_was_there(args.store):
+        try:
+            yield Crew(args.workers, executor, args.store)
+        except KeyboardInterrupt:
+            tell_how_to_go_on(args)
+            raise
+
+
+class _Reused(logging.Handler):
+    """Adds up the units that were in the store, of which the simulator logs two numbers a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = self.asked = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hear how many were there, and how many were asked for."""
+        match record.args:
+            case (int(there), int(asked)):
+                self.there, self.asked = self.there + there, self.asked + asked
+
+
+@contextmanager
+def _told_what_was_there(store: Path | None) -> Iterator[None]:
+    """Say in the end, in one line for all runs, how much did not have to be computed."""
+    log, heard = logging.getLogger(spreading.__name__), _Reused()
+    level = log.level
+    log.addHandler(heard)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(heard)
+        if heard.there:
+            say(f"{store} had {heard.there:,} of {counted(heard.asked, 'unit')} already")
+
+
+def tell_how_to_go_on(args: Namespace) -> None:
+    """Say where finished units are, if anywhere, after an interrupt."""
+    if args.store is not None:
+        say(f"finished units are kept in {args.store}: the same command goes on from there")
+
+
+def _executor(where: str | None, workers: int | None) -> AbstractContextManager[Executor | None]:
+    if where is None:
+        return nullcontext()
+    kind, colon, address = where.partition(":")
+    if kind != "dask" or (colon and not address):
+        raise InputError(
+            f"--on is {where!r}: expected dask, for processes on this machine, or dask:ADDRESS, as "
+            f"in dask:tcp://host:8786"
+        )
+    from paofed.simulate.spread.dask_cluster import dask_executor  # needs the extra `cluster`
+
+    return dask_executor(address or None, workers)

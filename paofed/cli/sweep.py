@@ -1,0 +1,204 @@
+"""Run methods with many settings over the same worlds, and ask what is best.
+
+What is tried is said in a TOML file, or by --over: values of options of the methods and of keys of
+the scenario. All combinations are run or, with --random, so many that are drawn. A file that an
+earlier sweep has saved (swept.npz) is shown again.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from paofed.cli.shared.crew import add_crew_options, crew_of, tell_how_to_go_on
+from paofed.cli.shared.outputs import add_tariff, say
+from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.summary import plain
+from paofed.errors import InputError
+from paofed.files import make_folder, require_folder
+from paofed.report.sweep.page import write
+from paofed.report.sweep.panels import said, settings
+from paofed.report.sweep.words import (
+    FLATTERED,
+    BestLine,
+    best_lines,
+    sentences,
+    unfinished,
+    with_half,
+)
+from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
+from paofed.simulate.engines.task import Precision
+from paofed.sweeping.asked import RUNS, Sweep, asked_for, is_sweep, load
+from paofed.sweeping.axes import Axis, axis_from_text
+from paofed.sweeping.sweep import SweepInterrupted, swept_by
+from paofed.sweeping.swept import Swept
+from paofed.words import counted, size, table
+
+EXAMPLE = "paofed sweep setting-1 --algorithm pao-fed-u1 --over step_size=0.2,0.4,0.8 shared=1,4,16"
+_SAVED = ".npz"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("what", type=Path, metavar="SWEEP",
+        help="a TOML file that says all; or, with --over, a scenario (a file or a preset); or a "
+        "sweep that was saved, to show it again")  # fmt: skip
+    add("--algorithm", nargs="+", action="extend", metavar="NAME",
+        help="names, with options as in pao-fed-u1:max_age=5; your own: file.py:name")  # fmt: skip
+    add("--over", nargs="+", action="extend", metavar="KEY=VALUES",
+        help="as in shared=1,4,16 or loss.up=0,0.1; to draw from, a span: step_size=0.05..1.6, by "
+        "logarithms unless it begins at 0 or ends in :linear")  # fmt: skip
+    add("--random", type=int, metavar="N", help="draw so many combinations (default: run all)")
+    add("--runs", type=int, metavar="R", help=f"worlds, the same for all points ({RUNS})")
+    add("--seed", type=int, metavar="S", help="(0)")
+    add("--fresh", type=int, metavar="N", help="worlds to judge the best on again (0)")
+    add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
+    add("--precision", choices=get_args(Precision), default="float32",
+        help="of the compiled models")  # fmt: skip
+    add_crew_options(parser)
+    add("--out", type=Path, default=Path("swept"), metavar="DIR", help="(default %(default)s)")
+    add("--json", action="store_true", help="print the best as JSON")
+    add_tariff(parser)
+
+
+def run(args: Namespace) -> int:
+    """Sweep with progress, then write the page; an interrupt keeps what was finished."""
+    if args.what.suffix == _SAVED:
+        _require_nothing_else(args)
+        swept = Swept.load(args.what)
+        require_folder(args.out)
+        _show(swept, args)
+        return 0
+    asked = _asked(args)
+    require_folder(args.out)
+    points, worlds = counted(len(asked.layout.points), "point"), counted(asked.runs, "world")
+    say(f"{points}, each in {worlds}")
+    code = 0
+    with (
+        crew_of(args) as crew,
+        Progress(f"{asked.scenario.name}, {points}") as progress,
+        engine_of(args.engine).announced(say),
+    ):
+        try:
+            swept = swept_by(
+                asked, engine=args.engine, precision=args.precision, crew=crew, report=progress
+            )
+        except SweepInterrupted as interrupt:
+            if interrupt.swept is None:
+                raise
+            swept, code = interrupt.swept, 130
+    for name, reason in swept.provenance["refused"].items():
+        say(f"the {LAST} engine takes {name}: {reason}")
+    make_folder(args.out)
+    swept.save(args.out / f"swept{_SAVED}")
+    _show(swept, args)
+    if code:
+        say(f"interrupted: what was finished is kept in {args.out}")
+        tell_how_to_go_on(args)
+    return code
+
+
+def _asked(args: Namespace) -> Sweep:
+    """What is asked for, by a file or by options."""
+    numbers = {
+        key: value
+        for key in ("random", "runs", "seed", "fresh")
+        if (value := getattr(args, key)) is not None
+    }
+    if is_sweep(args.what):
+        for name in ("algorithm", "over"):
+            if getattr(args, name) is not None:
+                raise InputError(f"{args.what} says what is swept: leave out --{name}")
+        return load(args.what, **numbers)
+    if args.over is None:
+        raise InputError(
+            f"nothing to sweep over: give --over KEY=VALUES, or a TOML file with a table [over] "
+            f"instead of {args.what}"
+        )
+    if args.algorithm is None:
+        raise InputError("no algorithm was given: name some with --algorithm")
+    return asked_for(str(args.what), args.algorithm, _over(args.over), **numbers)
+
+
+def _over(words: Sequence[str]) -> dict[str, Axis]:
+    found: dict[str, Axis] = {}
+    for word in words:
+        try:
+            key, axis = axis_from_text(word)
+        except InputError as error:
+            raise InputError(f"--over {error}") from None
+        if key in found:
+            raise InputError(f"--over {word}: {key} is given twice")
+        found[key] = axis
+    return found
+
+
+def _require_nothing_else(args: Namespace) -> None:
+    for name in ("algorithm", "over", "random", "runs", "seed", "fresh"):
+        if getattr(args, name) is not None:
+            raise InputError(f"{args.what} is a sweep that was run: leave out --{name}")
+
+
+def _show(swept: Swept, args: Namespace) -> None:
+    make_folder(args.out)
+    write(swept, args.out, args.tariff)
+    lines = best_lines(swept, args.tariff)
+    if args.json:
+        print(json.dumps(plain(_as_json(swept, lines))))
+    else:
+        print("\n\n".join(filter(None, _told(swept, lines))))
+    say(f"open {args.out / 'report.html'}")
+
+
+def _told(swept: Swept, lines: list[BestLine]) -> list[str]:
+    asked = swept.provenance["fresh_requested"]
+    flattered = f"{FLATTERED}{'' if asked else ': --fresh N runs the best in N of them'}."
+    told = "\n".join(sentences(swept, lines))
+    return [unfinished(swept), _table(swept, lines), told, flattered if lines else ""]
+
+
+def _table(swept: Swept, lines: list[BestLine]) -> str:
+    """The best of each method, for people."""
+    if not lines:
+        return ""
+    where, judged = bool(swept.conditions), swept.fresh_points is not None
+    header = ["method", *(["where"] * where), "best", "error (dB)", *(["fresh (dB)"] * judged)]
+    rows = [
+        [
+            method,
+            *([said(case)] * where),
+            settings(best.point, case),
+            with_half(best.found.score),
+            *(["" if best.fresh is None else with_half(best.fresh)] * judged),
+            size(sent),
+            f"{len(best.near)} of {best.among - 1}",
+        ]
+        for method, case, best, sent in lines
+    ]
+    return table([*header, "sent", "as good"], rows, left=(0, 1, 2) if where else (0, 1))
+
+
+def _as_json(swept: Swept, lines: list[BestLine]) -> dict[str, Any]:
+    return {
+        "points": len(swept.points),
+        "finished": int(swept.finished.all(axis=1).sum()),
+        "best": [
+            {
+                "method": method,
+                "given": case,
+                "values": dict(best.point.values),
+                "algorithm": swept.algorithm(best.point),
+                **best.found.score._asdict(),
+                "standard_error": best.found.standard_error,
+                "among": best.among,
+                "diverged": best.diverged,
+                "near": [str(one.point) for one in best.near],
+                "at_most": best.at_most,
+                "fresh": None if best.fresh is None else best.fresh._asdict(),
+                "bytes": sent,
+            }
+            for method, case, best, sent in lines
+        ],
+    }

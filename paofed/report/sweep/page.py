@@ -1,0 +1,179 @@
+"""A sweep as one self-contained page, with its figures and every number beside it."""
+
+import html
+import json
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from paofed.core.tariffs import Tariff, tariff_of
+from paofed.files import write_table, write_text
+from paofed.report.shared.figures import save, save_all
+from paofed.report.shared.markup import (
+    bullets,
+    document,
+    figure,
+    interval,
+    note,
+    preformatted,
+    table,
+)
+from paofed.report.sweep.curves import against
+from paofed.report.sweep.front import against_bytes
+from paofed.report.sweep.maps import over_two
+from paofed.report.sweep.panels import MOST_PANELS, said, settings
+from paofed.report.sweep.words import (
+    FLATTERED,
+    BestLine,
+    at_most,
+    best_lines,
+    sentences,
+    unfinished,
+)
+from paofed.sweeping.asked import to_toml as sweep_toml
+from paofed.sweeping.points import worded
+from paofed.sweeping.swept import Swept
+from paofed.words import counted, size
+from paofed.world.scenario import to_toml as scenario_toml
+
+_HOW = (
+    "A score is the final error in dB, mean over worlds, with its 95 % interval. All points meet "
+    "the same worlds, so that differences between them are surer than these intervals look: what "
+    "cannot be told from the best is found by paired differences, whose intervals hold all "
+    "together with 95 %."
+)
+
+_DRAWN = tuple(
+    f"{name}.{ending}" for name in ("against-*", "map-*") for ending in ("svg", "png", "pdf")
+)
+
+
+def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
+    """Write the page, its figures, every number and what repeats the sweep into a folder."""
+    tariff = tariff_of(tariff)
+    figures = gallery(swept, tariff)
+    for old in (path for part in _DRAWN for path in folder.glob(part)):
+        old.unlink()  # of an earlier sweep, over other keys
+    drawings = save_all(figures, folder)
+    for name, (_, drawn) in figures.items():
+        save(drawn, folder / f"{name}.pdf")
+    lines = best_lines(swept, tariff)
+    swept.to_csv(folder / "points.csv", tariff)
+    _write_best(swept, lines, folder / "best.csv", tariff)
+    write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
+    write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
+    write_text(folder / "report.html", build(swept, drawings, lines))
+
+
+def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
+    """The figures by file name, each with its caption."""
+    keys = [key for key in swept.keys if len(swept.values(key)) > 1]
+    others = "; all other keys have the values that are best" if swept.is_grid else ""
+    told = others if len(keys) > 1 else ""
+    shown = {
+        _file("against", key): (f"Error against {key}{told}.", against(swept, key)) for key in keys
+    }
+    for across, down in combinations(keys, 2):
+        drawn = over_two(swept, across, down)
+        if drawn is not None:
+            framed = "; the best cell has a frame" if swept.is_grid else ""
+            caption = f"Error over {across} and {down}{others if len(keys) > 2 else ''}{framed}."
+            shown[_file("map", across, down)] = caption, drawn
+    shown["bytes"] = (
+        "Error against what fleet and server send in a run, all points.",
+        against_bytes(swept, tariff),
+    )
+    return shown
+
+
+def _file(*parts: str) -> str:
+    return "-".join(part.replace(".", "-") for part in parts)
+
+
+def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[BestLine]) -> str:
+    """Write the page; drawings come as name -> (caption, SVG)."""
+    title = f"{swept.provenance['scenario']['name']}: {', '.join(swept.keys)}"
+    parts = [f"<h1>{html.escape(title)}</h1>", note(html.escape(_conditions(swept)))]
+    if missing := unfinished(swept):
+        parts.append(f"<p><strong>{html.escape(missing)}</strong></p>")
+    parts += ["<h2>The best of each method</h2>", bullets(sentences(swept, lines))]
+    if lines:
+        asked = swept.provenance["fresh_requested"]
+        parts += [_best(swept, lines), note(_HOW)]
+        parts += [note(f"{FLATTERED}{'' if asked else ' (--fresh N)'}.")]
+    parts += ["<h2>Figures</h2>", *(figure(*drawing) for drawing in drawings.values())]
+    if len(swept.cases()) > MOST_PANELS and swept.is_grid:
+        parts.append(note("Not all cases are drawn; points.csv has them."))
+    parts += ["<h2>To run it again</h2>", *_again(swept)]
+    return document(title, parts)
+
+
+def _conditions(swept: Swept) -> str:
+    about = swept.provenance
+    design = "a grid" if swept.is_grid else f"a random design of {about['random']}"
+    return (
+        f"{counted(len(swept.points), 'point')} of {counted(len(swept.methods), 'method')} "
+        f"({design}) in the same {counted(about['runs_requested'], 'world')}, "
+        f"seed {about['seed']}. {_tried(swept)}."
+    )
+
+
+def _tried(swept: Swept) -> str:
+    told = []
+    for key, axis in swept.provenance["axes"].items():
+        if "values" in axis:
+            told.append(f"{key}: {', '.join(map(worded, axis['values']))}")
+        else:
+            told.append(f"{key}: {axis['from']} to {axis['to']} ({axis['scale']})")
+    return "; ".join(told)
+
+
+def _best(swept: Swept, lines: list[BestLine]) -> str:
+    rows, judged = [], swept.fresh_points is not None
+    for line in lines:
+        best = line.best
+        rows.append([
+            f"<code>{html.escape(line.method)}</code>",
+            *([html.escape(said(line.case))] if swept.conditions else []),
+            html.escape(settings(best.point, line.case)),
+            "diverged" if best.found.diverged else interval(best.found.score),
+            *([interval(best.fresh) if best.fresh else ""] if judged else []),
+            size(line.bytes),
+            f"{len(best.near)} of {best.among - 1}",
+            at_most(best),
+        ])  # fmt: skip
+    header = ["method", *(["where"] if swept.conditions else []), "best", "error (dB)"]
+    header += ["on fresh worlds"] if judged else []
+    header += ["sent", "cannot be told from it", "nothing is better by more than (dB)"]
+    return table(header, rows, range(header.index("error (dB)"), len(header)))
+
+
+def _write_best(swept: Swept, lines: list[BestLine], path: Path, tariff: Tariff) -> None:
+    rows = []
+    for method, _, best, sent in lines:
+        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
+        score, error = best.found[1:]
+        fresh = ("", "", "", "") if best.fresh is None else best.fresh
+        rows.append([
+            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
+            score.high, best.among, best.diverged, len(best.near), best.at_most,
+            *fresh, sent, tariff.name,
+        ])  # fmt: skip
+    header = ["method", *swept.keys, "algorithm", "worlds", "db", "db_se", "low", "high", "among"]
+    header += ["diverged", "near", "at_most", "fresh_db", "fresh_low", "fresh_high", "fresh_worlds"]
+    write_table(path, [*header, "bytes", "tariff"], rows)
+
+
+def _again(swept: Swept) -> Iterator[str]:
+    about = swept.provenance
+    words = ["paofed sweep sweep.toml"]
+    words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
+    words += [f"--engine {about['engine']}"] if about["engine"] != "fast" else []
+    yield preformatted(" ".join(words))
+    yield preformatted(json.dumps(about["versions"], indent=1))
+    toml = preformatted(sweep_toml(about, "scenario.toml"))
+    yield f"<details><summary>sweep.toml</summary>{toml}</details>"
+    toml = preformatted(scenario_toml(about["scenario"]))
+    yield f"<details><summary>scenario.toml</summary>{toml}</details>"

@@ -1,0 +1,107 @@
+"""The best of each method in sentences and rows, with what chance leaves open."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from paofed.core.tariffs import Tariff
+from paofed.report.sweep.panels import said, settings
+from paofed.simulate.results.estimates import Estimate
+from paofed.sweeping.choice import Best
+from paofed.sweeping.swept import Swept
+from paofed.words import counted, listed
+
+FLATTERED = (
+    "The best of many is a little lucky: on the worlds that chose it, its error looks smaller than "
+    "it is. What it is worth shows on fresh worlds, which have no part in the choice"
+)
+
+
+class BestLine(NamedTuple):
+    """The best of one method in one case."""
+
+    method: str
+    case: dict[str, Any]
+    best: Best
+    bytes: float  # of a whole run, up and down
+
+
+def best_lines(swept: Swept, tariff: Tariff) -> list[BestLine]:
+    """All of them, case by case."""
+    return [
+        BestLine(method, case, best, swept.bytes(best.point, tariff))
+        for method, case, best in swept.bests()
+    ]
+
+
+def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
+    """Say for every method what is best, among what, and how sure that is."""
+    if swept.conditions and not swept.is_grid:
+        yield (
+            f"Nothing is called the best: {', '.join(swept.conditions)} are nature's, and were "
+            f"drawn at random, so that no two points met the same."
+        )
+    for line in lines:
+        where = f" ({said(line.case)})" if line.case else ""
+        if line.best.found.diverged:
+            yield f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
+            continue
+        named = settings(line.best.point, line.case)
+        yield (
+            f"{line.method}{where}: {named}, {with_half(line.best.found.score)} dB"
+            f"{_doubt(line.best, line.case)}{_judged(line.best)}."
+        )
+
+
+def _doubt(best: Best, case: Mapping[str, Any]) -> str:
+    """How many others may be as good, and by how much anything can be better."""
+    if best.among == 1:
+        return ", the only one tried"
+    gone = f", {best.diverged} of which diverged" if best.diverged else ""
+    among = f", the best of {best.among}{gone}"
+    if not math.isfinite(best.at_most) and best.near:
+        return f"{among}; one world says nothing of how sure that is"
+    if not best.near:
+        others = "the other is" if best.among == 2 else "all others are"
+        return f"{among}; {others} worse (95 %)"
+    near = counted(len(best.near), "other")
+    named = listed([settings(one.point, case) for one in best.near[:3]])
+    more = f" (the nearest: {named})" if len(best.near) > 1 else f" ({named})"
+    return (
+        f"{among}; {near} cannot be told from it{more}, and nothing tried is better by more than "
+        f"{at_most(best)} dB (95 %)"
+    )
+
+
+def at_most(best: Best) -> str:
+    """By how many dB anything tried can be better, rounded up: it is a bound."""
+    if not math.isfinite(best.at_most):
+        return "-"
+    return f"{max(0.0, math.ceil(100 * best.at_most) / 100):.2f}"
+
+
+def _judged(best: Best) -> str:
+    if best.fresh is None:
+        return ""
+    return f"; on {counted(best.fresh.runs, 'fresh world')} {with_half(best.fresh)} dB"
+
+
+def with_half(found: Estimate) -> str:
+    """A mean with half of its interval, where it has one."""
+    if not math.isfinite(found.mean):
+        return "diverged"
+    half = (found.high - found.low) / 2
+    mean = round(found.mean, 2) + 0.0  # no minus zero
+    return f"{mean:.2f} ± {half:.2f}" if math.isfinite(half) else f"{mean:.2f}"
+
+
+def unfinished(swept: Swept) -> str:
+    """What of a sweep was not run; empty where all was."""
+    if swept.whole:
+        return ""
+    whole, begun = (int(n.sum()) for n in (swept.finished.all(axis=1), swept.finished.any(axis=1)))
+    return (
+        f"Not finished: {whole} of {counted(len(swept.points), 'point')} are, and "
+        f"{begun - whole} more in some of {counted(swept.finished.shape[1], 'world')}. Points with "
+        f"fewer worlds than others have no part in the choice."
+    )

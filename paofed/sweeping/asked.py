@@ -1,0 +1,183 @@
+"""A sweep as it is asked for: checked whole before anything is run, and read from TOML."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paofed.algorithms import Algorithm
+from paofed.core.random import key_of
+from paofed.errors import AlgorithmError, InputError, unknown, whole
+from paofed.files import read_text
+from paofed.sweeping.axes import Axes, Span, axis_of
+from paofed.sweeping.design import drawn, grid
+from paofed.sweeping.points import Layout, laid_out
+from paofed.world.scenario import PRESETS, Scenario, place_in_text, scenario_of, toml_value
+
+RUNS = 8  # worlds, where nobody says how many
+_KEYS = ("scenario", "algorithms", "random", "runs", "seed", "fresh", "over")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What is tried where: made by `asked_for`, which checks it."""
+
+    scenario: Scenario
+    methods: tuple[str | Algorithm, ...]
+    axes: Axes
+    random: int | None  # so many combinations are drawn; None: all of them are tried
+    runs: int  # worlds, the same for all points
+    seed: int
+    fresh: int  # worlds that have no part in the choice, to judge the best on
+    layout: Layout
+
+    @property
+    def words(self) -> list[str]:
+        """The names of the methods."""
+        return [one if isinstance(one, str) else one.name for one in self.methods]
+
+
+def asked_for(
+    scenario: Scenario | str | Path,
+    methods: str | Algorithm | Sequence[str | Algorithm],
+    over: object,
+    *,
+    random: int | None = None,
+    runs: int = RUNS,
+    seed: int = 0,
+    fresh: int = 0,
+) -> Sweep:
+    """Check what is asked for, down to the last point."""
+    listed = (methods,) if isinstance(methods, str | Algorithm) else tuple(methods)
+    if not listed:
+        raise AlgorithmError("no algorithm was given: name at least one")
+    names = [one if isinstance(one, str) else getattr(one, "name", repr(one)) for one in listed]
+    for name in names:
+        if names.count(name) > 1:
+            raise AlgorithmError(f"{name} is given twice: give each algorithm once")
+    if not isinstance(over, Mapping) or not over:
+        raise InputError(f"over is {over!r}: expected keys, each with what is tried for it")
+    axes = {key: axis_of(str(key), given) for key, given in over.items()}
+    seed, runs = whole("seed", seed), whole("runs", runs, least=1)
+    key_of(seed)  # refused now, not in a thread
+    setting = scenario_of(scenario)
+    rows = grid(axes) if random is None else drawn(axes, whole("random", random, least=1), seed)
+    return Sweep(
+        scenario=setting,
+        methods=listed,
+        axes=axes,
+        random=random,
+        runs=runs,
+        seed=seed,
+        fresh=whole("fresh", fresh, least=0),
+        layout=laid_out(setting, listed, rows),
+    )
+
+
+def is_sweep(path: str | Path) -> bool:
+    """Whether a file is a sweep's rather than a scenario's: it says what it is over."""
+    if str(path) in PRESETS or not Path(path).is_file():
+        return False
+    return re.search(r"^\s*(\[over\b|over\b.*=)", read_text(Path(path)), re.MULTILINE) is not None
+
+
+def load(path: str | Path, **instead: Any) -> Sweep:
+    """Read a sweep from TOML; values by keyword stand in the place of the file's.
+
+    Every mistake is told with its place in the file.
+    """
+    path, text = Path(path), read_text(Path(path))
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    for key in values:
+        if key not in _KEYS:
+            raise InputError(f"{_at(key, text, path)}{unknown('key', key, _KEYS)}")
+    for key, kind, expected in (
+        ("scenario", str, "the name of a preset or of a file"),
+        ("algorithms", list, "a list of names"),
+        ("over", dict, "a table of keys, each with what is tried for it"),
+    ):
+        if key not in values:
+            raise InputError(f"{path}: {key} is missing: expected {expected}")
+        if not isinstance(values[key], kind):
+            got = f"{key} is {values[key]!r}"
+            raise InputError(f"{_at(key, text, path)}{got}: expected {expected}")
+    for word in values["algorithms"]:
+        if not isinstance(word, str):
+            where = _at("algorithms", text, path)
+            raise InputError(f"{where}algorithms holds {word!r}: expected names")
+    over = _flat(values.pop("over"))
+    scenario, methods = values.pop("scenario"), values.pop("algorithms")
+    try:
+        return asked_for(_beside(path, scenario), methods, over, **values | instead)
+    except InputError as error:
+        raise type(error)(f"{_at(_told_of(error, over), text, path)}{error}") from None
+
+
+def _beside(path: Path, scenario: str) -> str | Path:
+    """A preset, or a file that is named from beside the sweep's own."""
+    return scenario if scenario in PRESETS else path.parent / scenario
+
+
+def _at(key: str, text: str, path: Path) -> str:
+    return place_in_text([part for part in key.split(".") if part], text, str(path))
+
+
+def _told_of(error: InputError, over: Mapping[str, Any]) -> str:
+    """Which key of the file an error is about, as far as its words tell."""
+    told = str(error)
+    for after in (r"(\.\w+)? (is|goes|has|begins)\b", r"(?!\w)"):  # what it says of itself first
+        for key in sorted(over, key=len, reverse=True):
+            name = re.escape(key).replace("_", "[_ ]")  # "step size is ..."
+            if re.search(rf"(?<![\w.]){name}{after}", told):
+                return f"over.{key}"
+    found = [key for key in _KEYS if re.match(rf"{key}\b", told)]
+    if found:
+        return found[0]
+    return "algorithms" if isinstance(error, AlgorithmError) else "scenario"
+
+
+def _flat(over: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Keys with dots for tables in tables: TOML makes such of `loss.up = [...]`."""
+    found: dict[str, Any] = {}
+    for key, value in over.items():
+        if isinstance(value, dict) and not {"from", "to"} & value.keys():
+            found |= _flat(value, f"{above}{key}.")
+        else:
+            found[f"{above}{key}"] = value
+    return found
+
+
+def to_toml(about: Mapping[str, Any], scenario: str) -> str:
+    """Write what a sweep says of itself as a file that `load` reads; the scenario is in another."""
+    lines = [
+        f"scenario = {toml_value(scenario)}",
+        f"algorithms = {toml_value(about['methods'])}",
+        f"runs = {about['runs_requested']}",
+        f"seed = {about['seed']}",
+    ]
+    lines += [] if about["random"] is None else [f"random = {about['random']}"]
+    lines += [f"fresh = {about['fresh_requested']}"] if about["fresh_requested"] else []
+    lines += ["", "[over]"]
+    for key, axis in about["axes"].items():
+        said = toml_value(axis["values"]) if "values" in axis else _inline(axis)
+        lines.append(f"{toml_value(key)} = {said}")
+    return "\n".join(lines) + "\n"
+
+
+def _inline(axis: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{key} = {toml_value(value)}" for key, value in axis.items()) + " }"
+
+
+def described(axes: Axes) -> dict[str, Any]:
+    """What is tried for every key, for provenance."""
+    return {
+        key: {"from": axis.low, "to": axis.high, "scale": axis.scale}
+        if isinstance(axis, Span)
+        else {"values": list(axis)}
+        for key, axis in axes.items()
+    }

@@ -1,0 +1,169 @@
+"""What a combination of values is: a scenario, and a method with options.
+
+A key is an option of those methods that take it; others are run without it. What no method takes is
+a key of the scenario, with a dot where it is one of a law: `loss.up`.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from paofed.algorithms import made, taken_by
+from paofed.algorithms.base import Algorithm, require_record
+from paofed.algorithms.spec import parted, resolve
+from paofed.errors import AlgorithmError, InputError, ScenarioError, unknown
+from paofed.sweeping.design import Values
+from paofed.world.scenario import Scenario
+
+# Keys of a scenario that whoever runs a fleet chooses; by all others nature decides.
+CHOSEN = (
+    "features",
+    "kernel_width",
+    "step_size",
+    "max_age",
+    "linear",
+    "start",
+    "newcomers",
+    "personal",
+)
+_NO_KEYS = ("name", "faults")  # of a scenario, that values can be tried for
+
+
+class Point(NamedTuple):
+    """One thing that is tried: a method, and the values of the keys that it has."""
+
+    method: str
+    values: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        """The method and the values in one line, by which a point can be named.
+
+        >>> str(Point("pao-fed-u1", {"shared": 4, "loss.up": 0.1}))
+        'pao-fed-u1 shared=4 loss.up=0.1'
+        """
+        return " ".join([self.method, *(f"{k}={worded(v)}" for k, v in self.values.items())])
+
+
+class Site(NamedTuple):
+    """A scenario and what is run over it: points by number, each with its algorithm."""
+
+    scenario: Scenario
+    numbers: list[int]
+    algorithms: list[Algorithm]
+
+
+class Layout(NamedTuple):
+    """All points of a sweep, and where they are run."""
+
+    points: list[Point]
+    sites: list[Site]
+    conditions: list[str]  # the keys by which nature decides
+
+
+def worded(value: Any) -> str:
+    """A value as the command line takes it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def laid_out(
+    scenario: Scenario, methods: Sequence[str | Algorithm], rows: Sequence[Values]
+) -> Layout:
+    """Make all points, each once, and check that every one of them can be run."""
+    keys = list(rows[0])
+    taken = {_name(method): _taken(method, keys) for method in methods}
+    of_scenario = [key for key in keys if not any(key in mine for mine in taken.values())]
+    for key in of_scenario:
+        _require_key(key, scenario, methods)
+    sites, points = dict[str, Site](), dict[str, Point]()
+    for row in rows:
+        own = {key: row[key] for key in of_scenario}
+        said = json.dumps(own, sort_keys=True)
+        if said not in sites:
+            sites[said] = Site(_with_values(scenario, own), [], [])
+        for method in methods:
+            name = _name(method)
+            options = {key: row[key] for key in taken[name]}
+            point = Point(name, {key: v for key, v in row.items() if key in own | options})
+            if str(point) not in points:
+                sites[said].numbers.append(len(points))
+                sites[said].algorithms.append(_built(method, options, sites[said].scenario, point))
+                points[str(point)] = point
+    conditions = [key for key in of_scenario if key not in CHOSEN]
+    return Layout(list(points.values()), list(sites.values()), conditions)
+
+
+def _name(method: str | Algorithm) -> str:
+    return method if isinstance(method, str) else require_record(method).name
+
+
+def _taken(method: str | Algorithm, keys: Sequence[str]) -> list[str]:
+    """The keys that are options of a method; one that it has a value for already is refused."""
+    row, fixed = parted(method) if isinstance(method, str) else (method, {})
+    known = taken_by(row)
+    for key in keys:
+        if key in fixed:
+            raise AlgorithmError(
+                f"{method} has a {key} of its own, and {key} is swept over: leave out one of them"
+            )
+    return [key for key in keys if key in known]
+
+
+def _built(method: str | Algorithm, options: Values, scenario: Scenario, point: Point) -> Algorithm:
+    """The algorithm of a point."""
+    try:
+        if not options:
+            found = resolve(method)
+        elif isinstance(method, str):
+            row, fixed = parted(method)
+            found = made(row, fixed | options)
+        else:
+            found = made(method, options)
+        found.require_fits(scenario.features)
+    except AlgorithmError as error:
+        raise AlgorithmError(f"{point}: {error}") from None
+    return found
+
+
+def _require_key(key: str, scenario: Scenario, methods: Sequence[str | Algorithm]) -> None:
+    """Refuse a key that neither a method nor the scenario has."""
+    known = list(_keys(scenario.model_dump()))
+    place = key.rpartition(".")[0]
+    # A law that the scenario does not have yet, as `loss`, has its keys checked when it is made.
+    absent = place in type(scenario).model_fields and getattr(scenario, place) is None
+    if key not in known and not absent:
+        options = [option for m in methods for option in taken_by(_row(m))]
+        raise InputError(unknown("key", key, dict.fromkeys((*options, *known))))
+
+
+def _row(method: str | Algorithm) -> str | Algorithm:
+    return parted(method)[0] if isinstance(method, str) else method
+
+
+def _keys(values: Mapping[str, Any], above: str = "") -> list[str]:
+    """All keys that hold no keys themselves, with dots."""
+    found = []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            found += _keys(value, f"{above}{key}.")
+        elif f"{above}{key}" not in _NO_KEYS:
+            found.append(f"{above}{key}")
+    return found
+
+
+def _with_values(scenario: Scenario, own: Values) -> Scenario:
+    """The scenario with some of its values changed, checked whole."""
+    if not own:
+        return scenario
+    values = scenario.model_dump()
+    for key, value in own.items():
+        place = values
+        *path, last = key.split(".")
+        for step in path:
+            place[step] = dict(place[step] or {})
+            place = place[step]
+        place[last] = value
+    try:
+        return Scenario.made(values, "")
+    except ScenarioError as error:
+        said = " ".join(f"{key}={worded(value)}" for key, value in own.items())
+        raise ScenarioError(f"{said}: {error}") from None

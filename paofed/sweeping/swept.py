@@ -1,0 +1,289 @@
+"""What a sweep found: a record to ask, to save and to load."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from paofed.archives import save_arrays
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.tariffs import Tariff, tariff_of
+from paofed.core.traffic import Traffic
+from paofed.errors import InputError, unknown
+from paofed.files import write_table
+from paofed.simulate.results.estimates import Estimate, estimate
+from paofed.simulate.results.progressive import MODELS, Whose
+from paofed.sweeping import stored
+from paofed.sweeping.choice import Best, Scored, best_of, in_db, scored
+from paofed.sweeping.picking import Given, begun, distinct, having, in_most_worlds
+from paofed.sweeping.points import Point, worded
+
+
+class SweepMap(NamedTuple):
+    """Errors over two keys: NaN where nothing was run, infinite where it diverged."""
+
+    across: list[Any]
+    down: list[Any]
+    db: FloatArray  # (down, across)
+    standard_error: FloatArray  # likewise
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Swept:
+    """P points over R worlds, which are the same for all; not all may be finished."""
+
+    provenance: Mapping[str, Any]  # scenario, methods, axes, points, seed, versions, ...
+    finished: BoolArray  # (P, R)
+    finals: FloatArray  # (P, R, 2), linear: of the devices' models, known over a table alone, and
+    # of the server's; as `Result.run_finals`
+    traffic: IntArray  # (P, R, 7), what was sent in all: see Traffic
+    fresh_points: IntArray | None = None  # (F,): the best, by number, if they were judged again
+    fresh_finals: FloatArray | None = None  # (F, N, 2), on worlds that had no part in the choice
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """All points, in the order of the arrays."""
+        return [Point(one["method"], one["values"]) for one in self.provenance["points"]]
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods as they were asked for."""
+        return list(self.provenance["methods"])
+
+    @property
+    def keys(self) -> list[str]:
+        """What was swept over."""
+        return list(self.provenance["axes"])
+
+    @property
+    def conditions(self) -> list[str]:
+        """Those of the keys by which nature decides: there is no best value of them."""
+        return list(self.provenance["conditions"])
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether all combinations were asked for, rather than some drawn at random."""
+        return self.provenance["random"] is None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every point was run in every world that was asked for."""
+        return bool(self.finished.all())
+
+    @property
+    def usual_whose(self) -> Whose:
+        """Whose model counts where nobody says: the devices' over a table, else the server's."""
+        return (
+            "device" if self.provenance["scenario"]["stream"].get("kind") == "table" else "server"
+        )
+
+    def algorithm(self, point: Point) -> str:
+        """The name of a point's algorithm, as `run` takes it."""
+        return str(self.provenance["points"][self._number(point)]["algorithm"])
+
+    def values(self, key: str, method: str | None = None) -> list[Any]:
+        """The values of a key that points have: rising where they are numbers, else as given."""
+        self._require_key(key)
+        order = self.provenance["axes"][key].get("values", [])
+        mine = [one for one in self.points if method in (None, one.method) and key in one.values]
+        return distinct([one.values[key] for one in mine], order)
+
+    def cases(self) -> list[dict[str, Any]]:
+        """What nature may do in this sweep: all combinations of the conditions."""
+        seen: dict[str, dict[str, Any]] = {}
+        for point in self.points:
+            case = {key: point.values[key] for key in self.conditions}
+            seen.setdefault(json.dumps(case), case)
+        return list(seen.values())
+
+    def score(self, point: Point | str, whose: Whose | None = None) -> Scored:
+        """What a point scores, over the worlds that it was run in."""
+        number = self._number(point)
+        return scored(self.points[number], self._db(number, whose))
+
+    def compare(self, a: Point | str, b: Point | str, whose: Whose | None = None) -> Estimate:
+        """By how many dB one point is better than another, in the worlds that both were run in.
+
+        Below 0 it is worse. The interval is that of two points which nobody chose: for the best of
+        many, see `best`.
+        """
+        numbers = self._number(a), self._number(b)
+        both = self.finished[numbers[0]] & self.finished[numbers[1]]
+        values = [in_db(self._finals(number, whose)[both]) for number in numbers]
+        with np.errstate(invalid="ignore"):  # where both diverged there is no difference
+            return estimate(values[1] - values[0])
+
+    def best(
+        self, method: str | None = None, given: Given | None = None, whose: Whose | None = None
+    ) -> Best:
+        """The point with the least error, of one method or of all, and who cannot be told from it.
+
+        It is chosen among the points with these values of some keys; conditions must be given.
+        """
+        given = dict(given or {})
+        self._require_given(given, ())
+        numbers = in_most_worlds(self.finished, self._matching(method, given))
+        if not numbers:
+            raise InputError(f"nothing was run {self._said(method, given)}: nothing is best of it")
+        points = {number: self.points[number] for number in numbers}
+        found = best_of(points, {number: self._db(number, whose) for number in numbers})
+        return found._replace(fresh=self._fresh(self._number(found.point), whose))
+
+    def bests(self, whose: Whose | None = None) -> Iterator[tuple[str, dict[str, Any], Best]]:
+        """The best of every method in every case, as far as there are some that were run.
+
+        Nothing where what nature does was drawn at random: no two points meet the same then.
+        """
+        cases = [] if self.conditions and not self.is_grid else self.cases()
+        for case in cases:
+            for method in self.methods:
+                if in_most_worlds(self.finished, self._matching(method, case)):
+                    yield method, case, self.best(method, case, whose)
+
+    def curve(
+        self, key: str, method: str, given: Given | None = None, whose: Whose | None = None
+    ) -> list[tuple[Any, Scored]]:
+        """The error against a key: for every value of it the best of a method's points with it.
+
+        A method without that key has one entry, for None. Conditions must be given, but this key.
+        """
+        given = dict(given or {})
+        self._require_key(key)
+        self._require_given(given, (key,))
+        numbers = begun(self.finished, self._matching(method, given))
+        groups = [
+            (v, having(self.points, numbers, {key: v})) for v in self.values(key, method)
+        ] or [(None, numbers)]
+        return [(value, self._least(group, whose)) for value, group in groups if group]
+
+    def map(
+        self,
+        across: str,
+        down: str,
+        method: str,
+        given: Given | None = None,
+        whose: Whose | None = None,
+    ) -> SweepMap:
+        """The error over two keys: in every cell the best of a method's points in it."""
+        given = dict(given or {})
+        for key in (across, down):
+            self._require_key(key)
+        self._require_given(given, (across, down))
+        xs, ys = self.values(across, method), self.values(down, method)
+        db, error = np.full((2, len(ys), len(xs)), np.nan)
+        numbers = begun(self.finished, self._matching(method, given))
+        for j, y in enumerate(ys):
+            for i, x in enumerate(xs):
+                group = having(self.points, numbers, {across: x, down: y})
+                if group:
+                    cell = self._least(group, whose)
+                    db[j, i], error[j, i] = cell.score.mean, cell.standard_error
+        return SweepMap(xs, ys, db, error)
+
+    def bytes(self, point: Point | str, tariff: Tariff | str = "payload") -> float:
+        """The bytes of a whole run on the wire, up and down, mean over worlds."""
+        number = self._number(point)
+        sent = Traffic(*np.moveaxis(self.traffic[number, self.finished[number]], -1, 0))
+        both = np.asarray(tariff_of(tariff).wire(sent).both, dtype=np.float64)
+        return float(both.mean()) if both.size else float("nan")
+
+    def to_csv(self, path: str | Path, tariff: Tariff | str = "payload") -> None:
+        """Write a tidy table: one row per point and, over a table, whose model."""
+        tariff = tariff_of(tariff)
+        header = [
+            "method",
+            *self.keys,
+            "algorithm",
+            "model",
+            "worlds",
+            "db",
+            "db_se",
+            "low",
+            "high",
+        ]
+        models = MODELS if self.usual_whose == "device" else ("server",)
+        rows = []
+        for number, point in enumerate(self.points):
+            told = [worded(point.values[key]) if key in point.values else "" for key in self.keys]
+            sent = self.bytes(point, tariff), tariff.name
+            for whose in models:
+                db, error = scored(point, self._db(number, whose))[1:]
+                found = (db.runs, db.mean, error, db.low, db.high)
+                rows.append([point.method, *told, self.algorithm(point), whose, *found, *sent])
+        write_table(Path(path), [*header, "bytes", "tariff"], rows)
+
+    def judged_again(self, points: list[Point], finals: FloatArray) -> Self:
+        """The same with what some points did on fresh worlds, (F, N, 2)."""
+        numbers = np.array([self._number(point) for point in points], dtype=np.int64)
+        return replace(self, fresh_points=numbers, fresh_finals=finals)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as one `.npz`, whole or not at all."""
+        arrays = {name: getattr(self, name) for name in stored.SWEPT.known if name != "provenance"}
+        held = {name: array for name, array in arrays.items() if array is not None}
+        save_arrays(Path(path), {**held, "provenance": np.array(json.dumps(self.provenance))})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a sweep back; a file that is none is one clear error."""
+        arrays, provenance = stored.load(Path(path))
+        return cls(provenance=provenance, **arrays)
+
+    def _finals(self, number: int, whose: Whose | None) -> FloatArray:
+        whose = self.usual_whose if whose is None else whose
+        if whose not in MODELS or (whose == "device" and self.usual_whose != "device"):
+            raise InputError(f"whose is {whose!r}: expected 'server', or 'device' over a table")
+        finals: FloatArray = self.finals[number, :, MODELS.index(whose)]
+        return finals
+
+    def _db(self, number: int, whose: Whose | None) -> FloatArray:
+        return in_db(self._finals(number, whose)[self.finished[number]])
+
+    def _fresh(self, number: int, whose: Whose | None) -> Estimate | None:
+        if self.fresh_points is None or self.fresh_finals is None:
+            return None
+        place = np.flatnonzero(self.fresh_points == number)
+        model = MODELS.index(self.usual_whose if whose is None else whose)
+        return estimate(in_db(self.fresh_finals[place[0], :, model])) if place.size else None
+
+    def _least(self, numbers: list[int], whose: Whose | None) -> Scored:
+        found = [scored(self.points[number], self._db(number, whose)) for number in numbers]
+        return min(found, key=lambda one: one.score.mean)
+
+    def _matching(self, method: str | None, given: Given) -> list[int]:
+        if method is not None and method not in self.methods:
+            raise InputError(unknown("method", str(method), self.methods))
+        for key in given:
+            self._require_key(key)
+        numbers = [i for i, one in enumerate(self.points) if method in (None, one.method)]
+        return having(self.points, numbers, given)
+
+    def _number(self, point: Point | str) -> int:
+        named = self._numbers
+        if str(point) not in named:
+            raise InputError(unknown("point", str(point), named))
+        return named[str(point)]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {str(point): number for number, point in enumerate(self.points)}
+
+    def _require_key(self, key: str) -> None:
+        if key not in self.keys:
+            raise InputError(unknown("key", str(key), self.keys))
+
+    def _require_given(self, given: Given, but: tuple[str, ...]) -> None:
+        for key in self.conditions if self.is_grid else ():
+            if key not in given and key not in but:
+                values = ", ".join(worded(value) for value in self.values(key))
+                raise InputError(
+                    f"{key} is not given: nature decides by it, so say for which value of it, as "
+                    f"in given={{{key!r}: ...}} (known: {values})"
+                )
+
+    def _said(self, method: str | None, given: Given) -> str:
+        return f"for {Point(method or 'any method', given)}"

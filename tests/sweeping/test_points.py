@@ -1,0 +1,86 @@
+"""Combinations as scenarios and methods with options."""
+
+import pytest
+
+from paofed.algorithms import algorithm
+from paofed.errors import InputError
+from paofed.sweeping.axes import Axis, axis_from_text
+from paofed.sweeping.design import grid
+from paofed.sweeping.points import Layout, Point, laid_out
+from tests.natures import small_scenario
+
+
+def layout(*over: str, methods: tuple[str, ...] = ("pao-fed-u1",)) -> Layout:
+    axes: dict[str, Axis] = dict(map(axis_from_text, over))
+    return laid_out(small_scenario(), methods, grid(axes))
+
+
+def test_options_are_the_methods_and_other_keys_the_scenario_s() -> None:
+    found = layout("step_size=0.1,0.2", "features=12,24", "loss.up=0.0,0.1")
+    assert len(found.points) == 8
+    assert [(s.scenario.features, s.scenario.loss.up) for s in found.sites if s.scenario.loss] == [
+        (12, 0.0), (12, 0.1), (24, 0.0), (24, 0.1),
+    ]  # fmt: skip
+    for site in found.sites:
+        assert [method.step_size for method in site.algorithms] == [0.1, 0.2]
+        assert site.scenario.step_size == small_scenario().step_size
+    assert found.conditions == ["loss.up"]  # features are chosen by whoever runs a fleet
+
+
+def test_a_method_without_an_option_is_run_once_for_all_of_its_values() -> None:
+    found = layout("shared=1,2", "step_size=0.1,0.2", methods=("online-fedsgd", "pao-fed-u1"))
+    assert [str(point) for point in found.points if point.method == "online-fedsgd"] == [
+        "online-fedsgd step_size=0.1",
+        "online-fedsgd step_size=0.2",
+    ]
+    assert len(found.points) == 6
+
+
+def test_records_of_one_s_own_and_words_with_options() -> None:
+    record = algorithm("pao-fed-c1", shared=2)
+    axes: dict[str, Axis] = dict([axis_from_text("max_age=0,5")])
+    found = laid_out(small_scenario(), [record, "pso-fed:subset=0.2"], grid(axes))
+    ages = {method.name: method.max_age for site in found.sites for method in site.algorithms}
+    assert ages == {
+        "pao-fed-c1:shared=2,max_age=0": 0,
+        "pao-fed-c1:shared=2,max_age=5": 5,
+        "pso-fed:subset=0.2,max_age=0": 0,
+        "pso-fed:subset=0.2,max_age=5": 5,
+    }
+
+
+def test_a_list_can_be_a_value() -> None:
+    rows = [{"availability.probabilities": [0.1]}, {"availability.probabilities": [0.5, 0.2]}]
+    found = laid_out(small_scenario(), ["pao-fed-u1"], rows)
+    laws = [site.scenario.availability.model_dump()["probabilities"] for site in found.sites]
+    assert laws == [(0.1,), (0.5, 0.2)]
+    assert str(found.points[1]) == "pao-fed-u1 availability.probabilities=[0.5, 0.2]"
+
+
+@pytest.mark.parametrize(
+    ("over", "told"),
+    [
+        ("sharde=1,2", "unknown key 'sharde': did you mean 'shared'"),
+        ("delay.bas=0.1", "unknown key 'delay.bas': did you mean 'delay.base'"),
+        ("loss.upp=0.1", "loss.upp=0.1: unknown key 'upp': did you mean 'up'"),
+        ("loss.up=1.5", "loss.up=1.5: loss.up is 1.5: input should be less than or equal to 1"),
+        ("name=a,b", "unknown key 'name'"),
+        ("faults=1", "unknown key 'faults'"),
+        ("shared=99", "pao-fed-u1 shared=99: shared is 99, but the model has only 24 features"),
+        ("step_size=-1", "pao-fed-u1 step_size=-1: step size is -1"),
+        ("clip=0", "pao-fed-u1 clip=0: clip is 0"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_its_point(over: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        layout(over)
+    assert str(caught.value).startswith(told)
+
+
+def test_what_has_a_value_already_is_not_swept_over() -> None:
+    with pytest.raises(InputError, match="pao-fed-u1:shared=2 has a shared of its own, and shared"):
+        layout("shared=1,2", methods=("pao-fed-u1:shared=2",))
+
+
+def test_a_point_is_named_by_its_values() -> None:
+    assert str(Point("a", {"x": True, "y": "word", "z": 0.5})) == "a x=true y=word z=0.5"
