@@ -7,22 +7,26 @@ import asyncio
 import logging
 import os
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import Client, LocalCluster
+from distributed import Future as DaskFuture
 from distributed.comm import connect
 from distributed.core import send_recv
 from distributed.security import Security
 from distributed.utils import silence_logging_cmgr
 from distributed.versions import VersionMismatchWarning, get_versions
 
-from paofed.errors import InputError, in_one_line
+from paofed.errors import ExecutorError, InputError, in_one_line
 from paofed.simulate.engines.workers import undisturbed
+
+T = TypeVar("T")
 
 _PATIENCE = 10.0  # seconds: for a scheduler to answer, and then for one of its workers to be there
 
@@ -42,9 +46,47 @@ def dask_executor(address: str | None = None, workers: int | None = None) -> Ite
             client = stack.enter_context(_on_this_machine(workers or os.cpu_count() or 1))
         else:
             client = stack.enter_context(_connected(address))
-        executor: Executor = client.get_executor(pure=False, retries=0)
-        stack.callback(executor.shutdown, wait=False)
-        yield executor
+        yield _DaskExecutor(client)
+
+
+class _DaskExecutor(Executor):
+    """A cluster as an executor. Dask's own one has no end when the scheduler has gone for good."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._place = client.scheduler.address
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Let a worker call a function; whoever cancels what is returned gives the call up."""
+        if self._client.status not in ("running", "connecting"):
+            raise ExecutorError(
+                f"the Dask scheduler at {self._place} has gone: see to it, and start again; a "
+                f"store keeps what was finished"
+            )
+        asked = self._client.submit(fn, *args, **kwargs, pure=False)  # a call is never left out
+        promised = Future[T]()
+        promised.add_done_callback(partial(_give_up, asked))
+        asked.add_done_callback(partial(_settle, promised))
+        return promised
+
+
+def _settle(promised: Future[Any], asked: DaskFuture) -> None:
+    """Hand on what has come of a call, unless nobody waits for it any more."""
+    try:
+        found, error = asked.result(), None
+    except Exception as raised:  # noqa: BLE001 (it may be anything, and is handed on)
+        found, error = None, raised
+    with suppress(InvalidStateError):
+        if error is None:
+            promised.set_result(found)
+        else:
+            promised.set_exception(error)
+
+
+def _give_up(asked: DaskFuture, promised: Future[Any]) -> None:
+    if promised.cancelled():
+        with suppress(Exception):  # the scheduler may have gone
+            asked.cancel()
 
 
 @contextmanager

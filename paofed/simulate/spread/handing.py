@@ -86,6 +86,8 @@ class Handing:
     def _submit(self, unit: WorkUnit) -> None:
         try:
             future = self.executor.submit(delivered, *self.order, unit.runs)
+        except ExecutorError:  # one of ours, which knows that it will not do anything any more
+            raise
         except Exception as error:  # noqa: BLE001 (anybody's executor)
             self._failed(unit, error)
             return
