@@ -101,7 +101,8 @@ class _Chance:
         share = self._scenario.contacts
         if share is None:
             return np.ones(self._n.size, dtype=bool)
-        return np.less(self.words(Purpose.CONTACT)[3], threshold(share))
+        used: BoolArray = self.words(Purpose.CONTACT)[3] < threshold(share)
+        return used
 
     def losses(self, available: BoolArray) -> Losses:
         """What never arrives of the contacts."""

@@ -237,10 +237,10 @@ class Scenario(Value):
                 f"tick is {self.tick!r}: expected a length such as 15min, 1h or 1d "
                 f"(ms, s, min, h, d, w)",
             )
-        if isinstance(self.stream, Table) and (line := read(self.stream).timeline).calendar:
-            if seconds(self.tick) != line.tick:
-                found = duration_text(line.tick)
-                _misfit("tick", f"tick is {self.tick}, but the table's is {found}: leave it out")
+        line = read(self.stream).timeline if isinstance(self.stream, Table) else None
+        if line is not None and line.calendar and seconds(self.tick) != line.tick:
+            found = duration_text(line.tick)
+            _misfit("tick", f"tick is {self.tick}, but the table's is {found}: leave it out")
 
     def _fault_fits(self, place: str, fault: Fault) -> None:
         if fault.start >= self.ticks:
