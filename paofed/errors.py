@@ -7,6 +7,7 @@
     │   ├── ScenarioError   a scenario that is not valid, told with the place in its file
     │   ├── FileError       a file that cannot be read, or a place that cannot be written to
     │   └── MissingExtraError  something that needs a package outside the base install
+    ├── ExecutorError       an executor fails again and again at what it is given
     └── ContractError       an algorithm breaks the contract that `check_algorithm` holds it to
 
 Every text says what was got, what was expected and, where that is not obvious, what to do.
@@ -45,6 +46,10 @@ class FileError(InputError):
 
 class MissingExtraError(InputError):
     """Something that needs a package outside the base install."""
+
+
+class ExecutorError(PaofedError):
+    """An executor fails again and again at what it is given."""
 
 
 class ContractError(PaofedError, AssertionError):

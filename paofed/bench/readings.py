@@ -49,7 +49,7 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
         same_world=False,
         every=int(result.ticks[0]) + 1,
         precision="float32",
-        runs=1,
+        runs=range(1),
         workers=workers,
     )
 

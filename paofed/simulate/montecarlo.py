@@ -1,12 +1,12 @@
-"""Many runs of several algorithms: spread over cores, reported as they go, kept when stopped."""
+"""Many runs of several algorithms: spread over workers, reported as they go, kept when stopped."""
 
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -21,15 +21,17 @@ from paofed.memory import require_memory
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision, Task
 from paofed.simulate.faulty import with_faults
+from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import (
     Clean,
     Result,
-    RunRecord,
     curve_ticks,
     usual_every,
     versions,
 )
+from paofed.simulate.spread.crew import Crew, checked
+from paofed.simulate.spread.spreading import computed
 from paofed.simulate.stopping import Interrupted, Report
 from paofed.simulate.table.apart import learners_apart, without_contacts
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
@@ -49,6 +51,7 @@ def run(
     methods: str | Algorithm | Sequence[str | Algorithm],
     *,
     runs: int = 1,
+    first: int = 0,
     seed: int = 0,
     same_world: bool = False,
     engine: str = USUAL,
@@ -65,14 +68,19 @@ def run(
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
 
     The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
-    -> Trace alone. What the engine refuses, the reference engine runs. Over a table, all models are
+    -> Trace alone. Worlds are numbered from `first` on, so that others can run the rest: see
+    Result.merge. What the engine refuses, the reference engine runs. Over a table, all models are
     judged on the samples to come, beside the usual baselines or those named ("none": no one); with
     `cold_starts`, so many times each device in turn joins late. With faults, all is run once more
     without them unless `clean` is False, so that the result says what they cost. An interrupt
     (Ctrl-C) ends the work: it raises Interrupted, whose `result` holds what was finished.
+
+    An `executor` (as in concurrent.futures) computes in the place of this machine's cores, which
+    still compute the baselines and cold starts of a table. A `store` is a folder of finished parts:
+    a second start, or another machine with the same folder, computes only what is missing in it.
     """
     chosen, setting = _chosen(methods), setting_of(scenario)
-    seed, runs = whole("seed", seed), whole("runs", runs, least=1)
+    seed, runs, first = whole("seed", seed), whole("runs", runs, least=1), whole("first", first, 0)
     cold_starts, beside = whole("cold_starts", cold_starts, least=0), chosen_baselines(baselines)
     every = usual_every(setting.ticks) if every is None else whole("every", every, least=1)
     workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, least=1)
@@ -80,7 +88,8 @@ def run(
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
     _check_kinds(same_world, clean, report)
-    common = (seed, same_world, every, precision, runs, workers)
+    crew, indices = checked(Crew(workers, executor, store)), range(first, first + runs)
+    common = (seed, same_world, every, precision, indices, workers)
     work = [
         _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
         for world in _with_clean(setting, clean=clean)
@@ -97,6 +106,7 @@ def run(
         "algorithms": [method.describe() for method in chosen],
         "seed": seed,
         "same_world": same_world,
+        "first_run": first,
         "runs_requested": runs,
         "engines": engines,
         "refused": work[0].refused,
@@ -112,14 +122,15 @@ def run(
     shares += [len(newcomers) * len(starts.devices) if starts else 0.0]
     shares += [_cost(apart.tasks.items()) if apart else 0.0]
     progress = _Progress(report, shares, runs)
-    finished: list[dict[int, RunRecord]] = [{} for _ in tasks]
-    found = partial(_gathered, finished, work, provenance, setting, every)
+    gathered = [Gathering(indices, len(chosen)) for _ in work]
+    found = partial(_found, gathered, provenance, setting, every)
+    stages = map(progress.stage, range(len(tasks)))
     try:
-        for stage, (name, task) in enumerate(tasks):
-            finished[stage].update(engine_of(name).run(task, progress.stage(stage)))
+        for part, gathering in zip(work, gathered, strict=True):
+            _fill(gathering, part, indices, crew, stages)
     except KeyboardInterrupt:
-        raise Interrupted(found() if _kept(finished) else None) from None
-    return _beside(found(), setting, beside, apart, newcomers, starts, workers, progress)
+        raise Interrupted(found() if _kept(gathered) else None) from None
+    return _beside(found(), setting, beside, apart, newcomers, starts, crew, progress)
 
 
 class _Work(NamedTuple):
@@ -129,6 +140,10 @@ class _Work(NamedTuple):
     engines: list[str]  # by algorithm
     refused: dict[str, str]  # why the engine that was asked for is not taken
     tasks: dict[str, Task]  # by engine
+
+    def which(self, engine: str) -> list[int]:
+        """The algorithms that an engine runs, in the order in which it was given them."""
+        return [number for number, name in enumerate(self.engines) if name == engine]
 
 
 def _shared_out(
@@ -196,30 +211,45 @@ def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Star
     return starts
 
 
-def _kept(finished: Sequence[dict[int, RunRecord]]) -> list[int]:
-    return sorted(set.intersection(*map(set, finished)))
+def _fill(
+    gathering: Gathering, work: _Work, runs: range, crew: Crew, stages: Iterator[Report]
+) -> None:
+    """Compute all runs of some work, one engine after the other."""
+    for (name, task), report in zip(work.tasks.items(), stages, strict=False):
+        for index, record, cpu in computed(name, task, runs, crew, report):
+            gathering.put(index, work.which(name), record, cpu)
 
 
-def _gathered(
-    finished: Sequence[dict[int, RunRecord]],
-    work: Sequence[_Work],
-    provenance: Mapping[str, Any],
-    scenario: Setting,
-    every: int,
+def _kept(gathered: Sequence[Gathering]) -> list[int]:
+    """The runs that are finished, with and without faults."""
+    return sorted(set.intersection(*(set(gathering.finished) for gathering in gathered)))
+
+
+def _found(
+    gathered: Sequence[Gathering], provenance: Mapping[str, Any], scenario: Setting, every: int
 ) -> Result:
     """Put together the runs that every engine has finished, with and without faults."""
-    kept, stages, results = _kept(finished), iter(finished), []
-    ticks = curve_ticks(scenario.ticks, every)
-    for part in work:
-        own = list(islice(stages, len(part.tasks)))
-        records = _stack([_joined([stage[i] for stage in own], part.engines) for i in kept])
+    kept, results = _kept(gathered), []
+    about = {**provenance, "cpus": _cpus(gathered, kept), "runs_finished": kept}
+    for gathering in gathered:
+        records = gathering.arrays(kept)
         judged = Tally(*(records.pop(name) for name in Tally._fields))
-        result = Result(provenance={**provenance, "runs_finished": kept}, ticks=ticks, **records)
+        ticks = curve_ticks(scenario.ticks, every)
+        result = Result(provenance=about, ticks=ticks, **records)
         if isinstance(scenario.stream, Table):
             result = with_errors(result, scenario.stream, judged)
         results.append(result)
     result, *clean = results
     return replace(result, clean=Clean.of(*clean)) if clean else result
+
+
+def _cpus(gathered: Sequence[Gathering], kept: Sequence[int]) -> dict[str, list[int]]:
+    """The runs by the type of processor that computed them; several make a type of their own."""
+    found: dict[str, list[int]] = {}
+    for index in kept:
+        types = set.union(*(gathering.cpus(index) for gathering in gathered))
+        found.setdefault(" and ".join(sorted(types)), []).append(index)
+    return dict(sorted(found.items()))
 
 
 def _beside(
@@ -229,17 +259,18 @@ def _beside(
     apart: _Work | None,
     newcomers: Sequence[Algorithm],
     starts: Starts | None,
-    workers: int,
+    crew: Crew,
     progress: "_Progress",
 ) -> Result:
-    """Over a table, add baselines and newcomers."""
+    """Over a table, add baselines and newcomers, which this machine computes, and devices apart."""
     if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Table):
         return result
+    workers = crew.workers or 1
     try:
         if baselines:
             result = with_baselines(result, scenario, baselines, workers, progress.stage(-3))
         if apart is not None:
-            result = _judged_apart(result, scenario.stream, apart, progress.stage(-1))
+            result = _judged_apart(result, scenario.stream, apart, crew, progress.stage(-1))
         if starts is not None:
             joined = newcomers, starts, workers, progress.stage(-2)
             result = with_cold_starts(result, scenario, *joined)
@@ -248,10 +279,12 @@ def _beside(
     return result
 
 
-def _judged_apart(result: Result, table: Table, apart: _Work, report: Report) -> Result:
+def _judged_apart(result: Result, table: Table, apart: _Work, crew: Crew, report: Report) -> Result:
     """Run devices apart in the worlds of a result, and put them beside the others."""
-    found = [dict(engine_of(name).run(task, report)) for name, task in apart.tasks.items()]
-    records = _stack([_joined([one[i] for one in found], apart.engines) for i in _kept(found)])
+    first, runs = result.provenance["first_run"], result.runs
+    gathering = Gathering(range(first, first + runs), len(apart.names))
+    _fill(gathering, apart, range(first, first + runs), crew, repeat(report))
+    records = gathering.arrays(gathering.finished)
     return with_apart(result, table, apart.names, Tally(*(records[name] for name in Tally._fields)))
 
 
@@ -315,17 +348,3 @@ class _Progress:
             self._done = min(1.0, self._done + work * self._unit)
             if self._report is not None:
                 self._report(self._done)
-
-
-def _joined(parts: Sequence[RunRecord], engines: Sequence[str]) -> RunRecord:
-    """Put what the engines computed back into the order in which it was asked for."""
-    # Each engine's algorithms follow those of the engine before; the inverse of that sorting.
-    begun = [list(ENGINES).index(name) for name in engines]
-    order = np.argsort(np.argsort(begun, kind="stable"))
-    return RunRecord(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
-
-
-def _stack(records: Sequence[RunRecord]) -> dict[str, Any]:
-    return {
-        name: np.stack([getattr(record, name) for record in records]) for name in RunRecord._fields
-    }

@@ -1,19 +1,17 @@
 """The reference engine as the engines' door knows it: runs spread over processes."""
 
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain, islice
 from queue import SimpleQueue
 
-import cloudpickle
-
 from paofed.algorithms import Algorithm
-from paofed.errors import AlgorithmError, InputError, ScenarioError
 from paofed.simulate.engines import Engine
 from paofed.simulate.engines.reference import replay
 from paofed.simulate.engines.reference_run import run_reference
-from paofed.simulate.engines.task import Task, each
+from paofed.simulate.engines.task import Task, each, sendable
 from paofed.simulate.engines.workers import Worker
 from paofed.simulate.results.result import RunRecord
 from paofed.simulate.stopping import Report
@@ -27,34 +25,19 @@ def refuses(method: Algorithm) -> str | None:  # noqa: ARG001 (an engine's inter
 def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     """Run the reference engine; it is plain Python, so only processes use several cores."""
     work = partial(run_reference, task.scenario, task.methods)
-    count = min(task.workers, task.runs)
+    left = iter(task.runs)
+    first = list(islice(left, task.workers))  # no more processes than runs
     # A daemonic process is a worker of somebody's pool already: more would only get in its way.
-    if count == 1 or multiprocessing.current_process().daemon:
-        found = (work(**task.place(index)) for index in range(task.runs))
-        runs: Iterator[tuple[int, RunRecord]] = enumerate(found)
+    chained = chain(first, left)
+    found: Iterator[tuple[int, RunRecord]]
+    if len(first) <= 1 or multiprocessing.current_process().daemon:
+        found = ((index, work(**task.place(index))) for index in chained)
     else:
-        runs = _on_workers(task, _sendable(work, task), count)
-    for index, record in runs:
+        sent = sendable(work, task, "run with workers=1")
+        found = _on_workers(task._replace(runs=chained), sent, len(first))
+    for index, record in found:
         report(1.0)
         yield index, record
-
-
-def _sendable(work: Callable[..., RunRecord], task: Task) -> bytes:
-    try:
-        pickled: bytes = cloudpickle.dumps(work)
-    except Exception as error:  # whatever one's own objects do when they are copied
-        raise _unsendable(task, error) from error
-    return pickled
-
-
-def _unsendable(task: Task, error: Exception) -> InputError:
-    """Say which part cannot be copied: the worlds, or else the algorithms."""
-    advice = f"cannot be sent to another process ({error}): run with workers=1"
-    try:
-        cloudpickle.dumps(task.scenario)
-    except Exception:  # noqa: BLE001 (likewise)
-        return ScenarioError(f"the function of {task.scenario.name} {advice}")
-    return AlgorithmError(f"{', '.join(method.name for method in task.methods)} {advice}")
 
 
 def _on_workers(task: Task, work: bytes, count: int) -> Iterator[tuple[int, RunRecord]]:
@@ -72,7 +55,7 @@ def _on_workers(task: Task, work: bytes, count: int) -> Iterator[tuple[int, RunR
             free.put(worker)
 
     try:
-        yield from each(executor, job, task)
+        yield from each(executor, job, task.runs, count)
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
         for worker in workers:

@@ -1,11 +1,14 @@
 """What an engine is asked to do: several algorithms over many runs of one setting."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Literal, NamedTuple, TypedDict
 
+import cloudpickle
+
 from paofed.algorithms import Algorithm
+from paofed.errors import AlgorithmError, InputError, ScenarioError
 from paofed.simulate.results.result import RunRecord
 from paofed.world.worlds import Setting
 
@@ -30,7 +33,7 @@ class Task(NamedTuple):
     same_world: bool
     every: int
     precision: Precision
-    runs: int
+    runs: Iterable[int]  # which ones, by index; an engine takes the next when it has room for it
     workers: int
 
     def place(self, index: int) -> Place:
@@ -40,13 +43,35 @@ class Task(NamedTuple):
 
 
 def each(
-    executor: ThreadPoolExecutor, job: Callable[[int], tuple[int, RunRecord]], task: Task
+    executor: ThreadPoolExecutor,
+    job: Callable[[int], tuple[int, RunRecord]],
+    runs: Iterable[int],
+    workers: int,
 ) -> Iterator[tuple[int, RunRecord]]:
     """Yield runs as they are finished; a few wait for a thread, so that the first come at once."""
-    left = iter(range(task.runs))
-    waiting = {executor.submit(job, index) for index in islice(left, 2 * task.workers)}
+    left = iter(runs)
+    waiting = {executor.submit(job, index) for index in islice(left, 2 * workers)}
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         waiting |= {executor.submit(job, index) for index in islice(left, len(done))}
         # An interrupt that was raised in a thread comes last: runs that ended beside it are kept.
         yield from (f.result() for f in sorted(done, key=lambda f: f.exception() is not None))
+
+
+def sendable(work: object, task: Task, advice: str) -> bytes:
+    """Make bytes of some work of a task; advice is for whoever has what cannot be copied."""
+    try:
+        pickled: bytes = cloudpickle.dumps(work)
+    except Exception as error:  # whatever one's own objects do when they are copied
+        raise _unsendable(task, error, advice) from error
+    return pickled
+
+
+def _unsendable(task: Task, error: Exception, advice: str) -> InputError:
+    """Say which part cannot be copied: the worlds, or else the algorithms."""
+    wrong = f"cannot be sent to another process ({error}): {advice}"
+    try:
+        cloudpickle.dumps(task.scenario)
+    except Exception:  # noqa: BLE001 (likewise)
+        return ScenarioError(f"the function of {task.scenario.name} {wrong}")
+    return AlgorithmError(f"{', '.join(method.name for method in task.methods)} {wrong}")

@@ -119,12 +119,12 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
             work = work or pickle.loads(pickled)  # noqa: S301 (our parent's)
             answer = True, work(**arguments)
         except Exception as error:  # noqa: BLE001 (raised in the parent)
-            answer = False, _portable(error)
+            answer = False, portable(error)
         cloudpickle.dump(answer, answers)
         answers.flush()
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """Make an error that can be read in another process, and says where it happened."""
     error.add_note(f"In a worker process:\n{traceback.format_exc()}")
     try:

@@ -4,6 +4,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
+from paofed.errors import InputError
+from paofed.files import require_folder
+
 
 class Crew(NamedTuple):
     """What whoever runs algorithms hands on to `run`, as it is: `run(..., **crew._asdict())`."""
@@ -14,3 +17,19 @@ class Crew(NamedTuple):
 
 
 HERE = Crew()  # this machine's cores, and nothing is kept
+
+
+def checked(crew: Crew) -> Crew:
+    """Refuse an executor or a store that is none, before any long work begins."""
+    if crew.executor is not None and not callable(getattr(crew.executor, "submit", None)):
+        raise InputError(
+            f"executor is {crew.executor!r}: expected one as concurrent.futures has them, with "
+            f"a method submit"
+        )
+    if crew.store is None:
+        return crew
+    path: object = crew.store  # whatever people hand in
+    if not isinstance(path, str | Path) or path == "":
+        raise InputError(f"store is {path!r}: expected the path of a folder")
+    require_folder(Path(crew.store))
+    return crew

@@ -3,23 +3,28 @@
 The only file that knows Dask, which is the extra `paofed[cluster]`.
 """
 
+import asyncio
 import logging
 import os
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from multiprocessing import resource_tracker
+from typing import Any
 
 from distributed import Client, LocalCluster
+from distributed.comm import connect
+from distributed.core import send_recv
+from distributed.security import Security
 from distributed.utils import silence_logging_cmgr
-from distributed.versions import VersionMismatchWarning
+from distributed.versions import VersionMismatchWarning, get_versions
 
 from paofed.errors import InputError, in_one_line
 from paofed.simulate.engines.workers import undisturbed
 
 _PATIENCE = 10.0  # seconds: for a scheduler to answer, and then for one of its workers to be there
-_SAME = ("python", "dask", "distributed")  # without which no unit would even arrive
 
 
 @contextmanager
@@ -37,7 +42,6 @@ def dask_executor(address: str | None = None, workers: int | None = None) -> Ite
             client = stack.enter_context(_on_this_machine(workers or os.cpu_count() or 1))
         else:
             client = stack.enter_context(_connected(address))
-            _require_able(client, address)
         executor: Executor = client.get_executor(pure=False, retries=0)
         stack.callback(executor.shutdown, wait=False)
         yield executor
@@ -47,13 +51,14 @@ def dask_executor(address: str | None = None, workers: int | None = None) -> Ite
 def _on_this_machine(workers: int) -> Iterator[Client]:
     with ExitStack() as stack:
         try:
+            resource_tracker.ensure_running()  # when it is started, signals are let through again
             with undisturbed():  # Ctrl-C is for us: we end our workers
                 cluster = LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=0,  # whether there is enough is known before a run begins
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # a free port: the usual one may be taken
                     silence_logs=logging.CRITICAL,
                 )
         except (OSError, RuntimeError) as error:
@@ -66,21 +71,41 @@ def _on_this_machine(workers: int) -> Iterator[Client]:
 
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionMismatchWarning)  # _require_able is stricter
-            client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except Exception as error:  # whatever a wrong address or another protocol makes of it
-        raise InputError(
-            f"no Dask scheduler answers at {address} ({in_one_line(error)}): expected an address "
-            f"such as tcp://host:8786, where `dask scheduler` runs"
-        ) from error
+    # Asked first by ourselves: Dask's client waits long for who does not answer as it expects.
+    with ThreadPoolExecutor(1) as thread:  # there may be an event loop in this one
+        try:
+            versions = thread.submit(asyncio.run, _scheduler_versions(address)).result()
+        except Exception as error:  # whatever a wrong address or another protocol makes of it
+            raise InputError(
+                f"no Dask scheduler answers at {address} ({in_one_line(error.__cause__ or error)}):"
+                f" expected an address such as tcp://host:8786, where `dask scheduler` runs"
+            ) from error
+    _require_same(f"the scheduler at {address}", versions)
+    with warnings.catch_warnings():
+        # Of other packages that differ; whether workers can compute for us is found by ourselves.
+        warnings.simplefilter("ignore", VersionMismatchWarning)
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
     with client:
+        _require_able(client, address)
         yield client
 
 
+async def _scheduler_versions(address: str) -> Any:
+    """Ask a scheduler for the versions of its packages, with a limit to our patience."""
+    async with asyncio.timeout(_PATIENCE):
+        settings = Security().get_connection_args("client")
+        comm = await connect(address, timeout=_PATIENCE / 2, **settings)
+        try:
+            kind = (await send_recv(comm, op="identity"))["type"]
+            if kind != "Scheduler":
+                raise InputError(f"it is a {kind}")
+            return await send_recv(comm, op="versions")
+        finally:
+            comm.abort()
+
+
 def _require_able(client: Client, address: str) -> None:
-    """Refuse a cluster without workers, without paofed, or with another Python or Dask."""
+    """Refuse a cluster that has no workers, or some without paofed or with another Dask."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
@@ -88,21 +113,12 @@ def _require_able(client: Client, address: str) -> None:
             f"the Dask scheduler at {address} has no workers: start some, as in "
             f"`dask worker {address}`, then try again"
         ) from None
-    found = client.get_versions()
-    ours = _versions(found["client"])
-    places = {f"the scheduler at {address}": found["scheduler"]}
-    places |= {f"the worker at {worker}": theirs for worker, theirs in found["workers"].items()}
-    for place, theirs in places.items():
-        for what, version in _versions(theirs).items():
-            if version != ours[what]:
-                raise InputError(
-                    f"{place} has {what} {version}, and here it is {ours[what]}: install the same "
-                    f"versions on all machines"
-                )
-    # By a function that all of them have, since ours would be looked for in paofed.
-    specs = {f"the scheduler at {address}": client.run_on_scheduler(find_spec, "paofed")}
-    specs |= {f"the worker at {w}": spec for w, spec in client.run(find_spec, "paofed").items()}
-    for place, spec in specs.items():
+    for worker, versions in client.get_versions()["workers"].items():
+        _require_same(f"the worker at {worker}", versions)
+    # By a function that all of them have: one of ours would be looked for in paofed.
+    found = {f"the scheduler at {address}": client.run_on_scheduler(find_spec, "paofed")}
+    found |= {f"the worker at {w}": spec for w, spec in client.run(find_spec, "paofed").items()}
+    for place, spec in found.items():
         if spec is None:
             raise InputError(
                 f"{place} has no paofed: install the same version there, "
@@ -110,7 +126,18 @@ def _require_able(client: Client, address: str) -> None:
             )
 
 
-def _versions(of: dict[str, dict[str, str]]) -> dict[str, str]:
-    """What must be the same; of Python the first two numbers."""
-    found = {name: str(of["packages"].get(name)) for name in _SAME}
-    return found | {"python": ".".join(found["python"].split(".")[:2])}
+def _require_same(place: str, versions: dict[str, dict[str, str]]) -> None:
+    """Refuse other versions of what is needed for a unit to arrive at all."""
+    theirs, ours = _needed(versions), _needed(get_versions())
+    for name, here in ours.items():
+        if theirs[name] != here:
+            raise InputError(
+                f"{place} has {name} {theirs[name]}, and here it is {here}: install the same "
+                f"versions on all machines"
+            )
+
+
+def _needed(versions: dict[str, dict[str, str]]) -> dict[str, str]:
+    packages = versions["packages"]
+    python = ".".join(packages["python"].split(".")[:2])
+    return {"python": python, **{name: packages[name] for name in ("dask", "distributed")}}

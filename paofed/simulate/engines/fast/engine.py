@@ -59,12 +59,14 @@ def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     numbers = all(map(family.in_family, task.methods))  # others do not share one run
     if numbers and task.scenario.clients >= _SPREAD_FROM:
         with family.ThreadPool(task.workers) as shared:
-            yield from (job(report, index, shared) for index in range(task.runs))
+            yield from (job(report, index, shared) for index in task.runs)
         return
     executor = ThreadPoolExecutor(task.workers)
     try:
         with stoppable(report) as heard:
-            yield from each(executor, lambda index: job(heard, index, None), task)
+            yield from each(
+                executor, lambda index: job(heard, index, None), task.runs, task.workers
+            )
     finally:
         executor.shutdown(cancel_futures=True)
 

@@ -1,0 +1,268 @@
+"""A digest of what a value is: the same in every process, and another for any other value.
+
+Algorithms and worlds may hold functions of anyone's own. Such a function is told by its code, what
+it was given, and everything that its names stand for, through all functions that it reaches, so
+that none can change unseen. What the package itself and installed packages bring is told by name
+and version. What a function reads from files, from the network or from the clock cannot be seen.
+
+Pickles would not do: they name code that can be imported instead of telling it, and those of sets
+and of classes from scripts differ from process to process.
+"""
+
+import dis
+import hashlib
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from paofed.errors import InputError
+from paofed.simulate.spread.identity import DECIDING
+
+_KNOWN = tuple(f"paofed.{room}" for room in DECIDING)  # told by the digest of their sources
+_STANDARD = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+_INSTALLED = ("site-packages", "dist-packages")
+# Where code looks names up as it goes, the whole file that it stands in counts.
+_LOOKS_UP = {"__import__", "eval", "exec", "getattr", "globals", "import_module", "locals", "vars"}
+_NO_CONTENT = {
+    "__annotations__", "__dict__", "__doc__", "__firstlineno__", "__module__", "__slots__",
+    "__static_attributes__", "__weakref__", "_abc_impl",
+}  # fmt: skip  # of a class
+
+Said = Iterator[str | bytes]
+
+
+def digest(value: object) -> str:
+    """Return what tells a value apart."""
+    found = hashlib.sha256()
+    for said in _Telling().of(value):
+        text = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
+        found.update(len(text).to_bytes(8, "little") + text)
+    return found.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return what tells the content of a file apart."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _Telling:
+    """Tells one value: whatever it meets for the second time is told by its number."""
+
+    def __init__(self) -> None:
+        self._met: dict[object, int] = {}
+        self._kept: list[object] = []  # so that no other object gets the place of one in memory
+
+    def of(self, value: Any) -> Said:
+        """Say a value so that another one is said otherwise."""
+        if value is None or type(value) in (bool, int, float, complex, str, bytes):
+            yield from (type(value).__qualname__, repr(value))
+        elif type(value) is np.ndarray and not value.dtype.hasobject:
+            yield from ("array", repr(value.dtype), repr(value.shape), value.tobytes())
+        elif type(value) in (set, frozenset):  # they have no order
+            yield from (type(value).__qualname__, *sorted(map(digest, value)))
+        elif id(value) in self._met:
+            yield from ("again", str(self._met[id(value)]))
+        else:
+            self._met[id(value)] = len(self._met)
+            self._kept.append(value)
+            yield from self._first(value)
+
+    def _first(self, value: Any) -> Said:
+        match value:
+            case types.ModuleType():
+                yield from self._module(value, ())
+            case types.FunctionType():
+                yield from self._function(value)
+            case types.CodeType():
+                yield from self._code(value)
+            case type():
+                yield from self._class(value)
+            case dict() if type(value) is dict:
+                yield from self._parts("dict", *(part for item in value.items() for part in item))
+            case tuple() | list() if type(value) in (tuple, list):
+                yield from self._parts(type(value).__qualname__, *value)
+            case partial():
+                yield from self._parts(partial, value.func, value.args, value.keywords)
+            case classmethod() | staticmethod():
+                yield from self._parts(type(value), value.__func__)
+            case property():
+                yield from self._parts(property, value.fget, value.fset, value.fdel)
+            case _ if hasattr(value, "py_func"):  # compiled by numba
+                options = repr(getattr(value, "targetoptions", ""))
+                yield from self._parts("compiled", value.py_func, options)
+            case _:
+                yield from self._taken_apart(value)
+
+    def _parts(self, *parts: object) -> Said:
+        yield str(len(parts))
+        for part in parts:
+            yield from self.of(part)
+
+    def _taken_apart(self, value: Any) -> Said:
+        """An object of any class, as it would be taken apart to be copied."""
+        try:
+            parts = value.__reduce_ex__(4)
+        except Exception:  # noqa: BLE001 (anybody's class)
+            yield from ("pickled", _pickled(value))
+            return
+        if isinstance(parts, str):  # it is the name of something global
+            yield from ("global", parts, *_title(value))
+            yield from _file_of(value)
+            yield from self._parts(type(value), getattr(value, "__wrapped__", None))
+            return
+        maker, given, *state = parts
+        listed = (list(one) if isinstance(one, Iterator) else one for one in state)
+        yield from self._parts("object", type(value), maker, given, *listed)
+
+    def _function(self, function: types.FunctionType) -> Said:
+        closure = [_inside(cell) for cell in function.__closure__ or ()]
+        yield from ("function", *_title(function))
+        yield from self._parts(function.__defaults__, function.__kwdefaults__)
+        if _is_known(function.__module__):
+            yield str(function.__code__.co_firstlineno)  # a function may hold several of one name
+            yield from self._parts(*closure)
+            return
+        yield from self._code(function.__code__)
+        codes = list(_codes(function.__code__))
+        names = sorted({name for code in codes for name in code.co_names})
+        for name in names:
+            if name in function.__globals__:
+                yield name
+                yield from self._named(function.__globals__[name], names)
+        for value in closure:
+            yield from self._named(value, names)
+        for module in _imported(codes, function.__globals__.get("__package__")):
+            yield from self._named(module, names)
+        yield from self.of(vars(function))
+        if not _LOOKS_UP.isdisjoint(names):
+            yield from _file_of(function)
+
+    def _named(self, value: Any, names: Sequence[str]) -> Said:
+        """What a name in some code stands for; of a module, what the code may reach in it."""
+        if isinstance(value, types.ModuleType):
+            yield from self._module(value, names)
+        else:
+            yield from self.of(value)
+
+    def _module(self, module: types.ModuleType, names: Sequence[str]) -> Said:
+        yield from ("module", *_title(module))
+        here = id(module), tuple(names)
+        if _is_known(module.__name__) or here in self._met:
+            return
+        self._met[here] = len(self._met)
+        for name in names:
+            if name in vars(module):
+                yield name
+                yield from self._named(vars(module)[name], names)
+
+    def _code(self, code: types.CodeType) -> Said:
+        numbers = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+        words = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+        yield from ("code", code.co_code, code.co_exceptiontable, repr(numbers), repr(words))
+        yield from self._parts(*code.co_consts)
+
+    def _class(self, kind: type) -> Said:
+        yield from ("class", *_title(kind))
+        if not _is_known(kind.__module__):
+            yield from self._parts(*kind.__bases__)
+            for name, value in vars(kind).items():
+                if name not in _NO_CONTENT:
+                    yield name
+                    yield from self.of(value)
+
+
+def _title(value: Any) -> tuple[str, str, str]:
+    """What somebody's code is called, and the version of what brings it."""
+    is_module = isinstance(value, types.ModuleType)
+    module = str(value.__name__ if is_module else getattr(value, "__module__", None))
+    name = "" if is_module else str(getattr(value, "__qualname__", ""))
+    return module, name, _version(module.partition(".")[0]) if _is_known(module) else ""
+
+
+@cache
+def _is_known(module: str | None) -> bool:
+    """Whether the name of a module and versions say all that there is to say of it."""
+    top = (module or "").partition(".")[0]
+    if top in ("paofed", "__main__"):
+        return f"{module}.".startswith(tuple(f"{room}." for room in _KNOWN))
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file is None:
+        return top in sys.stdlib_module_names
+    installed = not set(_INSTALLED).isdisjoint(Path(file).parts)
+    return installed or any(Path(file).is_relative_to(place) for place in _STANDARD)
+
+
+@cache
+def _version(top: str) -> str:
+    """The version of an installed package; of Python's own, Python's, which every unit has."""
+    if top == "paofed" or top in sys.stdlib_module_names:
+        return ""
+    with suppress(PackageNotFoundError):
+        return version(top)
+    return ",".join(version(name) for name in packages_distributions().get(top, ()))
+
+
+def _file_of(value: Any) -> Iterator[bytes]:
+    """The file that somebody's own code stands in, if it is in one."""
+    module = str(getattr(value, "__module__", None))
+    if not _is_known(module):
+        file = getattr(sys.modules.get(module), "__file__", None)
+        with suppress(OSError):
+            yield Path(file).read_bytes() if file else b""
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _imported(codes: Sequence[types.CodeType], package: str | None) -> Iterator[Any]:
+    """The modules that functions import as they run; the name alone of one that is not there."""
+    for code in codes:
+        before: list[Any] = [0, None]  # how many packages up, and what is taken from there
+        for instruction in dis.get_instructions(code):
+            if instruction.opname == "IMPORT_NAME":
+                level, taken = before
+                name = "." * level + instruction.argval
+                try:
+                    module = import_module(resolve_name(name, package) if level else name)
+                except Exception:  # noqa: BLE001 (anybody's module)
+                    yield name
+                    continue
+                for part in taken or ():
+                    with suppress(Exception):  # it is no module
+                        import_module(f"{module.__name__}.{part}")
+                yield module
+            before = [before[1], instruction.argval]
+
+
+def _inside(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing yet
+        return None
+
+
+def _pickled(value: object) -> bytes:
+    try:
+        pickled: bytes = cloudpickle.dumps(value)
+    except Exception as error:
+        raise InputError(
+            f"{value!r} cannot be told apart from others of its kind, so nothing that depends on "
+            f"it can be kept in a store: run without one"
+        ) from error
+    return pickled

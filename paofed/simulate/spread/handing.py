@@ -1,0 +1,142 @@
+"""Units handed to an executor, and taken back in whatever order, however often, or not at all."""
+
+import os
+import pickle
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from paofed.errors import ExecutorError, in_one_line
+from paofed.simulate.spread.orders import Delivery, Order, delivered
+from paofed.simulate.spread.store import FinishedUnit
+from paofed.simulate.spread.units import WorkUnit
+
+RETRIES = 3  # how often a unit is tried again at which an executor fails
+PATIENCE = 60.0  # seconds after which a unit may be lost
+_LONGER = 5  # times the longest unit so far, likewise
+_AT_ONCE = 2.0  # times the shortest unit so far: it did not wait for a worker
+_LOOK = 1.0  # seconds between two looks at what may be lost
+
+
+class _Handout(NamedTuple):
+    """A unit that was handed out."""
+
+    unit: WorkUnit
+    at: float
+
+
+@dataclass
+class _Tale:
+    """What has happened to a unit so far."""
+
+    failed: int = 0
+    lost: int = 0
+
+
+@dataclass
+class Handing:
+    """Hands units of one order to an executor, a few more than it can do at once.
+
+    How many workers it has is not known. So room grows by one whenever a unit comes back too soon
+    to have waited for a worker: then there may be more of them.
+    """
+
+    executor: Executor
+    order: Order
+    _room: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
+    _out: dict[Future[bytes], _Handout] = field(default_factory=dict)
+    _again: deque[WorkUnit] = field(default_factory=deque)
+    _tales: dict[WorkUnit, _Tale] = field(default_factory=dict)
+    _back: SimpleQueue[Future[bytes]] = field(default_factory=SimpleQueue)
+    _shortest: float = float("inf")  # seconds per run
+    _longest: float = 0.0  # seconds
+
+    def finished(self, units: Iterator[WorkUnit]) -> Iterator[tuple[WorkUnit, FinishedUnit]]:
+        """Yield units as they come back; each is taken when there is room for it."""
+        try:
+            while self._hand_out(units):
+                try:
+                    future = self._back.get(timeout=_LOOK)
+                except Empty:
+                    self._give_up_lost()
+                    continue
+                yield from self._taken_back(future)
+        finally:
+            for future in self._out:
+                future.cancel()
+
+    def _hand_out(self, units: Iterator[WorkUnit]) -> bool:
+        """Fill the room; whether anything is still to come."""
+        out = {handout.unit for handout in self._out.values()}
+        awaited = out.intersection(self._tales).difference(self._again)
+        while len(awaited) < self._room:
+            # What is new comes first: a unit that seems lost may yet come back.
+            unit = next(units, None) or (self._again.popleft() if self._again else None)
+            if unit is None:
+                break
+            awaited.add(unit)
+            self._tales.setdefault(unit, _Tale())
+            self._submit(unit)
+        return bool(awaited or self._again)
+
+    def _submit(self, unit: WorkUnit) -> None:
+        try:
+            future = self.executor.submit(delivered, *self.order, unit.runs)
+        except Exception as error:  # noqa: BLE001 (anybody's executor)
+            self._failed(unit, error)
+            return
+        self._out[future] = _Handout(unit, time.monotonic())
+        future.add_done_callback(self._back.put)
+
+    def _taken_back(self, future: Future[bytes]) -> Iterator[tuple[WorkUnit, FinishedUnit]]:
+        handout = self._out.pop(future, None)
+        if handout is None or handout.unit not in self._tales:  # it has come back before
+            return
+        unit = handout.unit
+        try:
+            found: Delivery = pickle.loads(future.result())  # noqa: S301 (our own worker's)
+        except Exception as error:  # noqa: BLE001 (whatever goes wrong between us and the worker)
+            self._failed(unit, error)
+            return
+        if found.error is not None:
+            raise found.error
+        del self._tales[unit]
+        self._learn(unit, time.monotonic() - handout.at)
+        for other in [future for future, out in self._out.items() if out.unit == unit]:
+            other.cancel()
+        yield unit, FinishedUnit(found.records, found.cpu)
+
+    def _learn(self, unit: WorkUnit, seconds: float) -> None:
+        """Draw conclusions from how long a unit was away."""
+        self._longest = max(self._longest, seconds)
+        each = seconds / len(unit.runs)
+        self._shortest = min(self._shortest, each)
+        if each <= _AT_ONCE * self._shortest:
+            self._room += 1
+
+    def _failed(self, unit: WorkUnit, error: Exception) -> None:
+        """Let a unit be tried again, unless that was done before."""
+        tale = self._tales[unit]
+        tale.failed += 1
+        if tale.failed > RETRIES:
+            raise ExecutorError(
+                f"the executor failed {tale.failed} times at runs {unit.runs.start} to "
+                f"{unit.runs.stop - 1} ({in_one_line(error)}): see to it, and start again; a store "
+                f"keeps what was finished"
+            ) from error
+        self._again.append(unit)
+
+    def _give_up_lost(self) -> None:
+        """Let units be handed out once more that are away for too long; they may yet come back."""
+        patience = max(PATIENCE, _LONGER * self._longest)
+        now = time.monotonic()
+        last = {out.unit: out.at for out in self._out.values()}  # when each went last
+        for unit, at in last.items():
+            tale = self._tales.get(unit)
+            if tale is not None and unit not in self._again and now - at > patience * 2**tale.lost:
+                tale.lost += 1
+                self._again.append(unit)

@@ -1,0 +1,58 @@
+"""What is handed to an executor, and what it brings back: bytes, so that anything may be inside.
+
+An order is a task by content: functions of anyone's script travel with it. The worker holds its
+own program and files against the client's before it computes anything. It never raises: whatever
+an executor raises is then the executor's own failure, and the unit can be tried again.
+"""
+
+import pickle
+from typing import NamedTuple
+
+import cloudpickle
+
+from paofed.simulate.engines import engine_of
+from paofed.simulate.engines.task import Task, sendable
+from paofed.simulate.engines.workers import portable
+from paofed.simulate.results.result import RunRecord
+from paofed.simulate.spread.identity import host, processor, program, require_program
+from paofed.simulate.spread.units import Files, require_same
+from paofed.simulate.stopping import ignored
+
+
+class Order(NamedTuple):
+    """What all units of a task have in common, as workers get it."""
+
+    program: dict[str, str]
+    files: dict[str, str]
+    work: bytes  # the engine's name, and the task without its runs
+
+
+class Delivery(NamedTuple):
+    """What a worker found: the records of all runs, or else an error."""
+
+    host: str
+    cpu: str
+    records: dict[int, RunRecord]
+    error: Exception | None = None
+
+
+def order_of(engine: str, task: Task, files: Files) -> Order:
+    """Make an order of a task; what cannot be copied is refused."""
+    alone = task._replace(runs=(), workers=1)  # an executor has its own way to use several cores
+    work = sendable((engine, alone), task, "run without an executor")
+    return Order(program(), dict(files), work)
+
+
+def delivered(program: dict[str, str], files: dict[str, str], work: bytes, runs: range) -> bytes:
+    """Compute some runs of an order on a worker, and return a pickled Delivery."""
+    found, error = dict[int, RunRecord](), None
+    try:
+        require_program(program)
+        require_same(files, host())
+        engine, task = pickle.loads(work)  # noqa: S301 (our client's)
+        found = dict(engine_of(engine).run(task._replace(runs=runs), ignored))
+        require_same(files, host())
+    except Exception as raised:  # noqa: BLE001 (raised by the client)
+        error = portable(raised)
+    pickled: bytes = cloudpickle.dumps(Delivery(host(), processor(), found, error))
+    return pickled

@@ -1,0 +1,144 @@
+"""The door of this room: a task is computed by a crew, and what was finished before is not."""
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paofed.simulate.engines import engine_of
+from paofed.simulate.engines.task import Task
+from paofed.simulate.results.result import RunRecord
+from paofed.simulate.spread.crew import Crew
+from paofed.simulate.spread.handing import Handing
+from paofed.simulate.spread.identity import host, processor, program
+from paofed.simulate.spread.orders import order_of
+from paofed.simulate.spread.store import FinishedUnit, UnitStore
+from paofed.simulate.spread.units import WorkUnit, cut, files_of, require_same
+from paofed.simulate.stopping import Report
+
+LOOK = 0.5  # seconds between two looks at units that others compute
+
+
+class Computed(NamedTuple):
+    """One run, and the type of processor that it was computed on."""
+
+    run: int
+    record: RunRecord
+    cpu: str
+
+
+_Keep = Callable[[WorkUnit, FinishedUnit], None]  # told of every unit that is finished
+# Computes units, taking each when it has room for it; yields runs as they end.
+_Computes = Callable[[Iterator[WorkUnit], _Keep], Iterator[Computed]]
+
+
+def computed(
+    engine: str, task: Task, runs: range, crew: Crew, report: Report
+) -> Iterator[Computed]:
+    """Yield all runs of a task in any order, each once; `report` hears of parts of runs.
+
+    Without an executor, this machine's cores compute; without a store, nothing is kept.
+    """
+    if crew.executor is None and crew.store is None:
+        for index, record in engine_of(engine).run(task._replace(runs=runs), report):
+            yield Computed(index, record, processor())
+        return
+    files = files_of(task.scenario)
+    if crew.executor is None:
+        compute = _here(engine, task, report)
+    else:
+        compute = _elsewhere(Handing(crew.executor, order_of(engine, task, files)), report)
+    if crew.store is None:
+        yield from compute(cut(engine, task, runs, None), lambda _unit, _finished: None)
+        return
+    units = list(cut(engine, task, runs, files))
+    about = _about(engine, task)
+
+    def keep(unit: WorkUnit, finished: FinishedUnit) -> None:
+        require_same(files, host())
+        store.save(unit, finished, about)
+
+    with UnitStore(Path(crew.store)) as store:
+        while units := (yield from _stored(store, units, report)):
+            left = list[WorkUnit]()
+            yield from compute(_claimed(store, units, left), keep)
+            if len(left) == len(units):  # others compute all that is left
+                time.sleep(LOOK)
+            units = left
+
+
+def _stored(
+    store: UnitStore, units: Iterable[WorkUnit], report: Report
+) -> Generator[Computed, None, list[WorkUnit]]:
+    """Yield the runs of units that are in the store, and return the other units."""
+    missing = list[WorkUnit]()
+    for unit in units:
+        found = store.load(unit)
+        if found is None:
+            missing.append(unit)
+            continue
+        report(float(len(unit.runs)))
+        for index, record in found.records.items():
+            yield Computed(index, record, found.cpu)
+    return missing
+
+
+def _claimed(
+    store: UnitStore, units: Iterable[WorkUnit], left: list[WorkUnit]
+) -> Iterator[WorkUnit]:
+    """The units that nobody else computes or has finished; all others are left for later."""
+    for unit in units:
+        if not store.has(unit) and store.claim(unit):
+            yield unit
+        else:
+            left.append(unit)
+
+
+def _here(engine: str, task: Task, report: Report) -> _Computes:
+    """Let this machine compute: all units at once, so that no core waits for the end of one."""
+
+    def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
+        of_run = dict[int, WorkUnit]()
+        ended = dict[WorkUnit, dict[int, RunRecord]]()
+
+        def runs() -> Iterator[int]:
+            for unit in units:
+                of_run.update(dict.fromkeys(unit.runs, unit))
+                yield from unit.runs
+
+        for index, record in engine_of(engine).run(task._replace(runs=runs()), report):
+            unit = of_run.pop(index)
+            ended.setdefault(unit, {})[index] = record
+            if len(ended[unit]) == len(unit.runs):
+                keep(unit, FinishedUnit(ended.pop(unit), processor()))
+            yield Computed(index, record, processor())
+
+    return compute
+
+
+def _elsewhere(handing: Handing, report: Report) -> _Computes:
+    """Let an executor compute."""
+
+    def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
+        for unit, finished in handing.finished(units):
+            keep(unit, finished)
+            report(float(len(unit.runs)))
+            for index, record in finished.records.items():
+                yield Computed(index, record, finished.cpu)
+
+    return compute
+
+
+def _about(engine: str, task: Task) -> Mapping[str, Any]:
+    """What the files of units say of themselves to whoever looks into one."""
+    return {
+        "engine": engine,
+        "scenario": task.scenario.name,
+        "algorithms": [method.name for method in task.methods],
+        "seed": task.seed,
+        "same_world": task.same_world,
+        "every": task.every,
+        "precision": task.precision,
+        "program": program(),
+        "host": host(),
+    }

@@ -1,0 +1,128 @@
+"""Finished units as files in a folder, written whole or not at all: a second start finds them."""
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from paofed.archives import load_arrays, save_arrays
+from paofed.errors import FileError
+from paofed.files import make_folder, require_folder
+from paofed.forms import Contents, Form
+from paofed.simulate.results.result import RunRecord
+from paofed.simulate.spread.claims import Claims
+from paofed.simulate.spread.units import WorkUnit
+
+_FORM = Contents(
+    arrays={
+        "runs": Form("iu", "R"),
+        "about": Form("U"),
+        "mse": Form("f", "RAP"),
+        "traffic": Form("iuf", "RA7P"),
+        "models": Form("f", "RAD"),
+        "over_time": Form("f", "RA2Q"),
+        "cells": Form("f", "RA25C"),
+    },
+    sizes={
+        "R": "runs",
+        "A": "algorithms",
+        "P": "points of a curve",
+        "D": "features",
+        "Q": "points of sums",
+        "C": "cells",
+    },
+    may_be_none="QC",
+)
+_log = logging.getLogger(__name__)
+
+
+class FinishedUnit(NamedTuple):
+    """The records of a unit by run, and the type of processor that they come from."""
+
+    records: Mapping[int, RunRecord]
+    cpu: str
+
+
+class UnitStore:
+    """A folder of finished units; while it is open, it may claim units that are to be computed."""
+
+    def __init__(self, folder: Path) -> None:
+        require_folder(folder)
+        make_folder(folder)
+        self._folder, self._claims, self._told = folder, Claims(folder), False
+        self._damaged: set[str] = set()
+
+    def __enter__(self) -> Self:
+        self._claims.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._claims.__exit__()
+
+    def has(self, unit: WorkUnit) -> bool:
+        """Whether a unit is there, and was not found to be damaged."""
+        return unit.key not in self._damaged and self._path(unit).exists()
+
+    def load(self, unit: WorkUnit) -> FinishedUnit | None:
+        """Read a unit, if it is there; one that is damaged is not."""
+        if not self.has(unit):
+            return None
+        try:
+            return _loaded(self._path(unit), unit.runs)
+        except FileError as error:
+            _log.warning("%s; it is computed again", error)
+            self._damaged.add(unit.key)
+            return None
+
+    def save(self, unit: WorkUnit, finished: FinishedUnit, about: Mapping[str, object]) -> None:
+        """Write a unit, and give its claim back; where that fails, say so once and go on."""
+        records = [finished.records[index] for index in unit.runs]
+        arrays = {
+            name: np.stack(parts)
+            for name, parts in zip(RunRecord._fields, zip(*records, strict=True), strict=True)
+        }
+        told = json.dumps({**about, "cpu": finished.cpu})
+        try:
+            save_arrays(
+                self._path(unit), {"runs": np.array(unit.runs), "about": np.array(told), **arrays}
+            )
+        except (OSError, FileError) as error:  # a full disk, say; what is computed is not lost
+            self._tell(error)
+        self._claims.release(unit.key)
+
+    def claim(self, unit: WorkUnit) -> bool:
+        """Whether this client is the one to compute a unit."""
+        try:
+            return self._claims.take(unit.key)
+        except OSError as error:
+            self._tell(error)
+            return True  # without a claim: twice is better than not at all
+
+    def _tell(self, error: Exception) -> None:
+        if not self._told:
+            self._told = True
+            said = error.strerror if isinstance(error, OSError) else error
+            _log.warning(
+                "%s cannot be written (%s): the work goes on, but what it finds is not kept there",
+                self._folder,
+                said,
+            )
+
+    def _path(self, unit: WorkUnit) -> Path:
+        return self._folder / f"{unit.key}.npz"
+
+
+def _loaded(path: Path, runs: range) -> FinishedUnit:
+    arrays = load_arrays(path, _FORM, "a finished unit")
+    there, about = arrays.pop("runs").tolist(), str(arrays.pop("about"))
+    try:
+        cpu = str(json.loads(about)["cpu"])
+    except (ValueError, LookupError, TypeError):
+        raise FileError(f"{path} is not a finished unit: it does not say of what") from None
+    if there != list(runs):
+        raise FileError(f"{path} is not a finished unit: it holds other runs")
+    rows = zip(*(arrays[name] for name in RunRecord._fields), strict=True)
+    return FinishedUnit(dict(zip(runs, map(RunRecord._make, rows), strict=True)), cpu)

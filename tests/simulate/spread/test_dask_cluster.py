@@ -1,0 +1,211 @@
+"""Dask's workers compute what this machine computes; what cannot work is one line."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+from distributed import LocalCluster
+from distributed.security import Security
+
+from paofed.algorithms.spec import from_text
+from paofed.errors import InputError
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread import dask_cluster, orders, units
+from paofed.simulate.spread.dask_cluster import dask_executor
+from tests.effort import in_ci, some
+from tests.natures import small_scenario
+from tests.simulate.spread.dask_processes import scheduler, worker
+
+SCENARIO = small_scenario()
+NAMES = ["online-fedsgd", "pao-fed-u1"]
+RUNS = 12
+OWN = """
+from dataclasses import replace
+from paofed import algorithm
+
+def halved(name="halved"):
+    return replace(algorithm("pao-fed-u1"), name=name, step_size=0.2)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a small piece of work has several."""
+    monkeypatch.setattr(units, "MOST", 2)
+
+
+def kept(result: Result, path: Path) -> bytes:
+    result.save(path)
+    return path.read_bytes()
+
+
+class At(Executor):
+    """An executor at whose n-th piece of work something happens first."""
+
+    def __init__(self, executor: Executor, number: int, happens: Callable[[], None]) -> None:
+        self._executor, self._left, self._happens = executor, number, happens
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        self._left -= 1
+        if self._left == 0:
+            self._happens()
+        return self._executor.submit(fn, *args, **options)
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[Executor]:
+    with dask_executor(workers=2) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("engine", some(["reference", "fast"], everyday=1))
+def test_a_worker_is_killed_and_no_bit_differs(
+    two_processes: Executor, engine: str, tmp_path: Path
+) -> None:
+    plain = run(SCENARIO, NAMES, runs=RUNS, seed=3, engine=engine)
+    victim = two_processes.submit(os.getpid).result()
+    executor = At(two_processes, RUNS // 4, lambda: os.kill(victim, signal.SIGKILL))
+    spread = run(SCENARIO, NAMES, runs=RUNS, seed=3, engine=engine, executor=executor)
+    assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
+
+
+def test_workers_need_no_file_of_a_method(two_processes: Executor, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    method = from_text(f"{file}:halved")
+    plain = run(SCENARIO, [method], runs=3, engine="reference")
+    executor = At(two_processes, 1, file.unlink)
+    spread = run(SCENARIO, [method], runs=3, engine="reference", executor=executor)
+    assert not file.exists()
+    assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
+
+
+def test_a_worker_with_another_program_refuses(
+    two_processes: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {**orders.program(), "numpy": "1.0"}
+    monkeypatch.setattr(orders, "program", lambda: other)
+    with pytest.raises(InputError, match=r"the worker on \S+ has numpy \S+ instead of 1\.0: inst"):
+        run(SCENARIO, NAMES, executor=two_processes)
+
+
+# What cannot work.
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 1.0)
+
+
+def refused(address: str) -> str:
+    with pytest.raises(InputError) as caught, dask_executor(address):
+        pass
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "127.0.0.1:http", "carrier://pigeon:1", "tls://127.0.0.1:1"]
+)
+def test_nobody_answers(address: str) -> None:
+    said = refused(address)
+    assert said.startswith(f"no Dask scheduler answers at {address} (")
+    assert said.endswith(
+        "): expected an address such as tcp://host:8786, where `dask scheduler` runs"
+    )
+
+
+@pytest.mark.usefixtures("hurried")
+def test_something_else_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        said = refused(f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+    assert said.startswith("no Dask scheduler answers")
+
+
+@pytest.fixture
+def cluster() -> Iterator[LocalCluster]:
+    """A scheduler in this process, to which others can talk."""
+    with LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.mark.usefixtures("hurried")
+def test_there_are_no_workers(cluster: LocalCluster) -> None:
+    address = cluster.scheduler_address
+    assert refused(address) == (
+        f"the Dask scheduler at {address} has no workers: start some, as in "
+        f"`dask worker {address}`, then try again"
+    )
+
+
+def test_another_dask(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = dask_cluster.get_versions()
+    ours = {"packages": {**here["packages"], "distributed": "1999.1.0"}}
+    monkeypatch.setattr(dask_cluster, "get_versions", lambda: ours)
+    there = here["packages"]["distributed"]
+    assert refused(cluster.scheduler_address) == (
+        f"the scheduler at {cluster.scheduler_address} has distributed {there}, and here it is "
+        f"1999.1.0: install the same versions on all machines"
+    )
+
+
+def test_a_worker_s_address_is_no_scheduler_s(cluster: LocalCluster) -> None:
+    cluster.scale(1)
+    cluster.wait_for_workers(1)
+    (address,) = cluster.scheduler.workers
+    assert "(InputError: it is a Worker)" in refused(address)
+
+
+def test_with_certificates(tmp_path: Path) -> None:
+    security, settings = Security.temporary(), {}
+    parts = {
+        "ca-file": "tls_ca_file",
+        "client.cert": "tls_client_cert",
+        "client.key": "tls_client_key",
+    }
+    for key, part in parts.items():
+        file = tmp_path / key
+        file.write_text(getattr(security, part))
+        settings[f"distributed.comm.tls.{key}"] = str(file)
+    with (
+        LocalCluster(
+            n_workers=1,
+            processes=False,
+            protocol="tls",
+            security=security,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        dask.config.set(settings),
+        dask_executor(cluster.scheduler_address) as executor,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        assert executor.submit(os.getpid).result() == os.getpid()
+
+
+# Whole programs.
+
+
+@pytest.mark.skipif(not in_ci(), reason="several programs: CI runs it")
+def test_workers_that_cannot_compute_for_us(tmp_path: Path) -> None:
+    lacking = "import sys; sys.modules['paofed'] = None"
+    older = (
+        "import distributed.versions as v; now = v._version_cached; "
+        "v._version_cached = lambda name: '2001.1' if name == 'dask' else now(name)"
+    )
+    with scheduler(tmp_path) as address:
+        with worker(address, tmp_path, lacking):
+            assert "has no paofed: install the same version there, with pip inst" in refused(
+                address
+            )
+        with worker(address, tmp_path, older):
+            assert " has dask 2001.1, and here it is " in refused(address)
