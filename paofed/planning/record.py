@@ -8,7 +8,7 @@ from typing import Any
 from paofed.core.tariffs import tariff_of
 from paofed.planning.budget import DAY
 from paofed.planning.field import Candidate
-from paofed.racing.record import Tried, known, plain, with_half
+from paofed.racing.record import Tried, compared, known, plain, with_half
 from paofed.simulate.results.estimates import Estimate
 from paofed.words import counted, listed, size, table
 from paofed.world.scenario import Scenario
@@ -145,16 +145,16 @@ class FleetPlan:
             said.append(f"bounds on what one device can do (--clip, --bound) cost "
                         f"{with_half(best.guards)} dB in the race: {taken}")  # fmt: skip
         said += [
-            f"with `exchange={name}` it would be {with_half(gain)} dB better"
+            f"with `exchange={name}` it would be {compared(gain)}"
             for name, gain in self.exchanges.items()
         ]
         if self.gain is not None and str(best.candidate) != self.usual:
             spends = self.in_time(self.usual_spends)
-            said.append(f"{with_half(self.gain)} dB better than {self.usual}, which is what a "
-                        f"fleet does without a plan, for {spends}")  # fmt: skip
-        alike = [one for one in best.alike if one != str(best.candidate)]
-        if alike:
-            said.append(f"not told apart from it within the budget: {listed(alike)}")
+            said.append(f"{compared(self.gain)} than {self.usual}, which is what a fleet does "
+                        f"without a plan, for {spends}")  # fmt: skip
+        if best.alike:
+            said.append(f"not told apart from it within the budget: {listed(best.alike)}")
+        said.append(f"of settings within {self.tolerance:g} dB of the best, the cheapest is taken")
         return said
 
     def as_json(self) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class Race:
         said = f"{said}; on {self.fresh.worlds} fresh worlds {with_half(self.fresh.score)} dB"
         if self.winner == self.usual:
             return said
-        return f"{said}, {_compared(self.fresh.gain)} than {self.usual}"
+        return f"{said}, {compared(self.fresh.gain)} than {self.usual}"
 
     @property
     def _among(self) -> str:
@@ -168,7 +168,7 @@ def known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _compared(gain: Estimate) -> str:
+def compared(gain: Estimate) -> str:
     """A gain in words: one below 0 is a loss."""
     if gain.mean >= 0:
         return f"{with_half(gain)} dB better"

@@ -10,10 +10,10 @@ from paofed.planning.record import FleetPlan
 from paofed.report.shared.figures import literal, plain_axes
 
 CAPTION = (
-    "Error against bytes. Dots: what was tried, where it was last seen in the race. Marks with 95 % "
-    "intervals: the best for each budget, in the worlds of the judgement, and in the middle of the "
-    "star what was chosen. The dashed line is the budget, the dotted one the error asked for. What "
-    "is far worse than the front is left out."
+    "Error against bytes. Dots: what was tried, as the race last saw it. Marks with 95 % "
+    "intervals: the best for each budget, in the worlds of the judgement; the star is what was "
+    "chosen. The dashed line is the budget, the dotted one the error asked for. What is far worse "
+    "than the front is left out."
 )
 _CHOSEN, _OFFER, _TRIED, _GONE = "#D55E00", "#0072B2", "#777777", "#C8C8C8"
 

@@ -65,8 +65,8 @@ def _front(plan: FleetPlan) -> str:
         ]
         for one in plan.offers
     ]
-    header = ["settings", "", "contacts", "budget", "spends", "error (dB)", "gain over the line "
-              "above (dB)", "doubt (dB)", "not told apart"]  # fmt: skip
+    header = ["settings", "", "contacts", "budget", "spends", "error (dB)",
+              "gain over the line above (dB)", "doubt (dB)", "not told apart"]  # fmt: skip
     return table(header, rows, [2, 3, 4, 5, 6, 7, 8])
 
 
