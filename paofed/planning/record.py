@@ -1,6 +1,7 @@
 """What is known in the end: the best settings within each budget, how sure, and how to use them."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,13 @@ class Offer:
     alike: tuple[str, ...]  # what could not be told apart from it, within that purse
     guards: Estimate | None  # dB that the bounds of a new fleet cost; None: it has no such bounds
     guarded: bool  # whether it has them
+
+    @property
+    def doubt(self) -> float:
+        """The dB by which anything tried can be better, rounded up; 0 where all else is worse."""
+        return (
+            math.ceil(100 * max(self.at_most, 0.0)) / 100 if self.at_most < math.inf else math.inf
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +112,8 @@ class FleetPlan:
             return "too little was run to say how good the others are"
         if offer.at_most <= 0:
             return "all else that was tried within that budget was worse (95 %)"
-        most = math.ceil(100 * offer.at_most) / 100
-        return f"nothing tried within that budget is better by more than {most:.2f} dB (95 %)"
+        most = f"{offer.doubt:.2f} dB (95 %)"
+        return f"nothing tried within that budget is better by more than {most}"
 
     @property
     def front(self) -> str:
@@ -119,7 +127,7 @@ class FleetPlan:
                 self.in_time(one.spends),
                 with_half(one.error),
                 "" if one.gain is None else with_half(one.gain),
-                f"{max(one.at_most, 0.0):.2f}, {len(one.alike)} alike",
+                f"{one.doubt:.2f}, {len(one.alike)} alike",
             ]
             for one in self.offers
         ]
@@ -155,6 +163,8 @@ class FleetPlan:
         if best.alike:
             said.append(f"not told apart from it within the budget: {listed(best.alike)}")
         said.append(f"of settings within {self.tolerance:g} dB of the best, the cheapest is taken")
+        if _step(best.candidate.word) == max(_step(one.candidate) for one in self.tried):
+            said.append("its step size is the largest that was tried: a larger one may be better")
         return said
 
     def as_json(self) -> dict[str, Any]:
@@ -183,6 +193,12 @@ class FleetPlan:
         }
         values: dict[str, Any] = known(told)
         return values
+
+
+def _step(word: str) -> float:
+    """The step size in a word; 0 where it has none."""
+    _, _, found = word.partition("step_size=")
+    return float(re.split("[, ]", found, maxsplit=1)[0]) if found else 0.0
 
 
 def _told(offer: Offer) -> dict[str, Any]:

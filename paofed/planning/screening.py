@@ -41,7 +41,7 @@ def advance(scenario: Scenario, seed: int) -> Advance:
     laws = type(world.laws)(*(law[list(some)] for law in world.laws))
     found = step_sizes(closed_form(world.fourier_map, laws))
     limit = min(found.bound, found.typical)
-    return Advance(limit, f"theory leaves out step sizes from {limit:.2f} on: models diverge")
+    return Advance(limit, f"theory: with step sizes from {limit:.2f} on no model is stable")
 
 
 def stable(words: Iterable[str], scenario: Scenario, limit: float | None) -> list[str]:

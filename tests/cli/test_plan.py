@@ -51,7 +51,7 @@ def test_a_plan_ends_in_a_scenario_and_a_fleet(file: Path, tmp_path: Path, capsy
     assert f"step_size={manifest.step_size}" in told["chosen"]["candidate"]
     assert ("clip=6.0" in told["chosen"]["candidate"]) == (manifest.clip == 6.0)
     share = planned.get("contacts")
-    assert device[3:] == ([] if share is None else ["--contacts", f"{share:g}"])
+    assert device[4:] == ([] if share is None else ["--contacts", f"{share:g}"])
 
 
 def test_without_a_tick_a_daily_budget_is_refused(file: Path, capsys: Capture) -> None:

@@ -93,7 +93,7 @@ def test_the_record_says_everything(made: FleetPlan) -> None:
     assert Scenario.made(told["scenario"], "") == made.fleet
     assert {one["candidate"] for one in told["tried"]} == {one.candidate for one in made.tried}
     assert "/day/device" in str(made)
-    assert "theory leaves out step sizes from" in str(made)
+    assert "theory: with step sizes from" in str(made)
 
 
 def test_a_plan_is_the_same_again_whoever_works_on_it(made: FleetPlan) -> None:
@@ -175,5 +175,5 @@ def test_what_cannot_be_planned_is_told() -> None:
         plan(bare, error=-7, tolerance=-1)
     with pytest.raises(InputError, match="nothing fits: the cheapest settings"):
         plan(small_fleet(), budget="1B/day/device", algorithms=METHODS)
-    with pytest.raises(AlgorithmError, match=r"theory leaves out .* no others: give smaller ones"):
+    with pytest.raises(AlgorithmError, match=r"^theory: with step sizes from .* and there are no others: "):
         plan(small_fleet(), error=-7, algorithms=["pao-fed-u1:step_size=9.0,shared=2"])

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from pydantic import ValidationError
 
 from paofed.algorithms import algorithm

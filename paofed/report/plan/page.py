@@ -60,7 +60,7 @@ def _front(plan: FleetPlan) -> str:
             html.escape(plan.in_time(one.spends)),
             interval(one.error),
             "" if one.gain is None else interval(one.gain),
-            number(max(one.at_most, 0.0)),
+            number(one.doubt),
             str(len(one.alike)),
         ]
         for one in plan.offers

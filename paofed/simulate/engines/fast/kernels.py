@@ -172,6 +172,13 @@ def _draw_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
 
 
 @_inner
+def _leave_out(use: Any, moment: Any, k0: Any, k1: Any) -> None:
+    """Let clients use some of the contacts that they might have."""
+    for k in range(k0, k1):
+        moment.available[k] = moment.available[k] and moment.words[3, k] < use[k]
+
+
+@_inner
 def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
     """Let outages, use, batteries and losses have their part (paofed.world.realize)."""
     words, available = moment.words, moment.available
@@ -183,12 +190,9 @@ def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) ->
             available[k] = available[k] and not moment.hit[k]
     if hazards.use.size or hazards.capacity.size or hazards.up.size:
         for k in range(k0, k1):
-            words[0, k], words[1, k], words[2, k], words[3, k] = philox(
-                key, k, n, 0, _FOR_CONTACT
-            )
+            words[0, k], words[1, k], words[2, k], words[3, k] = philox(key, k, n, 0, _FOR_CONTACT)
     if hazards.use.size:
-        for k in range(k0, k1):
-            available[k] = available[k] and words[3, k] < hazards.use[k]
+        _leave_out(hazards.use, moment, k0, k1)
     if hazards.capacity.size:
         for k in range(k0, k1):
             level = hazards.start[k] if n == 0 else moment.level[k]
