@@ -6,6 +6,7 @@ scenario for `paofed run`; prints the commands that run it and make a fleet of i
 """
 
 import json
+import re
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
@@ -34,6 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     worlds.add_arguments(parser)
     add("--budget", metavar="BYTES",
         help="2kB/day/device, 100MB/month (a whole fleet), 3MB/run, ...")  # fmt: skip
+    # Else -7dB would be taken for an option: for argparse, negative numbers have no unit.
+    parser._negative_number_matcher = re.compile(r"-\d+(\.\d+)?(dB)?$")
     add("--error", metavar="DB", help="the cheapest settings with an error below: -7dB")
     add("--tariff", default="mqtt-tls", metavar="T",
         help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
