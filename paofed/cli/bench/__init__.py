@@ -2,6 +2,7 @@
 
 ACTIONS = {
     "engines": "the simulator's engines side by side, and how they scale",
+    "spread": "what a store and an executor cost beside a plain run, and the client's memory",
     "table": "a run over a table of readings: time by stage, memory",
     "tables": "the recommended setting beside every baseline, table by table",
     "contact": "what a live contact costs server and device, without a network",

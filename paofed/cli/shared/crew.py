@@ -1,5 +1,6 @@
 """Who does the work of a verb, on this machine or on a cluster, and where its parts are kept."""
 
+import logging
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -9,7 +10,9 @@ from pathlib import Path
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, whole
 from paofed.files import require_folder
+from paofed.simulate.spread import spreading
 from paofed.simulate.spread.crew import Crew
+from paofed.words import counted
 
 
 def add_crew_options(parser: ArgumentParser) -> None:
@@ -33,12 +36,42 @@ def crew_of(args: Namespace) -> Iterator[Crew]:
         whole("workers", args.workers, least=1)
     if args.store is not None:
         require_folder(args.store)
-    with _executor(args.on, args.workers) as executor:
+    with _executor(args.on, args.workers) as executor, _told_what_was_there(args.store):
         try:
             yield Crew(args.workers, executor, args.store)
         except KeyboardInterrupt:
             tell_how_to_go_on(args)
             raise
+
+
+class _Reused(logging.Handler):
+    """Adds up the units that were in the store, of which the simulator logs two numbers a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = self.asked = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hear how many were there, and how many were asked for."""
+        match record.args:
+            case (int(there), int(asked)):
+                self.there, self.asked = self.there + there, self.asked + asked
+
+
+@contextmanager
+def _told_what_was_there(store: Path | None) -> Iterator[None]:
+    """Say in the end, in one line for all runs, how much did not have to be computed."""
+    log, heard = logging.getLogger(spreading.__name__), _Reused()
+    level = log.level
+    log.addHandler(heard)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(heard)
+        if heard.there:
+            say(f"{store} had {heard.there:,} of {counted(heard.asked, 'unit')} already")
 
 
 def tell_how_to_go_on(args: Namespace) -> None:

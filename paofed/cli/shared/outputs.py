@@ -10,6 +10,7 @@ from paofed.cli.shared.summary import as_json, as_table
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder, require_writable
+from paofed.report.run.again import processors
 from paofed.report.run.numbers import PAGE
 from paofed.simulate.results.result import Result
 from paofed.words import counted
@@ -90,6 +91,8 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
                 f"{counted(result.runs, 'run')}, first at tick {line['diverged_at']}: its step "
                 f"size is too large"
             )
+    if words := processors(result):
+        say(words)
     if args.json:
         print(json.dumps(as_json(result, args.tariff)))
     else:

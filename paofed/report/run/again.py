@@ -9,6 +9,7 @@ from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.shared.markup import note, preformatted
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import USUAL
+from paofed.words import counted
 from paofed.world.scenario import to_toml
 
 _OPEN = "Its worlds were made by {}, a function in Python. With that function:"
@@ -22,6 +23,10 @@ def is_open(result: Result) -> bool:
 def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
     """What to do, with which versions it was done, and over what."""
     about, scenario = result.provenance, result.provenance["scenario"]
+    if first := about.get("first_run", 0):
+        yield note(
+            f"These are the runs from number {first:,} on: in Python, run(..., first={first})."
+        )
     if is_open(result):
         yield note(html.escape(_OPEN.format(scenario["stream"]["function"])))
         yield preformatted(call(result))
@@ -30,7 +35,18 @@ def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
         yield preformatted(command(result, tariff))
         title, said = "scenario.toml", to_toml(scenario)
     yield preformatted(json.dumps(about["versions"], indent=1))
+    if words := processors(result):
+        yield note(html.escape(f"{words[0].upper()}{words[1:]}."))
     yield f"<details><summary>{title}</summary>{preformatted(said)}</details>"
+
+
+def processors(result: Result) -> str:
+    """Say on which types of processors the runs were computed, where these are several."""
+    found = result.provenance.get("cpus", {})  # an earlier version did not keep them
+    if len({one for name in found for one in name.split(" and ")}) < 2:
+        return ""
+    types = ", ".join(f"{counted(len(runs), 'run')} on {name}" for name, runs in found.items())
+    return f"it comes from several types of processors, whose last digits may differ: {types}"
 
 
 def call(result: Result) -> str:

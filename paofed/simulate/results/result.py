@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +20,7 @@ from paofed.errors import InputError, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
 
@@ -310,18 +311,35 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """Write everything as one `.npz`, whole or not at all."""
+        arrays, provenance = self._held()
+        save_arrays(Path(path), {**arrays, "provenance": np.array(json.dumps(provenance))})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result back; a file that is none is one clear error."""
+        return cls._of(*stored.load(Path(path)))
+
+    @classmethod
+    def merge(cls, parts: "Iterable[Result]") -> Self:
+        """Put the runs of several results together: the same as if one call had run them all.
+
+        They may come in any order, and overlap. Results of another question (scenario, algorithms,
+        seed, versions, ...) are refused, and so is a run that is there twice with different
+        numbers, unless it was computed on different types of processors.
+        """
+        return cls._of(*merged([part._held() for part in parts]))
+
+    def _held(self) -> HeldResult:
+        """Everything by name, as files have it."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         for part in _PARTS:
             held = getattr(self, part)
             for field in fields(held) if held is not None else ():
                 arrays[f"{part}/{field.name}"] = getattr(held, field.name)
-        about = np.array(json.dumps(self.provenance))
-        save_arrays(Path(path), {**arrays, "provenance": about})
+        return HeldResult(arrays, self.provenance)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a result back; a file that is none is one clear error."""
-        arrays, provenance = stored.load(Path(path))
+    def _of(cls, arrays: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:
         held: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
         for part, kind in _PARTS.items():
             names = {field.name: f"{part}/{field.name}" for field in fields(kind)}

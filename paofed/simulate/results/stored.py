@@ -5,6 +5,7 @@ A file whose bytes are right may still be nonsense. Nobody should find out from 
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,8 +214,22 @@ def _wrong_origin(
     if _misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
     yield from _wrong_faults(scenario.get("faults"))
+    yield from _wrong_runs(provenance)
     if _misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
         yield "its choices are not told in words"
+
+
+def _wrong_runs(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of runs; an earlier version always began with the first, and named no types."""
+    first, cpus = provenance.get("first_run", 0), provenance.get("cpus")
+    if type(first) is not int or first < 0:
+        yield f"its first run is {first!r}: expected a whole number from 0 on"
+    if cpus is None:
+        return
+    lists: list[Any] = list(cpus.values()) if isinstance(cpus, dict) else [None]
+    is_told = _misfit(lists, [[int]], "") is None
+    if not is_told or sorted(chain(*lists)) != sorted(provenance["runs_finished"]):
+        yield "its types of processors are not those of its runs"
 
 
 def _wrong_faults(faults: Any) -> Iterator[str]:

@@ -9,7 +9,6 @@ import platform
 from functools import cache
 from pathlib import Path
 
-import paofed
 from paofed.errors import InputError
 from paofed.simulate.results.result import versions
 
@@ -24,7 +23,7 @@ def program() -> dict[str, str]:
     return {
         **found,
         "python": ".".join(platform.python_version_tuple()[:2]),
-        "paofed": f"{paofed.__version__} (sources {_sources()[:_SHOWN]})",
+        "paofed": f"{found.get('paofed', 'not installed')} (sources {_sources()[:_SHOWN]})",
     }
 
 
@@ -61,7 +60,7 @@ def host() -> str:
 @cache
 def _sources() -> str:
     """A digest of the package's own code, as far as it decides numbers."""
-    root, found = Path(paofed.__file__).parent, hashlib.sha256()
+    root, found = Path(__file__).parents[2], hashlib.sha256()
     for path in sorted(path for room in DECIDING for path in (root / room).rglob("*.py")):
         said = path.relative_to(root).as_posix().encode(), path.read_bytes()
         found.update(b"".join(len(part).to_bytes(8) + part for part in said))

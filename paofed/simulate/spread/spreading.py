@@ -1,5 +1,6 @@
 """The door of this room: a task is computed by a crew, and what was finished before is not."""
 
+import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from paofed.simulate.spread.store import FinishedUnit, UnitStore
 from paofed.simulate.spread.units import WorkUnit, cut, files_of, require_same
 from paofed.simulate.stopping import Report
 
+_log = logging.getLogger(__name__)
 LOOK = 0.5  # seconds between two looks at units that others compute
 
 
@@ -59,27 +61,32 @@ def computed(
         store.save(unit, finished, about)
 
     with UnitStore(Path(crew.store)) as store:
-        while units := (yield from _stored(store, units, report)):
+        asked = len(units)
+        units = yield from _stored(store, units, report)
+        _log.info("%d of %d units were in the store", asked - len(units), asked)
+        while units:
             left = list[WorkUnit]()
             yield from compute(_claimed(store, units, left), keep)
             if len(left) == len(units):  # others compute all that is left
                 time.sleep(LOOK)
-            units = left
+            units = yield from _stored(store, left, report)
 
 
 def _stored(
     store: UnitStore, units: Iterable[WorkUnit], report: Report
 ) -> Generator[Computed, None, list[WorkUnit]]:
     """Yield the runs of units that are in the store, and return the other units."""
-    missing = list[WorkUnit]()
+    missing, there = list[WorkUnit](), 0
     for unit in units:
         found = store.load(unit)
         if found is None:
             missing.append(unit)
             continue
-        report(float(len(unit.runs)))
+        there += len(unit.runs)
         for index, record in found.records.items():
             yield Computed(index, record, found.cpu)
+    if there:
+        report(float(there))  # at once: it says nothing of how fast the others are computed
     return missing
 
 
@@ -88,7 +95,7 @@ def _claimed(
 ) -> Iterator[WorkUnit]:
     """The units that nobody else computes or has finished; all others are left for later."""
     for unit in units:
-        if not store.has(unit) and store.claim(unit):
+        if store.claim(unit):
             yield unit
         else:
             left.append(unit)
@@ -120,6 +127,7 @@ def _elsewhere(handing: Handing, report: Report) -> _Computes:
     """Let an executor compute."""
 
     def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
+        report(0.0)  # time counts from now on: the first units of all workers end together
         for unit, finished in handing.finished(units):
             keep(unit, finished)
             report(float(len(unit.runs)))

@@ -94,12 +94,17 @@ class UnitStore:
         self._claims.release(unit.key)
 
     def claim(self, unit: WorkUnit) -> bool:
-        """Whether this client is the one to compute a unit."""
+        """Whether this client is the one to compute a unit: it is not there, and nobody else is."""
         try:
-            return self._claims.take(unit.key)
+            if self.has(unit) or not self._claims.take(unit.key):
+                return False
         except OSError as error:
             self._tell(error)
             return True  # without a claim: twice is better than not at all
+        if self.has(unit):  # somebody has finished it, and given the claim back, just now
+            self._claims.release(unit.key)
+            return False
+        return True
 
     def _tell(self, error: Exception) -> None:
         if not self._told:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from distributed import Client
 
@@ -15,6 +16,13 @@ from tests.live.brokers import until
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0  # seconds, on a machine that has others to serve
 _DASK = "from dask.__main__ import main; main()"
+
+
+class Scheduler(NamedTuple):
+    """A scheduler that others can talk to."""
+
+    address: str
+    process: "subprocess.Popen[bytes]"
 
 
 @contextmanager
@@ -43,13 +51,13 @@ def _dask(folder: Path, first: str, *words: str) -> Iterator["subprocess.Popen[b
 
 
 @contextmanager
-def scheduler(folder: Path, first: str = "") -> Iterator[str]:
-    """Run a scheduler; yields its address."""
+def scheduler(folder: Path) -> Iterator[Scheduler]:
+    """Run a scheduler."""
     file = folder / "scheduler.json"
     words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
-    with _dask(folder, first, *words):
-        until(file.exists, PATIENCE)
-        yield str(json.loads(file.read_text())["address"])
+    with _dask(folder, "", *words) as process:
+        until(lambda: file.exists() and file.read_text().endswith("}"), PATIENCE)
+        yield Scheduler(json.loads(file.read_text())["address"], process)
 
 
 @contextmanager

@@ -19,9 +19,8 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread import dask_cluster, orders, units
 from paofed.simulate.spread.dask_cluster import dask_executor
-from tests.effort import in_ci, some
+from tests.effort import some
 from tests.natures import small_scenario
-from tests.simulate.spread.dask_processes import scheduler, worker
 
 SCENARIO = small_scenario()
 NAMES = ["online-fedsgd", "pao-fed-u1"]
@@ -190,22 +189,3 @@ def test_with_certificates(tmp_path: Path) -> None:
     ):
         assert cluster.scheduler_address.startswith("tls://")
         assert executor.submit(os.getpid).result() == os.getpid()
-
-
-# Whole programs.
-
-
-@pytest.mark.skipif(not in_ci(), reason="several programs: CI runs it")
-def test_workers_that_cannot_compute_for_us(tmp_path: Path) -> None:
-    lacking = "import sys; sys.modules['paofed'] = None"
-    older = (
-        "import distributed.versions as v; now = v._version_cached; "
-        "v._version_cached = lambda name: '2001.1' if name == 'dask' else now(name)"
-    )
-    with scheduler(tmp_path) as address:
-        with worker(address, tmp_path, lacking):
-            assert "has no paofed: install the same version there, with pip inst" in refused(
-                address
-            )
-        with worker(address, tmp_path, older):
-            assert " has dask 2001.1, and here it is " in refused(address)

@@ -1,0 +1,143 @@
+"""Parts of one result put together: exactly, in whatever way the work was cut.
+
+The order of the parts does not matter, nor how often a run is among them. Types of processors may
+differ in the last digits of a number: of a run that was computed on two, the first by name counts.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.errors import InputError
+from paofed.simulate.results.stored import RESULT
+
+_OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")  # the rest is of all parts
+_UNSAID = "unknown"  # an earlier version did not say which type of processor
+
+
+class HeldResult(NamedTuple):
+    """What a result holds: its arrays by name, and where they came from."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    provenance: Mapping[str, Any]
+
+
+def merged(parts: Sequence[HeldResult]) -> HeldResult:
+    """Put parts together; those that are of different questions are refused."""
+    if not parts:
+        raise InputError("there is nothing to merge: expected at least one result")
+    first = parts[0]
+    for number, part in enumerate(parts[1:], start=2):
+        if (wrong := _difference(first, part)) is not None:
+            raise InputError(f"results 1 and {number} are not parts of one result: {wrong}")
+    chosen = _chosen(parts)
+    runs = sorted(chosen)
+    arrays = {
+        name: _rows(name, parts, [chosen[run] for run in runs]) if _by_run(name) else array
+        for name, array in first.arrays.items()
+    }
+    return HeldResult(arrays, {**first.provenance, **_runs_of(parts, chosen)})
+
+
+class _Row(NamedTuple):
+    """Where a run is: in which part, and in which row of its arrays."""
+
+    cpu: str
+    part: int
+    row: int
+
+
+def _chosen(parts: Sequence[HeldResult]) -> dict[int, _Row]:
+    """One row for every run; what is there twice from the same type of processor must agree."""
+    chosen: dict[int, _Row] = {}
+    for number, part in enumerate(parts):
+        cpus = _cpus(part.provenance)
+        for row, run in enumerate(part.provenance["runs_finished"]):
+            new = _Row(cpus.get(run, _UNSAID), number, row)
+            old = chosen.setdefault(run, new)
+            if old.cpu == new.cpu:
+                _require_same(run, parts, old, new)
+            elif new.cpu < old.cpu:
+                chosen[run] = new
+    return chosen
+
+
+def _require_same(run: int, parts: Sequence[HeldResult], one: _Row, other: _Row) -> None:
+    for name in filter(_by_run, parts[0].arrays):
+        first, second = (parts[row.part].arrays[name][row.row] for row in (one, other))
+        if first.tobytes() != second.tobytes():
+            raise InputError(
+                f"run {run} is in results {one.part + 1} and {other.part + 1}, and its {name} "
+                f"differs though both come from the same type of processor ({one.cpu}): one of "
+                f"them was changed, or was computed by another program"
+            )
+
+
+def _rows(name: str, parts: Sequence[HeldResult], rows: Sequence[_Row]) -> NDArray[Any]:
+    like = parts[0].arrays[name]
+    found = np.empty((len(rows), *like.shape[1:]), like.dtype)
+    for place, row in enumerate(rows):
+        found[place] = parts[row.part].arrays[name][row.row]
+    return found
+
+
+def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[str, Any]:
+    """What was asked for and found: from the first run of any part to the last one."""
+    firsts = [part.provenance.get("first_run", 0) for part in parts]
+    ends = [
+        first + part.provenance["runs_requested"] for first, part in zip(firsts, parts, strict=True)
+    ]
+    cpus: dict[str, list[int]] = {}
+    for run in sorted(chosen):
+        cpus.setdefault(chosen[run].cpu, []).append(run)
+    return {
+        "first_run": min(firsts),
+        "runs_requested": max(ends) - min(firsts),
+        "cpus": dict(sorted(cpus.items())),
+        "runs_finished": sorted(chosen),
+    }
+
+
+def _cpus(provenance: Mapping[str, Any]) -> dict[int, str]:
+    """The type of processor by run."""
+    found = provenance.get("cpus", {}).items()
+    return {run: cpu for cpu, runs in found for run in runs}
+
+
+def _by_run(name: str) -> bool:
+    return RESULT.known[name].letters.startswith("R")
+
+
+def _difference(one: HeldResult, other: HeldResult) -> str | None:
+    """Say in what two results differ that all parts of a result have in common."""
+    asked = [
+        json.loads(json.dumps({k: v for k, v in held.provenance.items() if k not in _OF_A_PART}))
+        for held in (one, other)
+    ]
+    if (told := _different(asked[0], asked[1], "")) is not None:
+        return told
+    if (lacking := one.arrays.keys() ^ other.arrays.keys()) != set():
+        return f"only one of them has {min(lacking)}"
+    for name, array in one.arrays.items():
+        there, skipped = other.arrays[name], 1 if _by_run(name) else 0
+        same = array.dtype == there.dtype and array.shape[skipped:] == there.shape[skipped:]
+        if not same or (not skipped and array.tobytes() != there.tobytes()):
+            return f"they differ in {name}"
+    return None
+
+
+def _different(one: Any, other: Any, place: str) -> str | None:
+    """Name the first place where two values of JSON differ, if any."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        inside = [(one.get(key), other.get(key), key) for key in {**one, **other}]
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        inside = [(a, b, str(i)) for i, (a, b) in enumerate(zip(one, other, strict=True))]
+    elif one == other and type(one) is type(other):
+        return None
+    else:
+        return f"{place} is {one!r} in the first and {other!r} in the second"
+    found = (_different(a, b, f"{place}.{key}" if place else key) for a, b, key in inside)
+    return next(filter(None, found), None)

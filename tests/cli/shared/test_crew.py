@@ -1,0 +1,126 @@
+"""`--on`, `--store` and `--workers`, as all verbs have them that compute for long."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paofed.cli import main
+from paofed.report.run.again import processors
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread import units
+from paofed.simulate.stopping import Interrupted
+from tests.natures import small_scenario
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A run of three units, which keeps them."""
+    monkeypatch.setattr(units, "MOST", 2)
+    file = tmp_path / "small.toml"
+    file.write_text(small_scenario().to_toml())
+    store = str(tmp_path / "units")
+    return ["run", str(file), "--algorithm", "pao-fed-u1", "--runs", "5", "--store", store]
+
+
+def test_a_second_start_says_what_was_there(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first.npz", tmp_path / "second.npz"
+    assert main([*words, "--out", str(first)]) == 0
+    out, err = capsys.readouterr()
+    assert "already" not in err
+    next((tmp_path / "units").glob("*.npz")).unlink()
+    assert main([*words, "--out", str(second)]) == 0
+    again = capsys.readouterr()
+    assert again.out == out
+    assert again.err == f"{tmp_path / 'units'} had 2 of 3 units already\n"
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_interrupt_is_told_how_to_go_on(
+    words: list[str],
+    kept: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*args: Any, **options: Any) -> Result:
+        found = run(*args, **{**options, "runs": 2})
+        raise Interrupted(found if kept else None)
+
+    monkeypatch.setattr("paofed.cli.run.simulate", interrupted)
+    assert main(words) == 130
+    err = capsys.readouterr().err
+    how = f"finished units are kept in {tmp_path / 'units'}: the same command goes on from there\n"
+    assert err.count(how) == 1
+    monkeypatch.undo()
+    monkeypatch.setattr(units, "MOST", 2)
+    assert main(words) == 0
+    assert "had 1 of 3 units already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["run", "compare", "readings", "reproduce"])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--on", "slurm"), "--on is 'slurm': expected dask, for processes on this machine, or "),
+        (("--on", "dask:"), "--on is 'dask:': expected dask, "),
+        (("--workers", "0"), "workers is 0: expected a whole number from 1 on"),
+        (("--store", "file"), "file cannot be made a directory: file is a file"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(
+    verb: str,
+    more: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    scenario = ["setting-1"] if verb == "run" else []
+    assert main([verb, *scenario, *more]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"paofed {verb}: error: {said}")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_dask_is_an_extra() -> None:
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from paofed.cli import main; sys.exit(main(['run', 'setting-1', '--on', 'dask']))"
+    )
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "paofed run: error: paofed run needs distributed, which is not installed: "
+        "pip install 'paofed[cluster]'\n"
+    )
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_types_of_processors_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(small_scenario(), "pao-fed-u1", runs=3)
+    assert processors(result) == ""
+    earlier = replace(
+        result, provenance={k: v for k, v in result.provenance.items() if k != "cpus"}
+    )
+    assert processors(earlier) == ""
+    both = replace(result, provenance={**result.provenance, "cpus": {"A1": [0, 2], "B2": [1]}})
+    both.save(tmp_path / "both.npz")
+    assert main(["result", str(tmp_path / "both.npz"), "--report", str(tmp_path / "page")]) == 0
+    said = "from several types of processors, whose last digits may differ: 2 runs on A1, 1 run on"
+    assert said in capsys.readouterr().err
+    assert said in (tmp_path / "page" / "report.html").read_text()
+    mixed = replace(result, provenance={**result.provenance, "cpus": {"A1 and B2": [0, 1, 2]}})
+    assert "3 runs on A1 and B2" in processors(mixed)

@@ -1,0 +1,161 @@
+"""Values are told apart by what they are, in every process alike."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms.spec import resolve
+from paofed.core.rules import Newest
+from paofed.errors import InputError
+from paofed.simulate.spread.content import digest
+from tests.methods import OWN
+
+MINE = """
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+import beside
+from paofed import algorithm
+from paofed.core.parts import Learner
+
+RATE = 0.5
+
+class State(NamedTuple):
+    w: np.ndarray
+    seen: np.ndarray
+
+@cache
+def slower(age):
+    return RATE * age
+
+def learn(state, z, y, mu, tick):
+    import later
+    if tick in {"one", "two", "three"}:
+        return state
+    return State(state.w + mu * slower(1.0) * beside.step(z) * later.sign(y), state.seen)
+
+def begin(features):
+    return State(np.zeros(features), np.zeros(1))
+
+mine = replace(algorithm("pao-fed-u1"), name="mine", learner=Learner(init=begin, learn=learn))
+"""
+FILES = {
+    "mine.py": MINE,
+    "beside.py": "def step(z):\n    return twice(z)\n\ndef twice(z):\n    return 2 * z\n",
+    "later.py": "def sign(y):\n    return 1 if y > 0 else -1\n",
+}
+TELL = """
+import sys
+from paofed.algorithms.spec import resolve
+from paofed.simulate.spread.content import digest
+print(digest(resolve(sys.argv[1] + "/mine.py:mine").learner))
+"""
+
+
+def told_by_a_new_process(folder: Path, **changed: str) -> str:
+    """The digest of the method of these files; other names for other texts in them."""
+    folder.mkdir(exist_ok=True)
+    for name, text in FILES.items():
+        for old, new in changed.items():
+            text = text.replace(old, new)
+        (folder / name).write_text(text)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    command = [sys.executable, "-c", TELL, str(folder)]
+    made = subprocess.run(  # noqa: S603 (our own program)
+        command, capture_output=True, text=True, check=True, env=environment
+    )
+    return made.stdout
+
+
+def test_a_method_from_a_file_is_the_same_in_every_process_until_its_code_changes(
+    tmp_path: Path,
+) -> None:
+    first = told_by_a_new_process(tmp_path)
+    assert told_by_a_new_process(tmp_path) == first
+    # A function that one calls calls another, in a module beside, or in one imported on the way.
+    for old, new in (("2", "3"), ("y > 0", "y >= 0")):
+        assert told_by_a_new_process(tmp_path, **{old: new}) != first
+
+
+def rule(constant: float, given: Any = None) -> Callable[[float], float]:
+    def weigh(age: float) -> float:
+        return constant * age if given is None else age
+
+    return weigh
+
+
+class Pair(NamedTuple):
+    one: int
+    other: int
+
+
+@dataclass
+class Counted:
+    count: int
+
+
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+
+@cache
+def remembered(age: int) -> int:
+    return age + 1
+
+
+VALUES: list[Any] = [
+    1, 1.0, True, "1", b"1", None, (), [], {}, (1,), [1], {1: 2}, {2: 1}, {1}, frozenset({1}),
+    (1, 2), Pair(1, 2), Pair(2, 1), Counted(1), Counted(2), Slotted(1), Slotted(2),
+    np.zeros(2), np.zeros(3), np.zeros(2, dtype=np.float32), np.zeros((2, 1)), np.float64(1),
+    rule(1.0), rule(2.0), rule(1.0, "x"), partial(rule(1.0), 1), partial(rule(1.0), 2),
+    lambda age: age, lambda age: age + 1,
+    lambda age, more=1: age + more, lambda age, more=2: age + more,
+    len, max, str.upper, [].append, np.add, np.multiply, remembered, Pair, Counted, Lock,
+    algorithm("pao-fed-u1"), algorithm("pao-fed-c1"), algorithm("pao-fed-u1", shared=8), OWN,
+    resolve("fed-prox"), resolve("fed-buff"),
+    replace(OWN, server=Newest(rule(1.0))), replace(OWN, server=Newest(rule(0.5))),
+]  # fmt: skip
+
+
+def test_values_that_differ_are_told_apart() -> None:
+    told: dict[str, Any] = {}
+    for value in VALUES:
+        assert told.setdefault(digest(value), value) is value
+        assert digest(value) == digest(value)
+
+
+def test_what_is_made_again_is_the_same() -> None:
+    def made() -> list[Any]:
+        shared: Algorithm = algorithm("pao-fed-u2", shared=8)
+        return [shared, {"b": rule(1.5, np.arange(3)), "a": {3, 1, 2}}, Slotted([Counted(3)])]
+
+    assert digest(made()) == digest(made())
+
+
+def test_a_value_may_hold_itself() -> None:
+    ring: list[Any] = [1]
+    ring.append(ring)
+    other: list[Any] = [2]
+    other.append(other)
+    assert digest(ring) != digest(other)
+
+
+def test_what_cannot_be_told_is_refused() -> None:
+    with pytest.raises(InputError, match=r"cannot be told apart .* run without one"):
+        digest(rule(1.0, Lock()))

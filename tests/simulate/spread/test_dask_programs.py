@@ -1,0 +1,140 @@
+"""`paofed run --on dask:...` and the programs around it, some of which are killed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from paofed.errors import InputError
+from paofed.simulate.montecarlo import run
+from paofed.simulate.spread.dask_cluster import dask_executor
+from tests.effort import in_ci
+from tests.live.brokers import until
+from tests.natures import small_scenario
+from tests.simulate.spread.dask_processes import PATIENCE, ROOT, scheduler, worker
+
+pytestmark = pytest.mark.skipif(not in_ci(), reason="several programs: CI runs them")
+
+RUNS = 80
+# Units of one run, so that there are many.
+PAOFED = (
+    "import sys; from paofed.simulate.spread import units; units.MOST = 1; "
+    "from paofed.cli import main; sys.exit(main())"
+)
+
+
+@contextmanager
+def started(folder: Path, *more: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a long run in a session of its own, which keeps its units."""
+    scenario = folder / "small.toml"
+    scenario.write_text(small_scenario().to_toml())
+    words = ["run", str(scenario), "--algorithm", "pao-fed-u1", "--engine", "reference"]
+    words += ["--runs", str(RUNS), "--store", str(folder / "units"), *more]
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        [sys.executable, "-c", PAOFED, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def kept(folder: Path) -> dict[str, int]:
+    """The finished units, and when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "units").glob("*.npz")}
+
+
+def session(leader: int) -> list[int]:
+    """The processes of a session that are still there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # gone meanwhile
+            state = path.joinpath("stat").read_text().rpartition(")")[2].split()[0]
+            if state != "Z" and os.getsid(int(path.name)) == leader:
+                found.append(int(path.name))
+    return found
+
+
+def test_a_killed_client_goes_on(tmp_path: Path) -> None:
+    """A worker is killed, too; the scheduler goes on all the time."""
+    out = tmp_path / "out.npz"
+    with scheduler(tmp_path) as (address, _), worker(address, tmp_path):
+        on = f"dask:{address}"
+        with (
+            worker(address, tmp_path, count=2) as victim,
+            started(tmp_path, "--on", on) as client,
+        ):
+            until(lambda: len(kept(tmp_path)) > 1, PATIENCE)
+            victim.kill()
+            some = len(kept(tmp_path))
+            until(lambda: len(kept(tmp_path)) > some, PATIENCE)
+            client.kill()
+            assert client.wait() == -signal.SIGKILL
+        before = kept(tmp_path)
+        assert 2 < len(before) < RUNS
+        with started(tmp_path, "--on", on, "--out", str(out)) as client:
+            _, said = client.communicate(timeout=PATIENCE)
+        assert client.returncode == 0, said
+    assert f"had {len(before)} of {RUNS} units already\n" in said
+    after = kept(tmp_path)
+    assert {name: after[name] for name in before} == before
+    assert len(after) == RUNS
+    plain = run(tmp_path / "small.toml", "pao-fed-u1", engine="reference", runs=RUNS)
+    plain.save(tmp_path / "plain.npz")
+    assert out.read_bytes() == (tmp_path / "plain.npz").read_bytes()
+
+
+def test_ctrl_c_ends_a_local_cluster_in_good_order(tmp_path: Path) -> None:
+    with started(tmp_path, "--on", "dask", "--workers", "2") as client:
+        until(lambda: kept(tmp_path), PATIENCE)
+        os.killpg(client.pid, signal.SIGINT)  # as a terminal does
+        _, said = client.communicate(timeout=PATIENCE)
+    assert client.returncode == 130
+    lines = said.splitlines()
+    assert lines[-2].startswith("interrupted: kept what was finished, without ")
+    assert lines[-1].startswith("finished units are kept in ")
+    assert "Traceback" not in said
+    until(lambda: not session(client.pid), PATIENCE)
+
+
+def test_a_scheduler_that_ends_is_one_line(tmp_path: Path) -> None:
+    with (
+        scheduler(tmp_path) as (address, process),
+        worker(address, tmp_path),
+        started(tmp_path, "--on", f"dask:{address}") as client,
+    ):
+        until(lambda: kept(tmp_path), PATIENCE)
+        process.kill()
+        _, said = client.communicate(timeout=PATIENCE)
+    assert client.returncode == 2
+    assert said.count("\n") == 1, said
+
+
+def refused(address: str) -> str:
+    with pytest.raises(InputError) as caught, dask_executor(address):
+        pass
+    return str(caught.value)
+
+
+def test_workers_that_cannot_compute_for_us(tmp_path: Path) -> None:
+    lacking = "import sys; sys.modules['paofed'] = None"
+    older = (
+        "import distributed.versions as v; now = v._version_cached; "
+        "v._version_cached = lambda name: '2001.1' if name == 'dask' else now(name)"
+    )
+    with scheduler(tmp_path) as (address, _):
+        with worker(address, tmp_path, lacking):
+            assert "has no paofed: install the same version there, with pip" in refused(address)
+        with worker(address, tmp_path, older):
+            assert " has dask 2001.1, and here it is " in refused(address)

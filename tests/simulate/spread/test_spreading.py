@@ -1,0 +1,326 @@
+"""The same numbers whoever computes them, in whatever order, however often, and after any end."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paofed import Interrupted, race
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
+from paofed.errors import ExecutorError, FileError, InputError, TraceError
+from paofed.simulate.engines import reference_engine
+from paofed.simulate.engines.fast import family
+from paofed.simulate.engines.task import Task
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Result, usual_every
+from paofed.simulate.spread import claims, handing, identity, spreading, units
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+from paofed.world.worlds import Worlds
+from tests.effort import effort
+from tests.methods import OWN
+from tests.natures import small_scenario as scenario
+from tests.simulate.results.test_merging import saved
+from tests.simulate.spread.executors import Unruly
+from tests.world.table.tables import fleet, hourly, table, write
+
+WORLD = scenario(ticks=30, stream={"samples": (15, 30)})
+LINEUP = ["pao-fed-u1", "online-fedsgd"]
+RUNS = 7
+
+
+@pytest.fixture(autouse=True)
+def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs each; nobody waits for long."""
+    monkeypatch.setattr(units, "MOST", 2)
+    monkeypatch.setattr(spreading, "LOOK", 0.01)
+    monkeypatch.setattr(handing, "_LOOK", 0.01)
+
+
+def plain(**asked: Any) -> Result:
+    return run(WORLD, LINEUP, runs=RUNS, workers=1, **asked)
+
+
+def computing(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Notes the places of the runs that the compiled engine computes in this process."""
+    found: list[tuple[int, int]] = []
+    compute = family.run
+
+    def noting(*args: Any, **place: Any) -> Any:
+        found.append((place["world"], place["run"]))
+        return compute(*args, **place)
+
+    monkeypatch.setattr(family, "run", noting)
+    return found
+
+
+def test_a_pool_of_threads_gives_the_same_bytes() -> None:
+    with ThreadPoolExecutor(3) as pool:
+        assert saved(plain(executor=pool, same_world=True)) == saved(plain(same_world=True))
+
+
+def test_a_pool_of_new_processes_gives_the_same_bytes(tmp_path: Path) -> None:
+    """With an algorithm from a file, which no process could import, and the reference engine."""
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from dataclasses import replace\n"
+        "from paofed import algorithm\n"
+        "mine = replace(algorithm('pao-fed-u1'), name='mine', step_size=0.3)\n"
+    )
+    asked: dict[str, Any] = {"runs": 3, "engine": "reference"}
+    lineup: list[str | Algorithm] = [f"{mine}:mine", OWN]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        found = run(WORLD, lineup, executor=pool, **asked)
+    assert saved(found) == saved(run(WORLD, lineup, workers=1, **asked))
+
+
+@pytest.mark.parametrize("seed", range(effort(everyday=2, thorough=20)))
+def test_an_executor_may_reorder_repeat_delay_and_lose(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(handing, "PATIENCE", 0.05)
+    monkeypatch.setattr(handing, "_LONGER", 0)
+    heard: list[float] = []
+    executor = Unruly(seed)
+    try:
+        found = plain(executor=executor, store=tmp_path, report=heard.append)
+    finally:
+        executor.shutdown()
+    assert saved(found) == saved(plain())
+    assert {*executor.did} > {"nothing"}
+    assert heard == sorted(heard)
+    assert heard[-1] == pytest.approx(1.0)
+    assert list(tmp_path.glob("*.claim")) == []
+    assert saved(plain(executor=Refusing(), store=tmp_path)) == saved(found)
+
+
+class Refusing(Executor):
+    """Takes nothing."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("cannot schedule new futures")
+
+
+def test_an_executor_that_fails_for_good_is_one_line(tmp_path: Path) -> None:
+    told = "the executor failed 4 times at runs 0 to 1 .RuntimeError: cannot schedule new futures"
+    with pytest.raises(ExecutorError, match=told):
+        plain(executor=Refusing(), store=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_a_worker_is_that_of_the_run_and_finished_units_are_kept(
+    tmp_path: Path,
+) -> None:
+    def trace(world: int, _: int) -> Trace:
+        if world == 5:
+            raise ValueError("no such world")
+        return realize(WORLD, world, 0, seed=3)
+
+    worlds = Worlds("mine", trace)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TraceError, match=r"mine, world 5.*no such"):
+        run(worlds, LINEUP, runs=RUNS, executor=pool, store=tmp_path)
+    assert len(list(tmp_path.glob("*.npz"))) == 2
+    assert run(worlds, LINEUP, runs=4, executor=Refusing(), store=tmp_path).runs == 4
+
+
+def test_a_worker_with_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        here = identity.program()
+        monkeypatch.setattr("paofed.simulate.spread.orders.program", lambda: {**here, "numpy": "1"})
+        told = rf"the worker on .+ has numpy {np.__version__} instead of 1: install there"
+        with pytest.raises(InputError, match=told):
+            plain(executor=pool)
+
+
+def test_what_is_in_the_store_is_not_computed_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = computing(monkeypatch)
+    first = run(WORLD, LINEUP, runs=4, workers=1, store=tmp_path)
+    assert len(found) == 4
+    more = plain(store=str(tmp_path))
+    assert sorted(found[4:]) == [(4, 0), (5, 0), (6, 0)]
+    assert saved(more) == saved(plain())
+    np.testing.assert_array_equal(more.mse[:4], first.mse)
+
+
+def test_an_interrupt_keeps_finished_units(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found, compute = computing(monkeypatch), family.run
+
+    def interrupted(*args: Any, **place: Any) -> Any:
+        if place["world"] == 5:
+            raise KeyboardInterrupt
+        return compute(*args, **place)
+
+    monkeypatch.setattr(family, "run", interrupted)
+    with pytest.raises(Interrupted) as interrupt:
+        plain(store=tmp_path)
+    assert interrupt.value.result is not None
+    assert interrupt.value.result.runs >= 4
+    monkeypatch.setattr(family, "run", compute)
+    found.clear()
+    assert saved(plain(store=tmp_path)) == saved(plain())
+    assert {world for world, _ in found[:3]} <= {4, 5, 6}
+
+
+def test_faults_tables_and_several_engines_go_through_units(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write(tmp_path / "t.csv", hourly(3, 40))
+    liar = {"kind": "liar", "clients": 1, "push": 0.5}
+    cases: list[tuple[Scenario, list[str | Algorithm]]] = [
+        (scenario(ticks=12, stream={"samples": (6, 12)}, faults=[liar]), [OWN, "pao-fed-u1"]),
+        (fleet(table(tmp_path / "t.csv")), ["pao-fed-u1:learner=rls"]),
+    ]
+    for world, lineup in cases:
+        asked: dict[str, Any] = {"runs": 3, "workers": 1, "engine": "reference"}
+        expected, store = run(world, lineup, **asked), tmp_path / world.name
+        assert saved(run(world, lineup, store=store, **asked)) == saved(expected)
+        with monkeypatch.context() as patch:
+            patch.setattr(reference_engine, "run_reference", None)
+            assert saved(run(world, lineup, store=store, **asked)) == saved(expected)
+
+
+def test_a_table_that_changes_is_another_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", hourly(3, 40))
+    world, store = fleet(table(path)), tmp_path / "store"
+    asked: dict[str, Any] = {"workers": 1, "engine": "reference", "baselines": "none"}
+    run(world, "pao-fed-u1", store=store, **asked)
+    write(path, hourly(3, 40, seed=1))
+    assert saved(run(world, "pao-fed-u1", store=store, **asked)) == saved(
+        run(world, "pao-fed-u1", **asked)
+    )
+    assert len(list(store.glob("*.npz"))) == 2
+
+
+def test_a_damaged_unit_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    expected = plain(store=tmp_path)
+    paths = sorted(tmp_path.glob("*.npz"))
+    whole = paths[0].read_bytes()
+    paths[0].write_bytes(whole[: len(whole) // 2])
+    paths[1].write_bytes(paths[2].read_bytes())
+    assert saved(plain(store=tmp_path)) == saved(expected)
+    assert len(caplog.messages) == 2
+    assert all(text.endswith("it is computed again") for text in caplog.messages)
+    assert paths[0].read_bytes() == whole
+
+
+def test_a_full_disk_is_told_once_and_loses_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Files may not grow beyond a few bytes: enough for claims, too little for units."""
+    expected = plain()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+    try:
+        found = plain(store=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert saved(found) == saved(expected)
+    (told,) = caplog.messages
+    assert told.startswith(f"{tmp_path} cannot be written (File too large): the work goes on")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_folder_and_no_executor_are_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match="cannot be made a directory"):
+        plain(store=tmp_path / "file")
+    with pytest.raises(InputError, match="store is 3: expected the path of a folder"):
+        plain(store=3)
+    with pytest.raises(InputError, match="executor is 'dask': expected one as concurrent"):
+        plain(executor="dask")
+
+
+def test_two_clients_share_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Both have everything in the end; no unit is computed twice."""
+    found, results = computing(monkeypatch), list[Result]()
+
+    def client() -> None:
+        results.append(run(WORLD, LINEUP, runs=20, workers=1, store=tmp_path))
+
+    clients = [threading.Thread(target=client) for _ in range(2)]
+    for one in clients:
+        one.start()
+    for one in clients:
+        one.join()
+    assert sorted(found) == [(world, 0) for world in range(20)]
+    assert saved(results[0]) == saved(results[1])
+
+
+# A client that ends for good in the middle of its work, as a machine without power does.
+DYING = """
+import os, signal, sys, time
+from pathlib import Path
+from paofed import run
+from paofed.simulate.engines.fast import family
+from paofed.simulate.spread import units
+from tests.simulate.spread.test_spreading import LINEUP, RUNS, WORLD
+
+compute = family.run
+
+def dying(*args, **place):
+    if place["world"] == 5:
+        while len(list(Path(sys.argv[1]).glob("*.npz"))) < 2:  # another thread writes them
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return compute(*args, **place)
+
+units.MOST, family.run = 2, dying
+run(WORLD, LINEUP, runs=RUNS, workers=1, store=sys.argv[1])
+"""
+
+
+def test_a_client_that_was_killed_goes_on_where_it_was(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = Path(__file__).parents[3]
+    dead = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", DYING, str(tmp_path)], check=False, cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert dead.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob("*.npz"))) == 2
+    assert len(list(tmp_path.glob("*.claim"))) >= 1  # nobody gave them back
+    found = computing(monkeypatch)
+    assert saved(plain(store=tmp_path)) == saved(plain())
+    assert sorted(found[:3]) == [(4, 0), (5, 0), (6, 0)]
+    assert list(tmp_path.glob("*.claim")) == []
+
+
+def test_a_unit_that_somebody_else_computes_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Somebody on another machine holds the first unit, and then shows no sign of life."""
+    monkeypatch.setattr(claims, "DEAD_AFTER", 0.2)
+    first, *_ = units.cut("fast", _task(), range(RUNS), {})
+    (tmp_path / f"{first.key}.claim").write_text("elsewhere 1 0\n")
+    found, begin = computing(monkeypatch), time.monotonic()
+    assert saved(plain(store=tmp_path)) == saved(plain())
+    assert time.monotonic() - begin > 0.2
+    assert [world for world, _ in found[:RUNS]][-2:] == [0, 1]
+
+
+def _task() -> Task:
+    methods = [resolve(name) for name in LINEUP]
+    return Task(WORLD, methods, 0, False, usual_every(WORLD.ticks), "float32", (), 1)
+
+
+def test_a_race_takes_an_executor_and_a_store(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"rounds": 1, "seed": 1}
+    with ThreadPoolExecutor(1) as pool:
+        first = race(WORLD, LINEUP, executor=pool, store=tmp_path, **asked)
+    again = race(WORLD, LINEUP, executor=Refusing(), store=tmp_path, **asked)
+    assert first == again == race(WORLD, LINEUP, workers=1, **asked)
