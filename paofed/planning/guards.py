@@ -18,7 +18,7 @@ from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.stopping import Report
 
 
-class Settled(NamedTuple):
+class Decided(NamedTuple):
     """The winner of a purse after both races."""
 
     won: Won
@@ -28,9 +28,9 @@ class Settled(NamedTuple):
     guarded: bool = False  # whether it has them
 
 
-def unguarded(won: Sequence[Won], candidates: Mapping[str, Candidate]) -> list[Settled]:
+def unguarded(won: Sequence[Won], candidates: Mapping[str, Candidate]) -> list[Decided]:
     """The winners as they are, where there is no second race."""
-    return [Settled(one, candidates[one.winner], one.at_most) for one in won]
+    return [Decided(one, candidates[one.winner], one.at_most) for one in won]
 
 
 def guard(
@@ -42,7 +42,7 @@ def guard(
     seed: int,
     tolerance: float,
     report: Report,
-) -> list[Settled]:
+) -> list[Decided]:
     """Give the winners bounds where these cost no more than the tolerance."""
     plain = {one.winner: candidates[one.winner] for one in won}
     bounded = {
@@ -62,7 +62,7 @@ def guard(
             cost = behind(standing, meetings.standing(one.candidate), student)
             if not standing.diverged and cost.mean <= tolerance:
                 most = max(one.at_most + max(cost.high, 0.0), cost.high)
-                one = Settled(one.won, other, most, cost, guarded=True)
+                one = Decided(one.won, other, most, cost, guarded=True)
             else:
                 one = one._replace(at_most=max(one.at_most, -cost.low), cost=cost)
         found.append(one)

@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 from paofed.algorithms.base import Exchange
 from paofed.algorithms.spec import parted
 from paofed.planning.field import Candidate
-from paofed.planning.guards import Settled
+from paofed.planning.guards import Decided
 from paofed.planning.record import Offer
 from paofed.planning.trials import Meetings
 from paofed.racing.entrants import worded
@@ -29,7 +29,7 @@ class Judgement(NamedTuple):
 
 
 def judge(
-    settled: Sequence[Settled],
+    decided: Sequence[Decided],
     usual: Candidate,
     target: float | None,
     meet: Callable[[], Meetings],
@@ -39,7 +39,7 @@ def judge(
     report: Report,
 ) -> Judgement:
     """Run the winners and what is usual in fresh worlds, then the chosen in other exchanges."""
-    lines, meetings = largest(settled), meet()
+    lines, meetings = largest(decided), meet()
     everybody = list(dict.fromkeys([*(one.candidate for one in lines), usual]))
     meetings.hold(everybody, runs, seed, lambda share: report(0.8 * share))
     standings = {one: meetings.standing(one) for one in everybody}
@@ -71,13 +71,13 @@ def judge(
     )
 
 
-def largest(settled: Sequence[Settled]) -> list[Settled]:
+def largest(decided: Sequence[Decided]) -> list[Decided]:
     """One line for each settings that won, that of the largest purse: they come as purses rise."""
-    return list({one.candidate: one for one in settled}.values())
+    return list({one.candidate: one for one in decided}.values())
 
 
 def offer_of(
-    one: Settled, standing: Standing, *, contacts: float, reaches: float, gain: Estimate | None
+    one: Decided, standing: Standing, *, contacts: float, reaches: float, gain: Estimate | None
 ) -> Offer:
     """What is known of the winner of a purse."""
     return Offer(

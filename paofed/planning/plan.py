@@ -136,7 +136,7 @@ class _Planning:
         try:
             trials = self._trials = self._begun()
             self._race(trials)
-            found = self._settled_and_judged(trials)
+            found = self._bounded_and_judged(trials)
         except KeyboardInterrupt:
             known = None if self._trials is None else self._known(self._trials)
             raise PlanInterrupted(known) from None
@@ -177,12 +177,12 @@ class _Planning:
                 break
             begun = end
 
-    def _settled_and_judged(self, trials: Trials) -> Judgement:
+    def _bounded_and_judged(self, trials: Trials) -> Judgement:
         """Give the winners bounds where these cost little, and state them on fresh worlds."""
         asked, won = self._question, trials.won()
-        settled = unguarded(won, trials.candidates)
+        decided = unguarded(won, trials.candidates)
         if asked.exchange == "live":  # bounds are those of a live fleet
-            settled = guard(
+            decided = guard(
                 won,
                 trials.candidates,
                 self._meetings(self._arena.scenario),
@@ -192,7 +192,7 @@ class _Planning:
                 report=self._told(_RACING[-1], _GUARDING),
             )
         return judge(
-            settled,
+            decided,
             asked.usual,
             asked.target,
             partial(self._meetings, asked.scenario),
