@@ -2,17 +2,22 @@
 
 import json
 import shlex
-import tomllib
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from paofed.algorithms.spec import parted
 from paofed.cli import main
 from paofed.live.journal.store import Store
+from paofed.live.protocol.served import own_options
 from paofed.planning import plan as module
+from paofed.planning.field import Candidate
+from paofed.planning.use import commands
 from paofed.simulate.results.result import Result
-from tests.planning.plans import small_fleet
+from tests.effort import in_ci
+from tests.planning.plans import a_plan, small_fleet
 
 Capture = pytest.CaptureFixture[str]
 ONE = ["--algorithm", "pao-fed-u1:shared=2"]
@@ -27,31 +32,74 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_plan_ends_in_a_scenario_and_a_fleet(file: Path, tmp_path: Path, capsys: Capture) -> None:
-    arguments = [str(file), "--tick", "30min", "--budget", "2kB/day/device", *ONE]
-    assert main(["plan", *arguments]) == 0
+def planned(*options: str) -> dict[str, Any]:
+    """Make a plan, and return what it says as JSON has it."""
+    arguments = ["--tick", "30min", "--budget", "2kB/day/device", *ONE, *options]
+    assert main(["plan", "small.toml", *arguments]) == 0
+    told: dict[str, Any] = json.loads(Path("plan/plan.json").read_text(encoding="utf-8"))
+    return told
+
+
+@pytest.mark.usefixtures("file")
+def test_a_plan_ends_in_a_scenario_that_can_be_run(capsys: Capture) -> None:
+    told = planned("--exchange", "single")
     out, err = capsys.readouterr()
-    assert "nothing tried within that budget is better by more than" in out or "was worse" in out
+    assert told["sentence"] in out
     assert "error" not in err
-    page = (tmp_path / "plan" / "plan.html").read_text(encoding="utf-8")
-    told = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
-    assert told["chosen"]["candidate"] in page
+    assert told["chosen"]["candidate"] in Path("plan/plan.html").read_text(encoding="utf-8")
+    assert Path("plan/plan.png").stat().st_size > 1000
+    (command,) = (line for line in out.splitlines() if line.startswith("paofed "))
+    assert main([*shlex.split(command)[1:], "--out", "r.npz"]) == 0
+    result = Result.load("r.npz")
+    assert result.algorithms == [told["chosen"]["candidate"]]
+    assert result.provenance["scenario"]["tick"] == "30min"
+    capsys.readouterr()
+    planned("--exchange", "single", "--json", "--store", "units")
+    assert json.loads(capsys.readouterr().out) == told
+
+
+@pytest.mark.usefixtures("file")
+@pytest.mark.skipif(not in_ci(), reason="bounds are compiled: half a minute")
+def test_a_plan_ends_in_a_fleet(capsys: Capture) -> None:
+    told = planned()
     assert told["chosen"]["guards"] is not None
-    planned = tomllib.loads((tmp_path / "plan" / "plan.toml").read_text(encoding="utf-8"))
-    assert planned["tick"] == "30min"
-    lines = [shlex.split(line) for line in out.splitlines() if line.startswith("paofed ")]
-    run, init, device = lines
-    assert main([*run[1:], "--out", "r.npz"]) == 0
-    assert Result.load("r.npz").algorithms == [told["chosen"]["candidate"]]
-    named = " ".join(init[1:]).replace("NAME ...", "a --input b").replace("NAME", "y")
-    assert main(named.split()) == 0
+    out = capsys.readouterr().out
+    _, init, device = [line for line in out.splitlines() if line.startswith("paofed ")]
+    require_fleet(init, told["chosen"]["candidate"])
+    share = told["scenario"].get("contacts")
+    used = "" if share is None else f" --contacts {share:g}"
+    assert device == f"paofed device run DEVICE.json{used}"
+
+
+def require_fleet(command: str, word: str) -> None:
+    """Make the fleet of a command, with names filled in, and hold it against what was planned."""
+    named = command.replace("NAME ...", "a --input b").replace("NAME", "y")
+    assert main(named.split()[1:]) == 0
     with closing(Store.open(Path("FLEET"))) as store:
         manifest = store.manifest()
-    assert (manifest.shared, manifest.tick_seconds) == (2, 1800.0)
-    assert f"step_size={manifest.step_size}" in told["chosen"]["candidate"]
-    assert ("clip=6.0" in told["chosen"]["candidate"]) == (manifest.clip == 6.0)
-    share = planned.get("contacts")
-    assert device[4:] == ([] if share is None else ["--contacts", f"{share:g}"])
+    row, options = parted(word)
+    assert (manifest.algorithm, manifest.shared) == (row, options["shared"])
+    assert (manifest.step_size, manifest.tick_seconds) == (options["step_size"], 1800.0)
+    assert (manifest.clip, manifest.bound) == (options.get("clip"), options.get("bound"))
+    own = {key: options[key] for key in own_options(row) if key in options}
+    assert manifest.options == (own or None)
+
+
+@pytest.mark.usefixtures("file")
+@pytest.mark.parametrize(
+    "word",
+    [
+        "pao-fed-u2:shared=3,step_size=0.7,exchange=live",
+        "pao-fed-c1:shared=2,step_size=1.2,exchange=live,clip=6.0,aside=true,bound=6.0",
+        "quantised:bits=8,down_bits=8,shared=4,step_size=0.4,exchange=live",
+        "fed-async:alpha=0.1,shared=4,step_size=0.4,exchange=live,bound=6.0",
+    ],
+)
+def test_whatever_is_planned_can_be_a_fleet(word: str) -> None:
+    scenario = small_fleet(tick="30min")
+    _, init, device = commands(a_plan(scenario, Candidate(word, 0.25)), "plan.toml")
+    require_fleet(init, word)
+    assert device == "paofed device run DEVICE.json --contacts 0.25"
 
 
 def test_without_a_tick_a_daily_budget_is_refused(file: Path, capsys: Capture) -> None:

@@ -175,5 +175,7 @@ def test_what_cannot_be_planned_is_told() -> None:
         plan(bare, error=-7, tolerance=-1)
     with pytest.raises(InputError, match="nothing fits: the cheapest settings"):
         plan(small_fleet(), budget="1B/day/device", algorithms=METHODS)
-    with pytest.raises(AlgorithmError, match=r"^theory: with step sizes from .* and there are no others: "):
+    with pytest.raises(
+        AlgorithmError, match=r"^theory: with step sizes from .* and there are no others: "
+    ):
         plan(small_fleet(), error=-7, algorithms=["pao-fed-u1:step_size=9.0,shared=2"])
