@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from paofed.errors import PaofedError
     from paofed.live.device.device import Device
     from paofed.live.model.fleet_model import predictor
+    from paofed.planning.plan import plan
     from paofed.racing.race import race
     from paofed.simulate.engines.reference import replay
     from paofed.simulate.montecarlo import run
@@ -41,6 +42,7 @@ _HOMES = {
     "Worlds": "paofed.world.worlds",
     "algorithm": "paofed.algorithms",
     "check_algorithm": "paofed.checks",
+    "plan": "paofed.planning.plan",
     "predictor": "paofed.live.model.fleet_model",
     "race": "paofed.racing.race",
     "realize": "paofed.world.realize",
@@ -65,6 +67,7 @@ __all__ = [
     "Worlds",
     "algorithm",
     "check_algorithm",
+    "plan",
     "predictor",
     "race",
     "realize",

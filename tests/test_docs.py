@@ -54,7 +54,7 @@ DOCUMENTS = {
 SCENARIOS = DOCUMENTS["docs/scenarios.md"]
 COMMANDS = DOCUMENTS["docs/command-line.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
-SLOW = ("bench", "chaos", "demo", "readings", "reproduce")
+SLOW = ("bench", "chaos", "demo", "plan", "readings", "reproduce")
 IN_A_SHELL = (  # tests/live/shell.py follows them
     "docs/operating-a-fleet.md",
     "docs/gateway.md",

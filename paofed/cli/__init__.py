@@ -30,6 +30,7 @@ VERBS = {
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",
     "bench": "measure on this machine what the README says",
+    "plan": "find settings for a fleet and its bytes",
     "compare": "compare methods at equal bytes, each with its best settings",
     "reproduce": "run the paper's settings and draw what they show",
     "readings": "judge the paper's disputed statements under every reading of it",

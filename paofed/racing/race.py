@@ -15,6 +15,7 @@ from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, whole
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.candidates import asks, expanded
+from paofed.racing.meeting import kept_by
 from paofed.racing.record import Fresh, Race, Tried
 from paofed.racing.rejection import (
     Standing,
@@ -183,11 +184,10 @@ class _Racing:
     def _standing(self, name: str) -> Standing:
         wires = [result.run_wire(name) for result in self._results]
         sent = np.concatenate([(wire.up + wire.down)[:, -1] for wire in wires])
-        state = self._entry.methods[name].learner.init(self._arena.scenario.features)
         return Standing(
             self._arena.values(self._results, name),
             payload=float(sent.mean()),
-            kept=sum(np.size(part) for part in state),
+            kept=kept_by(self._entry.methods[name], self._arena.scenario.features),
         )
 
     @property

@@ -63,8 +63,8 @@ class Race:
         rows = [
             [
                 one.candidate,
-                _with_half(one.score),
-                "winner" if one.candidate == self.winner else _with_half(one.behind),
+                with_half(one.score),
+                "winner" if one.candidate == self.winner else with_half(one.behind),
                 size(one.payload),
                 f"{one.kept:,}",
                 str(one.worlds),
@@ -86,10 +86,10 @@ class Race:
         said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._why}{self._doubt}"
         if self.fresh is None:
             return f"{said}; not judged on fresh worlds"
-        said = f"{said}; on {self.fresh.worlds} fresh worlds {_with_half(self.fresh.score)} dB"
+        said = f"{said}; on {self.fresh.worlds} fresh worlds {with_half(self.fresh.score)} dB"
         if self.winner == self.usual:
             return said
-        return f"{said}, {_compared(self.fresh.gain)} than {self.usual}"
+        return f"{said}, {compared(self.fresh.gain)} than {self.usual}"
 
     @property
     def _among(self) -> str:
@@ -120,10 +120,10 @@ class Race:
     def as_json(self) -> dict[str, Any]:
         """Everything in plain values, and in words; what is not known is None."""
         told = asdict(self) | {"sentence": self.sentence, "table": self.table}
-        told["tried"] = [_plain(one) for one in self.tried]
-        told["fresh"] = None if self.fresh is None else _plain(self.fresh)
-        plain: dict[str, Any] = _known(told)
-        return plain
+        told["tried"] = [plain(one) for one in self.tried]
+        told["fresh"] = None if self.fresh is None else plain(self.fresh)
+        values: dict[str, Any] = known(told)
+        return values
 
     def kept_in(self, result: Result) -> Result:
         """The result of a run with what was chosen, whose provenance then says so."""
@@ -151,29 +151,32 @@ def _best_by_lms(race: Race) -> tuple[float, float] | None:
     return None
 
 
-def _plain(part: Tried | Fresh) -> dict[str, Any]:
+def plain(part: object) -> dict[str, Any]:
+    """The fields of a record, with estimates in plain values."""
     return {
         key: value._asdict() if isinstance(value, Estimate) else value
         for key, value in vars(part).items()
     }
 
 
-def _known(value: Any) -> Any:
+def known(value: Any) -> Any:
+    """The same in which what is not finite is None, as JSON has it."""
     if isinstance(value, dict):
-        return {key: _known(item) for key, item in value.items()}
+        return {key: known(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(item) for item in value]
+        return [known(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _compared(gain: Estimate) -> str:
+def compared(gain: Estimate) -> str:
     """A gain in words: one below 0 is a loss."""
     if gain.mean >= 0:
-        return f"{_with_half(gain)} dB better"
-    return f"{_with_half(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} dB worse"
+        return f"{with_half(gain)} dB better"
+    return f"{with_half(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} dB worse"
 
 
-def _with_half(found: Estimate) -> str:
+def with_half(found: Estimate) -> str:
+    """A mean and half of its interval, where it has one."""
     if not math.isfinite(found.mean):
         return "diverged"
     half = (found.high - found.low) / 2

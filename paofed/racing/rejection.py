@@ -7,7 +7,7 @@ each of these (candidates - 1) x rounds intervals fails with the same part of `E
 the chance that anything of this happens in a race (Bonferroni's bound, whoever leads when).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from paofed.core.arrays import FloatArray
 from paofed.simulate.results.estimates import Estimate, estimate
 
 ERROR = 0.05
+_ROUNDING = 1e-9  # of sums
 
 Student = Callable[[int], float]
 
@@ -47,9 +48,9 @@ class Standing(NamedTuple):
 Standings = Mapping[str, Standing]
 
 
-def student_of_race(candidates: int, rounds: int) -> Student:
-    """Where the intervals of a race end, by degrees of freedom."""
-    part = ERROR / max(1, (candidates - 1) * rounds)
+def student_of_race(candidates: int, rounds: int, error: float = ERROR) -> Student:
+    """Where the intervals of a race end, by degrees of freedom; `error`: how often one may fail."""
+    part = error / max(1, (candidates - 1) * rounds)
     return lambda freedom: float(stdtrit(freedom, 1 - part))
 
 
@@ -74,6 +75,16 @@ def survivors(standings: Standings, tolerance: float, student: Student) -> list[
         return one is leader or not behind(one, leader, student).low > allowed
 
     return [name for name, one in sound.items() if may_win(one)]
+
+
+def within(standings: Standings, most: float) -> dict[str, Standing]:
+    """Those who need no more than so many bytes, up to the rounding of sums."""
+    return {name: one for name, one in standings.items() if one.payload <= most * (1 + _ROUNDING)}
+
+
+def hopeful(purses: Iterable[Standings], tolerance: float, student: Student) -> set[str]:
+    """Those who may still win somewhere, where they compete within several budgets."""
+    return {name for purse in purses for name in survivors(purse, tolerance, student)}
 
 
 def winner_of(standings: Standings, tolerance: float) -> str:

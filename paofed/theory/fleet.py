@@ -45,7 +45,8 @@ class Contacts(NamedTuple):
         else:
             ages, by_group = delay.ladder().chances()
             late = by_group[np.arange(scenario.clients) % len(by_group)]
-        return cls(data, data * there, ages, late)
+        used = 1.0 if scenario.contacts is None else scenario.contacts
+        return cls(data, data * there * used, ages, late)
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:

@@ -46,7 +46,7 @@ class Purpose(IntEnum):
     EVENTS = 2  # one block per client and tick: data, presence, delay, lottery
     SAMPLE = 3  # inputs, then observation noise
     PHASE = 4
-    CONTACT = 5  # one more block per client and tick, where used: loss up and down, charge
+    CONTACT = 5  # one more block per client and tick, where used: loss up and down, charge, use
     OUTAGE = 6  # of the whole fleet: one word per tick, whether there is an outage
     HIT = 7  # one word per client and tick at which an outage began
     FAULT = 8  # one block per client, tick and faulty reading
@@ -293,15 +293,18 @@ def _presence(scenario: Scenario, k: IntArray, words: WordArray) -> BoolArray:
 
 
 def _contacts(scenario: Scenario, key: Key, k: IntArray, wanted: BoolArray) -> _Contacts:
-    """Let outages, batteries and losses have their part of the contacts."""
+    """Let outages, devices that use some, batteries and losses have their part of the contacts."""
     loss, battery, outages = scenario.loss, scenario.battery, scenario.outages
+    share = scenario.contacts
     if outages is not None:
         began = outages.began(key, scenario.ticks, Purpose.OUTAGE)
         wanted = wanted & ~outages.hits(key, began, k, Purpose.HIT)
-    if loss is None and battery is None:
+    if loss is None and battery is None and share is None:
         return _Contacts(wanted)
     n = np.arange(scenario.ticks)[:, None]
-    up, down, charge, _ = philox(key, k, n, 0, Purpose.CONTACT)
+    up, down, charge, use = philox(key, k, n, 0, Purpose.CONTACT)
+    if share is not None:
+        wanted = wanted & (use < threshold(share))
     if battery is not None:
         wanted = battery.cells(k).offers(wanted, charge)
     if loss is None:

@@ -9,6 +9,7 @@ import numpy as np
 from paofed.core.arrays import BoolArray, IntArray, WordArray
 from paofed.core.random import Key, philox, uniform
 from paofed.memory import require_memory
+from paofed.world.events import threshold
 from paofed.world.faults import Measured
 from paofed.world.lookback import Words, offered_at, on_at
 from paofed.world.realize import (
@@ -72,8 +73,8 @@ class _Chance:
         return philox(self._key, self._k, self._n, 0, purpose)
 
     def contacts(self) -> BoolArray:
-        """Who is there, is hit by no outage and has a contact in store."""
-        there = self._presence() & ~self._outages()
+        """Who is there, is hit by no outage, uses the contact and has one in store."""
+        there = self._presence() & ~self._outages() & self._used()
         battery, wanted = self._scenario.battery, np.flatnonzero(there)
         if battery is not None:
             n, k = self._n[wanted], self._k[wanted]
@@ -95,6 +96,13 @@ class _Chance:
         words = philox(self._key, self._k, np.maximum(began, 0), 0, Purpose.HIT)[0]
         hit: BoolArray = (began >= 0) & (words < law.shares(self._k))
         return hit
+
+    def _used(self) -> BoolArray:
+        share = self._scenario.contacts
+        if share is None:
+            return np.ones(self._n.size, dtype=bool)
+        used: BoolArray = self.words(Purpose.CONTACT)[3] < threshold(share)
+        return used
 
     def losses(self, available: BoolArray) -> Losses:
         """What never arrives of the contacts."""

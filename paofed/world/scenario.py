@@ -10,7 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, Self, TypeVar, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from paofed.core.features import require_features
@@ -23,7 +29,7 @@ from paofed.world.loss import Loss
 from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
 from paofed.world.streams import INPUTS, Stream, Synthetic
-from paofed.world.table.columns import Unit
+from paofed.world.table.columns import Unit, duration_text, seconds
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.value import FORMS, Grouped, Value
@@ -46,6 +52,7 @@ _BEFORE: Mapping[str, Any] = {
     "newcomers": "windows",
     "personal": False,
 }
+_UNSAID = ("tick", "contacts")  # keys that a dump has only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
 
@@ -64,6 +71,8 @@ class Scenario(Value):
     start: Literal["zeros", "calibration"] = "zeros"  # tables: calibration
     newcomers: Literal["windows", "whole"] = "windows"  # tables: whole
     personal: bool = False  # linear terms, if any, stay a device's own; tables: True
+    tick: str | None = None  # how long one is, as in "1h"; None: a table says it, or nobody does
+    contacts: Annotated[float, Field(gt=0, le=1)] | None = None  # share that is used; None: all
     stream: Stream
     availability: Availability
     delay: Delay
@@ -103,10 +112,25 @@ class Scenario(Value):
         return self.stream
 
     @property
+    def tick_seconds(self) -> float | None:
+        """How long a tick is; None where neither the scenario nor its table says it."""
+        if self.tick is not None:
+            return seconds(self.tick)
+        if isinstance(self.stream, Table) and (line := read(self.stream).timeline).calendar:
+            return line.tick
+        return None
+
+    @property
     def files(self) -> list[Path]:
         """The tables that it names: readings, presence, delays."""
         laws = self.stream, self.availability, self.delay
         return [Path(law.file) for law in laws if isinstance(law, Table | Recorded)]
+
+    @model_serializer(mode="wrap")
+    def _said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All values; what was said before there were some keys is still said without them."""
+        values: dict[str, Any] = dump(self)
+        return {key: v for key, v in values.items() if v is not None or key not in _UNSAID}
 
     @model_validator(mode="before")
     @classmethod
@@ -143,6 +167,7 @@ class Scenario(Value):
         elif self.linear:
             self._features_fit(self.stream)
         self._tables_fit()
+        self._tick_fits()
         for number, fault in enumerate(self.faults):
             self._fault_fits(f"faults.{number}", fault)
         return self
@@ -202,6 +227,20 @@ class Scenario(Value):
                     law.table(self.ticks, self.clients)
                 except FileError as error:
                     _misfit(place, f"{place}: {error}")
+
+    def _tick_fits(self) -> None:
+        if self.tick is None:
+            return
+        if seconds(self.tick) is None:
+            _misfit(
+                "tick",
+                f"tick is {self.tick!r}: expected a length such as 15min, 1h or 1d "
+                f"(ms, s, min, h, d, w)",
+            )
+        line = read(self.stream).timeline if isinstance(self.stream, Table) else None
+        if line is not None and line.calendar and seconds(self.tick) != line.tick:
+            found = duration_text(line.tick)
+            _misfit("tick", f"tick is {self.tick}, but the table's is {found}: leave it out")
 
     def _fault_fits(self, place: str, fault: Fault) -> None:
         if fault.start >= self.ticks:

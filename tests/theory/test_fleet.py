@@ -195,6 +195,12 @@ def test_laws_that_theory_does_not_know_are_refused(law: str) -> None:
         FleetInTheory.of(small_scenario(**{law: HAZARDS[law]}))
 
 
+def test_contacts_that_are_not_used_are_fewer_contacts() -> None:
+    every, some = (Contacts.of(small_scenario(contacts=share)) for share in (None, 0.25))
+    np.testing.assert_allclose(some.available, every.available / 4)
+    np.testing.assert_array_equal(some.data, every.data)
+
+
 def test_all_of_them_are_named() -> None:
     with pytest.raises(
         InputError, match=r"no loss and no outages and no battery and no faults: .*them"

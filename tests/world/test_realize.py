@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paofed.core.arrays import FloatArray
@@ -54,6 +54,7 @@ HAZARDS = fleet(
     loss={"up": [0.3, 0.1], "down": 0.2},
     outages={"mean_length": 6.0, "mean_between": 9.0, "share": [0.5, 0.9]},
     battery={"capacity": [4, 2, 3], "fill": 0.4},
+    contacts=0.9,
 )
 
 
@@ -431,6 +432,8 @@ NO_HARM: dict[str, dict[str, Any]] = {
     "outages that hit nobody": {"outages": {"mean_length": 9.0, "mean_between": 2.0, "share": 0.0}},
     "a battery that is always full": {"battery": {"capacity": 2**31 - 1, "fill": 1.0}},
     "a battery that fills in time": {"battery": {"capacity": 1, "fill": 1.0, "start": 0}},
+    "every contact is used": {"contacts": 1.0},
+    "somebody says how long a tick is": {"tick": "1h"},
     "one number by group": {"delay": {"kind": "geometric", "base": [0.7, 0.7, 0.7]}},
 }
 
@@ -445,6 +448,41 @@ def test_a_law_that_does_no_harm_changes_no_bit_and_no_file(
     for name, each in (("trace", trace), ("same", same)):
         each.save(tmp_path / name)
     assert (tmp_path / "same").read_bytes() == (tmp_path / "trace").read_bytes()
+
+
+@given(share=st.floats(0.01, 1.0), other=st.floats(0.01, 1.0), seed=st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_contacts_are_thinned_out_and_nothing_else_moves(
+    share: float, other: float, seed: int
+) -> None:
+    """Whoever uses a larger share has all the contacts of a smaller one, and never others."""
+    low, high = sorted((share, other))
+    whole = realize(BERNOULLI, seed=seed)
+    some, more = (
+        realize(BERNOULLI.model_copy(update={"contacts": used}), seed=seed) for used in (low, high)
+    )
+    kept = tuple(name for name in OF_THE_RUN + OF_THE_WORLD if name != "available")
+    assert_same_bits(some, whole, kept)
+    assert (some.available <= more.available).all()
+    assert (more.available <= whole.available).all()
+
+
+def test_so_many_contacts_are_used_as_was_said() -> None:
+    """Within five standard deviations: a false alarm in two million."""
+    wide = BERNOULLI.model_copy(update={"ticks": 3000})
+    offered = realize(wide).available
+    used = realize(wide.model_copy(update={"contacts": 0.3})).available[offered]
+    assert abs(used.mean() - 0.3) < 5 * math.sqrt(0.3 * 0.7 / used.size)
+
+
+def test_a_contact_that_is_not_used_does_not_drain_a_battery() -> None:
+    """One contact in store and no more to come: it is spent at the first that is used."""
+    values = BERNOULLI.model_dump() | {"battery": {"capacity": 1, "fill": 0.0}}
+    wanted = realize(Scenario.model_validate(BERNOULLI.model_dump() | {"contacts": 0.5})).available
+    spent = realize(Scenario.model_validate(values | {"contacts": 0.5})).available
+    first = wanted & (np.cumsum(wanted, axis=0) == 1)
+    np.testing.assert_array_equal(spent, first)
+    assert (first != realize(Scenario.model_validate(values)).available).any()
 
 
 def test_events_do_not_depend_on_what_they_have_nothing_to_do_with() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from paofed.algorithms import algorithm
 from paofed.cli import main
@@ -125,6 +126,7 @@ LAWS: dict[str, dict[str, Any]] = {
     "outages": {"outages": {"mean_length": 5.0, "mean_between": 9.0, "share": (0.5, 1.0)}},
     "batteries": {"battery": {"capacity": (3, 1), "fill": (0.1, 0.02), "start": (1, 0)}},
     "loss": {"loss": {"up": (0.3, 0.0), "down": 0.5}},
+    "contacts that are used": {"contacts": 0.6},
 }
 LAWS["all"] = {key: law for laws in LAWS.values() for key, law in laws.items()}
 
@@ -231,3 +233,11 @@ def test_the_old_way_is_there(scenario: Scenario) -> None:
     assert not trace.personal.any()
     assert realize(scenario, 1).newcomers_whole.all()
     assert realize(scenario, 1).personal.all()
+
+
+def test_a_table_says_how_long_a_tick_is(tmp_path: Path) -> None:
+    stream = table(write(tmp_path / "t.csv", hourly(3, 60)))
+    assert fleet(stream).tick_seconds == 3600.0
+    assert fleet(stream, tick="60min").tick_seconds == 3600.0
+    with pytest.raises(ValidationError, match="tick is 2h, but the table's is 1h: leave it out"):
+        fleet(stream, tick="2h")

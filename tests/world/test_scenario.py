@@ -398,7 +398,7 @@ def test_a_missing_table() -> None:
     ("old", "new", "says"),
     [
         ("[delay]", "[delays]", "unknown key 'delays': did you mean 'delay'? (known: name, "),
-        ("ticks = 8", "tick = 8", "unknown key 'tick': did you mean 'ticks'? (known: name, "),
+        ("ticks = 8", "tics = 8", "unknown key 'tics': did you mean 'ticks'? (known: name, "),
         ("base = 0.6", "basis = 0.6", "unknown key 'basis': did you mean 'base'? (known: kind, "),
         ("samples = [4, 8]", "sample = [4, 8]", "unknown key 'sample': did you mean 'samples'? "),
     ],
@@ -412,8 +412,8 @@ def test_a_misspelt_key_is_told_before_the_one_it_stands_for(old: str, new: str,
 @pytest.mark.parametrize(
     ("after", "line", "says"),
     [
-        ("ticks = 8", "tickz = 8",
-         "unknown key 'tickz': did you mean 'ticks'? (known: name, ticks, clients, "),
+        ("ticks = 8", "clientz = 8",
+         "unknown key 'clientz': did you mean 'clients'? (known: name, ticks, clients, "),
         ("ticks = 8", "seed = 1", "unknown key 'seed' (known: name, "),
         ("samples = [4, 8]", "centr = [0.0, 0.0]",
          "unknown key 'centr': did you mean 'centre'? (known: kind, samples, "),
@@ -857,3 +857,32 @@ def test_true_and_false_are_written_as_toml_has_them() -> None:
     law = {"kind": "law", "on": True, "off": False, "each": [True, 1]}
     text = to_toml({"name": "n", "yes": True, "stream": law})
     assert tomllib.loads(text) == {"name": "n", "yes": True, "stream": law}
+
+
+NEW_KEYS = 'max_age = 3\ntick = "90min"\ncontacts = 0.25\n'
+
+
+def test_how_long_a_tick_is_and_which_contacts_are_used() -> None:
+    said = Scenario.parse(SMALL.replace("max_age = 3\n", NEW_KEYS), "s")
+    assert (said.tick_seconds, said.contacts) == (5400.0, 0.25)
+    assert Scenario.parse(said.to_toml(), "s") == said
+    unsaid = Scenario.parse(SMALL, "s")
+    assert (unsaid.tick_seconds, unsaid.contacts) == (None, None)
+    assert unsaid.model_dump().keys() == said.model_dump().keys() - {"tick", "contacts"}
+    assert unsaid.to_toml() == said.to_toml().replace('tick = "90min"\ncontacts = 0.25\n', "")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("tick", '"soon"', "tick is 'soon': expected a length such as 15min, 1h or 1d (ms, s, min"),
+        ("tick", '"0h"', "tick is '0h': expected a length"),
+        ("tick", "60", "tick is 60: input should be a valid string"),
+        ("contacts", "0.0", "contacts is 0.0: input should be greater than 0"),
+        ("contacts", "1.5", "contacts is 1.5: input should be less than or equal to 1"),
+    ],
+)
+def test_no_such_tick_and_no_such_share(key: str, value: str, says: str) -> None:
+    line, said = complaint(SMALL.replace("max_age = 3\n", f"max_age = 3\n{key} = {value}\n"))
+    assert line == f"{key} = {value}"
+    assert said.startswith(says)

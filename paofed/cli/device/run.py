@@ -16,6 +16,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from paofed.cli.shared.rows import Row, SampleReader
 from paofed.cli.shared.samples import HeaderError
 from paofed.errors import InputError
@@ -35,6 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--state", type=Path, metavar="FILE", help="what survives a restart")
     add("--save-every", type=float, default=60.0, metavar="SECONDS", help="(default %(default)g)")
     add("--every", type=int, default=1, metavar="N", help="samples from contact to contact")
+    add("--contacts", type=float, default=1.0, metavar="SHARE",
+        help="of these that are made, by chance: a plan says how many (%(default)g)")  # fmt: skip
     add("--leave", action="store_true", help="disconnect between contacts")
     add("--wait", type=float, default=5.0, metavar="SECONDS", help="for a reply (%(default)g)")
     add("--join-within", type=float, metavar="SECONDS", help="give up joining after (never)")
@@ -47,6 +51,8 @@ def run(args: Namespace) -> int:
     waits = (args.wait, args.save_every, args.join_within or 0.0)
     if args.every < 1 or not all(0 <= wait < _LONGEST_WAIT for wait in waits):
         raise InputError("expected --every of at least 1, and seconds of at least 0")
+    if not 0 < args.contacts <= 1:
+        raise InputError(f"--contacts is {args.contacts:g}: expected a share above 0, at most 1")
     if args.state is not None:
         require_writable(args.state)
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
@@ -74,6 +80,7 @@ class _Run:
         self.args = args
         self.samples = self.bad = 0
         self.told = True  # whether the fleet has what was learned last
+        self.chance = np.random.default_rng().random
         self.away = ""  # why the fleet is not reached, as far as it was told
 
     def all(self) -> None:
@@ -83,7 +90,7 @@ class _Run:
         for _ in self._learned():
             self.samples += 1
             self.told = False
-            if self.samples % self.args.every == 0:
+            if self.samples % self.args.every == 0 and self.chance() < self.args.contacts:
                 self._contact(self.args.wait if self._hopeful() else 0.0)
         if not self.told:
             self._contact(_LINGER)

@@ -32,12 +32,15 @@ _OPTIONAL = (
     "separator",
     "decimal",
 )
-_VALUES = ("features", "kernel_width", "step_size", "linear", "start", "newcomers", "personal")
+_VALUES = (
+    *("features", "kernel_width", "step_size", "linear", "start", "newcomers", "personal"),
+    "contacts",
+)
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
 # What a scenario says of its own samples alone.
 _OF_A_STREAM = {
     *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
-    *("linear", "start", "newcomers", "personal"),
+    *("linear", "start", "newcomers", "personal", "tick"),
 }
 _LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
 
@@ -61,6 +64,10 @@ def add_arguments(
         help="what the first contact of a device brings it (over a table: whole)")  # fmt: skip
     add("--personal", action=BooleanOptionalAction,
         help="devices keep linear terms of their own (over a table: yes)")  # fmt: skip
+    add("--contacts", type=float, metavar="SHARE",
+        help="of those that clients might have, taken by chance (1)")  # fmt: skip
+    add("--tick", metavar="LENGTH",
+        help="how long one is: 15min, 1h, ... (over a table: the usual step, or less)")  # fmt: skip
     add("--fault", action="append", default=[], metavar="F",
         help="what is wrong with some clients, beside the scenario's own faults, as in "
         "scaled:by=10,clients=0.1; several times for several faults")  # fmt: skip
@@ -79,7 +86,6 @@ def add_arguments(
     add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
     add("--score-from", metavar="TIME", help="errors count from here on, likewise")
     add("--until", metavar="TIME", help="as if no row came after it, likewise")
-    add("--tick", metavar="LENGTH", help="15min, 1h, ... (default: the usual step, or less)")
     add("--time-format", metavar="FORM",
         help="as in strptime, or unix, unix-ms, number (default: ISO 8601)")  # fmt: skip
     add("--zone", metavar="ZONE", help="of times that say none, as in Europe/Oslo (UTC)")
@@ -103,7 +109,7 @@ def check(args: Namespace) -> None:
             missing = ["device", *missing]
         if missing:
             raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
-    elif stray := _given(args, (*_REQUIRED, *_OPTIONAL)):
+    elif stray := _given(args, tuple(k for k in (*_REQUIRED, *_OPTIONAL) if k != "tick")):
         raise InputError(
             f"{_option(next(iter(stray)))} says something about a table: give --table too"
         )
@@ -118,6 +124,8 @@ def world_of(args: Namespace) -> Scenario:
     """Make the scenario that was asked for."""
     check(args)
     changes = {key: value for key, value in _given(args, _VALUES).items() if value != AUTO}
+    if args.table is None and args.tick is not None:
+        changes["tick"] = args.tick
     base = Scenario.load(args.scenario or _LAWS_WITHOUT)
     if args.table is None and not (changes or args.fault):
         return base
@@ -145,7 +153,7 @@ def _told_as_typed(faults: Sequence[str]) -> Iterator[None]:
             said = str(error)[found.end() :]
             raise ScenarioError(f"--fault {faults[int(found[1])]}: {said}") from None
         # What a checker of values says begins with the key, and perhaps the place in a list.
-        keys = "|".join((r"stream\.\w+", *_VALUES))
+        keys = "|".join((r"stream\.\w+", "tick", *_VALUES))
         begin = rf"^({keys})(?:\.\d+)? is "
         quoted = re.sub(begin, lambda key: f"`{key[1].split('.')[-1]}` is ", str(error))
         raise ScenarioError(_as_typed(quoted)) from None

@@ -1,42 +1,11 @@
 """Who is compared, and what each may choose: equally many candidates for all."""
 
-import math
 from collections.abc import Mapping
-from itertools import product
-from typing import Any, NamedTuple
 
 from paofed.errors import InputError, unknown
+from paofed.racing.entrants import Axes, Entrant
 
 SEARCH = 24  # candidates of every entrant
-Axes = Mapping[str, tuple[Any, ...]]
-_WIDTH_OPTIONS = ("shared", "k", "up", "down")
-
-
-class Entrant(NamedTuple):
-    """A method, and the options that are chosen for it; None leaves an option out."""
-
-    word: str
-    axes: Axes
-
-    def candidates(self, features: float = math.inf) -> list[str]:
-        """All settings that are tried, as words; wider ones than a model are left out.
-
-        >>> Entrant("pao-fed-u1", {"shared": (None, 8)}).candidates()
-        ['pao-fed-u1', 'pao-fed-u1:shared=8']
-        """
-        choices = (dict(zip(self.axes, one, strict=True)) for one in product(*self.axes.values()))
-        return [_said(self.word, one) for one in choices if _widest(one) <= features]
-
-
-def _widest(values: Mapping[str, Any]) -> int:
-    """The most coordinates that a message has."""
-    return max((values.get(key) or 0 for key in _WIDTH_OPTIONS), default=0)
-
-
-def _said(word: str, values: Mapping[str, object]) -> str:
-    pairs = [f"{key}={value}" for key, value in values.items() if value is not None]
-    return word if not pairs else f"{word}{',' if ':' in word else ':'}{','.join(pairs)}"
-
 
 _STEPS: Axes = {"step_size": (0.3, 0.7, 1.2)}
 _MORE_STEPS: Axes = {"step_size": (0.2, 0.4, 0.6, 0.9, 1.2, 1.5)}

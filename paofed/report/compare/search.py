@@ -4,17 +4,15 @@ All candidates of an entrant meet in the same worlds. After every round those go
 worse than another in every budget that they fit in.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-
 from paofed.racing.arena import Arena
+from paofed.racing.meeting import share_of, simulated, spent
 from paofed.racing.race import TOLERANCE, seed_of
-from paofed.racing.rejection import Standing, Student, student_of_race, survivors, winner_of
-from paofed.simulate.montecarlo import run
+from paofed.racing.rejection import Standing, hopeful, student_of_race, winner_of, within
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
@@ -22,8 +20,6 @@ from paofed.world.scenario import Scenario
 
 MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends as the paper has it
 BUDGETS: Mapping[str, float] = {"quarter": 0.25, "same": 1.0, "tenfold": 10.0}
-_ROUNDING = 1e-9  # of sums
-_POINTS = 100  # of a curve: the last 5 % of the ticks hold five of them
 
 
 class Purse(NamedTuple):
@@ -50,23 +46,6 @@ FULL = Extent((2, 2), 12)
 QUICK = Extent((2,), 2)
 
 
-def simulated(
-    scenario: Scenario,
-    words: Sequence[str],
-    *,
-    runs: int,
-    seed: int,
-    crew: Crew,
-    report: Report | None = None,
-) -> Result:
-    """Run candidates, as sparingly as errors at the end of a run allow."""
-    every = max(1, scenario.ticks // _POINTS)
-    return run(
-        scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
-        report=report, **crew._asdict(),
-    )  # fmt: skip
-
-
 def purses_of(
     scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
 ) -> list[list[Purse]]:
@@ -85,12 +64,6 @@ def purses_of(
             for tariff, (budget, times) in purses
         ])  # fmt: skip
     return found
-
-
-def spent(results: Sequence[Result], word: str, tariff: str) -> float:
-    """Bytes on the wire of a whole run, mean over runs."""
-    totals = [result.run_wire(word, tariff).both[:, -1] for result in results]
-    return float(np.concatenate(totals).mean())
 
 
 def search(
@@ -114,7 +87,8 @@ def search(
         told = partial(share_of, report, begun, part)
         results.append(ran(left, runs=runs, seed=seed_of(seed, 1 + number), report=told))
         fits = {purse: _fitting(arena, results, left, purse) for purse in purses[number]}
-        left = _left(fits.values(), left, student)
+        may_win = hopeful(fits.values(), TOLERANCE, student)
+        left = [word for word in left if word in may_win]
         if not left:
             break
     return {
@@ -124,26 +98,12 @@ def search(
     }
 
 
-def share_of(report: Report, begun: float, part: float, share: float) -> None:
-    """Report a share of one part of the work as a share of all of it."""
-    report(begun + part * share)
-
-
 def _fitting(
     arena: Arena, results: Sequence[Result], left: Sequence[str], purse: Purse
 ) -> dict[str, Standing]:
     """How those stand who can afford a purse."""
     bytes_of = {word: spent(results, word, purse.tariff) for word in left}
-    return {
-        word: Standing(arena.values(results, word), sent)
-        for word, sent in bytes_of.items()
-        if sent <= purse.bytes * (1 + _ROUNDING)
+    standings = {
+        word: Standing(arena.values(results, word), sent) for word, sent in bytes_of.items()
     }
-
-
-def _left(
-    fits: Iterable[Mapping[str, Standing]], left: Sequence[str], student: Student
-) -> list[str]:
-    """Those who may still win some purse."""
-    hopeful = {word for found in fits for word in survivors(found, TOLERANCE, student)}
-    return [word for word in left if word in hopeful]
+    return within(standings, purse.bytes)

@@ -624,4 +624,4 @@ def test_a_kind_of_stream_that_is_misspelt(tmp_path: Path, capsys: Capture) -> N
 def test_the_help_promises_no_ticks_of_the_usual_step() -> None:
     parser = ArgumentParser()
     add_arguments(parser)
-    assert "(default: the usual step, or less)" in " ".join(parser.format_help().split())
+    assert "(over a table: the usual step, or less)" in " ".join(parser.format_help().split())

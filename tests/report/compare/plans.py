@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from paofed.racing.entrants import Entrant
 from paofed.report.compare.comparison import Plan
-from paofed.report.compare.lineup import Entrant
 from paofed.report.compare.search import Extent
 
 SMALL = """

@@ -2,7 +2,8 @@ import pytest
 
 from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
-from paofed.report.compare.lineup import LINEUP, PAO_FED, SEARCH, Entrant, entrants_of
+from paofed.racing.entrants import Entrant
+from paofed.report.compare.lineup import LINEUP, PAO_FED, SEARCH, entrants_of
 
 
 @pytest.mark.parametrize("name", LINEUP)

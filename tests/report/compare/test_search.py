@@ -1,8 +1,9 @@
 import pytest
 
 from paofed.racing.arena import arena_of
+from paofed.racing.meeting import simulated, spent
 from paofed.racing.race import seed_of
-from paofed.report.compare.search import BUDGETS, Extent, Purse, purses_of, search, simulated, spent
+from paofed.report.compare.search import BUDGETS, Extent, Purse, purses_of, search
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario

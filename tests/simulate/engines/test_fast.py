@@ -110,6 +110,7 @@ HAZARDS: dict[str, Any] = {
     "loss": {"up": (0.3, 0.1), "down": 0.2},
     "outages": {"mean_length": 20.0, "mean_between": 10.0, "share": 0.5},
     "battery": {"capacity": 4, "fill": (0.3, 0.05, 0.1)},
+    "contacts": 0.8,
 }
 FAULTS: list[dict[str, Any]] = [
     {"kind": "stuck", "what": 2},
@@ -136,6 +137,7 @@ LAWS: list[dict[str, Any]] = [
     {"outages": {"mean_length": 5.0, "mean_between": 10.0, "share": (0.9, 0.2, 0.5)}},
     {"battery": {"capacity": (3, 1), "fill": (0.1, 0.3), "start": (2, 0)}},
     {"battery": {"capacity": 2, "fill": 0.05}, "loss": {"up": 0.5}},
+    {"contacts": 0.3},
     HAZARDS,
     {"stream": {"memory": (0.0, 0.0)}},
     {"stream": {"drifts": DRIFTS}},

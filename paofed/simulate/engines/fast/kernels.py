@@ -172,8 +172,15 @@ def _draw_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
 
 
 @_inner
+def _leave_out(use: Any, moment: Any, k0: Any, k1: Any) -> None:
+    """Let clients use some of the contacts that they might have."""
+    for k in range(k0, k1):
+        moment.available[k] = moment.available[k] and moment.words[3, k] < use[k]
+
+
+@_inner
 def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
-    """Let outages, batteries and losses have their part (paofed.world.realize)."""
+    """Let outages, use, batteries and losses have their part (paofed.world.realize)."""
     words, available = moment.words, moment.available
     if hazards.began.size and hazards.began[n] >= 0:
         if hazards.began[n] == n:
@@ -181,9 +188,11 @@ def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) ->
                 moment.hit[k] = philox(key, k, n, 0, _FOR_HIT)[0] < hazards.share[k]
         for k in range(k0, k1):
             available[k] = available[k] and not moment.hit[k]
-    if hazards.capacity.size or hazards.up.size:
+    if hazards.use.size or hazards.capacity.size or hazards.up.size:
         for k in range(k0, k1):
-            words[0, k], words[1, k], words[2, k], _ = philox(key, k, n, 0, _FOR_CONTACT)
+            words[0, k], words[1, k], words[2, k], words[3, k] = philox(key, k, n, 0, _FOR_CONTACT)
+    if hazards.use.size:
+        _leave_out(hazards.use, moment, k0, k1)
     if hazards.capacity.size:
         for k in range(k0, k1):
             level = hazards.start[k] if n == 0 else moment.level[k]

@@ -61,6 +61,7 @@ _NO_HAZARDS = Hazards(
     any=False,
     began=_NO_NUMBERS,
     share=_NO_WORDS,
+    use=_NO_WORDS,
     capacity=_NO_NUMBERS,
     start=_NO_NUMBERS,
     fill=_NO_WORDS,
@@ -136,11 +137,14 @@ def wrong_of(scenario: Scenario, *, seed: int, world: int, run: int) -> Wrong:
 
 
 def _hazards(scenario: Scenario, key: Key) -> Hazards:
-    """Outages, batteries and losses as thresholds of every client."""
+    """Outages, contacts that are used, batteries and losses as thresholds of every client."""
     clients, found = np.arange(scenario.clients), _NO_HAZARDS
     if scenario.outages is not None:
         began = scenario.outages.began(key, scenario.ticks, Purpose.OUTAGE)
         found = found._replace(any=True, began=began, share=scenario.outages.shares(clients))
+    if scenario.contacts is not None:
+        use = np.full(scenario.clients, threshold(scenario.contacts))
+        found = found._replace(any=True, use=use)
     if scenario.battery is not None:
         found = found._replace(any=True, **scenario.battery.cells(clients)._asdict())
     if scenario.loss is not None:

@@ -9,6 +9,7 @@ class Hazards(NamedTuple):
     any: Any  # bool
     began: Any  # (N,) int64: when the outage of a tick began, -1 where there is none; or (0,)
     share: Any  # (K,) uint64 threshold of being hit by one
+    use: Any  # (K,) uint64 threshold of using a contact; or (0,)
     capacity: Any  # (K,) int64: contacts that a battery holds; or (0,)
     start: Any  # (K,) int64: likewise, before the first tick
     fill: Any  # (K,) uint64 threshold

@@ -1,0 +1,102 @@
+"""Which settings for a fleet and its bytes: method, parameters, step, bounds, contacts per day.
+
+Candidates race within the budget, and what wins is stated on worlds that took no part in the
+choice. Ends in DIR with plan.html (self-contained), its figure, plan.json, and plan.toml, a
+scenario for `paofed run`; prints the commands that run it and make a fleet of it.
+"""
+
+import json
+import re
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import get_args
+
+from paofed.algorithms.base import Exchange
+from paofed.cli.shared import worlds
+from paofed.cli.shared.crew import add_crew_options, crew_of
+from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stages import stage
+from paofed.core.tariffs import TARIFFS
+from paofed.files import make_folder, require_folder, write_text
+from paofed.planning.field import FIELD
+from paofed.planning.plan import PlanInterrupted, plan
+from paofed.planning.record import FleetPlan
+from paofed.planning.use import FILE, advice, commands, scenario_file
+from paofed.racing.race import TOLERANCE
+
+EXAMPLE = "paofed plan setting-1 --tick 1h --budget 2kB/day/device --tariff mqtt-tls"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    worlds.add_arguments(parser)
+    add("--budget", metavar="BYTES",
+        help="2kB/day/device, 100MB/month (a whole fleet), 3MB/run, ...")  # fmt: skip
+    # Else -7dB would be taken for an option: for argparse, negative numbers have no unit.
+    parser._negative_number_matcher = re.compile(r"-\d+(\.\d+)?(dB)?$")
+    add("--error", metavar="DB", help="the cheapest settings with an error below: -7dB")
+    add("--tariff", default="mqtt-tls", metavar="T",
+        help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
+        f"up=31,down=29 (default %(default)s)")  # fmt: skip
+    add("--algorithm", nargs="+", action="extend", metavar="NAME",
+        help=f"what is tried (default: {' '.join(FIELD)})")  # fmt: skip
+    add("--exchange", choices=get_args(Exchange), default="live",
+        help="the order of a contact (default %(default)s: that of a live fleet)")  # fmt: skip
+    add("--tolerance", type=float, default=TOLERANCE, metavar="DB",
+        help="that cheaper settings may be worse (default %(default)s)")  # fmt: skip
+    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+    add_crew_options(parser)
+    add("--out", type=Path, default=Path("plan"), metavar="DIR", help="(default %(default)s)")
+    add("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Make the plan, write it, and say what to do with it."""
+    worlds.check(args)
+    if args.step_size is not None:
+        say("--step-size is one of those that are tried")
+    scenario = worlds.world_of(args)
+    require_folder(args.out)
+    worlds.tell(scenario, args)
+    with crew_of(args) as crew, stage(f"{scenario.name}, a plan") as progress:
+        try:
+            found = plan(
+                scenario,
+                budget=args.budget,
+                error=args.error,
+                tariff=args.tariff,
+                algorithms=args.algorithm,
+                exchange=args.exchange,
+                tolerance=args.tolerance,
+                seed=args.seed,
+                report=progress,
+                **crew._asdict(),
+            )
+        except PlanInterrupted as interrupt:
+            if interrupt.plan is not None:
+                say(str(interrupt.plan))
+            raise
+    _write(found, args.out)
+    print(json.dumps(found.as_json()) if args.json else _text(found, args.out))
+    return 0
+
+
+def _write(found: FleetPlan, folder: Path) -> None:
+    from paofed.report.plan.figure import CAPTION, front
+    from paofed.report.plan.page import build
+    from paofed.report.shared.figures import save_all
+
+    command = shlex.join(["paofed", *sys.argv[1:]])
+    make_folder(folder)
+    drawings = save_all({"plan": (CAPTION, front(found))}, folder)
+    write_text(folder / "plan.html", build(found, drawings["plan"], command))
+    write_text(folder / "plan.json", json.dumps(found.as_json(), indent=1) + "\n")
+    write_text(folder / FILE, scenario_file(found, command))
+
+
+def _text(found: FleetPlan, folder: Path) -> str:
+    steps = [*commands(found, str(folder / FILE)), *filter(None, [advice(found)])]
+    return f"{found}\n\n" + "\n".join([*steps, f"open {folder / 'plan.html'}"])

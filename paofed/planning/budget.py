@@ -1,0 +1,76 @@
+"""So many bytes a day: what people may spend, and what that is for a device and a tick."""
+
+import re
+from typing import NamedTuple
+
+from paofed.errors import InputError
+from paofed.words import size
+from paofed.world.scenario import Scenario
+
+DAY = 86400.0
+_UNITS = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+_PERIODS = {"hour": 3600.0, "day": DAY, "week": 7 * DAY, "month": 30 * DAY}
+_RUN = "run"
+_FORM = re.compile(
+    rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNITS)})/({'|'.join((*_PERIODS, _RUN))})(/device)?"
+)
+
+
+class Budget(NamedTuple):
+    """Bytes on the wire, both ways, in a time: of each device on average, or of a whole fleet."""
+
+    bytes: float
+    per: str  # a period, or a run
+    device: bool  # whether it is that of each device
+
+    @property
+    def word(self) -> str:
+        """The budget as the command line takes it."""
+        unit = next(u for u in reversed(_UNITS) if self.bytes >= _UNITS[u] or u == "B")
+        return f"{self.bytes / _UNITS[unit]:g}{unit}/{self.per}{'/device' if self.device else ''}"
+
+    def per_device_and_tick(self, scenario: Scenario) -> float:
+        """What a device may spend in a tick; without the length of a tick nobody knows it."""
+        own = self.bytes if self.device else self.bytes / scenario.clients
+        if self.per == _RUN:
+            return own / scenario.ticks
+        length = scenario.tick_seconds
+        if length is None:
+            raise InputError(
+                f"a budget of {self.word} needs to know how long a tick is, and {scenario.name} "
+                f'does not say: give --tick 1h (in a file: tick = "1h"), or a budget of a whole '
+                f"run, as in {size(self.bytes).replace(' ', '')}/run"
+            )
+        return own * length / _PERIODS[self.per]
+
+
+def budget_of(given: Budget | str) -> Budget:
+    """Take a budget as people give it: in words, or as a record. Kilobytes are 1000 bytes.
+
+    >>> budget_of("2kB/day/device")
+    Budget(bytes=2000.0, per='day', device=True)
+    >>> budget_of("3MB/run").word
+    '3MB/run'
+    """
+    if isinstance(given, Budget):
+        return given
+    found = _FORM.fullmatch(str(given).strip())
+    if found is None or not float(found[1]):
+        raise InputError(
+            f"budget is {given!r}: expected bytes ({', '.join(_UNITS)}) in a time "
+            f"({', '.join(_PERIODS)} or {_RUN}), of a fleet or of each device, as in 2kB/day/device"
+        )
+    return Budget(float(found[1]) * _UNITS[found[2]], found[3], found[4] is not None)
+
+
+def error_of(given: float | str) -> float:
+    """Take an error as people give it: a number of dB, or -7dB.
+
+    >>> error_of("-7dB"), error_of(-6.5)
+    (-7.0, -6.5)
+    """
+    text = str(given).strip()
+    found = re.fullmatch(r"([+-]?\d+(?:\.\d+)?) ?(?:dB)?", text)
+    if found is None:
+        raise InputError(f"error is {given!r}: expected decibels, as in -7dB")
+    return float(found[1])

@@ -1,0 +1,108 @@
+"""Who takes part: methods that a live fleet can follow, options, and contacts that devices use."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from paofed.algorithms import options_of
+from paofed.algorithms.base import Exchange
+from paofed.algorithms.spec import from_text, parted
+from paofed.errors import InputError
+from paofed.racing.entrants import Axes, Entrant, worded
+from paofed.world.scenario import Scenario
+
+MOST_LEVELS = 8  # of contacts: all of them, half, a quarter, ...
+_STEPS: Axes = {"step_size": (0.2, 0.4, 0.8, 1.2, 1.6)}
+_FEW_STEPS: Axes = {"step_size": (0.4, 0.8, 1.2)}
+_WHOLE = -1  # stands for all features of a model
+# Windows with and without weights by age, the same for all and each its own; fewer bits; and a
+# server that takes over a little of each message. All of these can be served.
+FIELD: Mapping[str, Axes] = {
+    "pao-fed-u1": {"shared": (1, 4, 16, 64, _WHOLE), **_STEPS},
+    "pao-fed-u2": {"shared": (1, 4, 16, 64, _WHOLE), **_STEPS},
+    "pao-fed-c1": {"shared": (1, 4, 16, 64, _WHOLE), **_STEPS},
+    "pao-fed-c2": {"shared": (1, 4, 16, 64, _WHOLE), **_STEPS},
+    "quantised:bits=8,down_bits=8": {"shared": (16, 64), **_FEW_STEPS},
+    "fed-async:alpha=0.1": {"shared": (4, 16, 64), **_FEW_STEPS},
+}
+USUAL = "pao-fed-u1"  # what a fleet does without a plan
+
+
+class Candidate(NamedTuple):
+    """Settings of a fleet: an algorithm's word, and the share of contacts that devices use."""
+
+    word: str
+    contacts: float
+
+    def __str__(self) -> str:
+        """Both, as tables show them."""
+        return self.word if self.contacts == 1 else f"{self.word} at {self.contacts:g} of contacts"
+
+    def over(self, scenario: Scenario) -> Scenario:
+        """The scenario of a fleet whose devices do so: never more contacts than it had."""
+        return thinned(scenario, self.contacts)
+
+
+def thinned(scenario: Scenario, share: float) -> Scenario:
+    """The same scenario, in which devices use so many of the contacts that they used before."""
+    if share == 1:
+        return scenario
+    return scenario.model_copy(update={"contacts": share * (scenario.contacts or 1.0)})
+
+
+def words_of(
+    scenario: Scenario, algorithms: Sequence[str] | None, exchange: Exchange
+) -> dict[str, str]:
+    """All words that are tried, each with its shape: what decides what it sends.
+
+    `algorithms`: names of the field, or whole words of one's own; None: all of the field.
+    """
+    given = list(FIELD) if algorithms is None else list(dict.fromkeys(algorithms))
+    if not given:
+        raise InputError("no algorithm was given: name at least one")
+    words = [word for one in given for word in _expanded(one, scenario)]
+    found = {worded(word, {"exchange": exchange}): _shape(word) for word in words}
+    for word in found:
+        from_text(word).require_fits(scenario.features)
+    return found
+
+
+def _expanded(given: str, scenario: Scenario) -> list[str]:
+    """The candidates of one method; a word with a step size stands for itself."""
+    name, options = parted(given)
+    if "exchange" in options:
+        raise InputError(f"{given}: the exchange is that of the whole plan; leave it out")
+    known = next((w for w in FIELD if w == given or w.partition(":")[0] == given), None)
+    axes = FIELD[known] if known else {"shared": (4, 16, 64), **_STEPS}
+    possible = {"step_size": True, "shared": "shared" in options_of(name)}
+    own = {
+        key: _values(key, values, scenario)
+        for key, values in axes.items()
+        if key not in options and possible[key]
+    }
+    return Entrant(known or given, own).candidates(scenario.features)
+
+
+def _values(key: str, values: tuple[Any, ...], scenario: Scenario) -> tuple[Any, ...]:
+    """What is tried for an option; the scenario's own step size is always among it."""
+    if key == "step_size":
+        return tuple(sorted({scenario.step_size, *values}))
+    return tuple(dict.fromkeys(scenario.features if v == _WHOLE else v for v in values))
+
+
+def _shape(word: str) -> str:
+    """A word without what changes nothing of what is sent."""
+    name, options = parted(word)
+    return worded(name, {k: v for k, v in options.items() if k not in ("step_size", "staleness")})
+
+
+def levels(cheapest: float, least: float) -> list[float]:
+    """Shares of contacts to try: halves, until the cheapest shape costs no more than the least."""
+    found = [1.0]
+    while cheapest * found[-1] > least and len(found) < MOST_LEVELS:
+        found.append(found[-1] / 2)
+    return found
+
+
+def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
+    """Candidates by what tables call them."""
+    return {str(one): one for one in candidates}

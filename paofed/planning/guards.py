@@ -1,0 +1,86 @@
+"""A second race, on worlds of its own: the winners with and without the bounds of a new fleet.
+
+Its list of candidates depends on the first race, but its worlds do not, so each of the two races
+may be wrong for itself, and what is said of the last winner adds up what both can be wrong by.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from paofed.algorithms.spec import parted
+from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP
+from paofed.live.protocol.served import SERVED, UNBOUNDED
+from paofed.planning.field import Candidate
+from paofed.planning.trials import Meetings, Won
+from paofed.racing.entrants import worded
+from paofed.racing.rejection import ERROR, behind, student_of_race
+from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.stopping import Report
+
+
+class Decided(NamedTuple):
+    """The winner of a purse after both races."""
+
+    won: Won
+    candidate: Candidate
+    at_most: float  # dB by which anything tried within the purse can be better
+    cost: Estimate | None = None  # dB that the bounds cost; None: they were not tried
+    guarded: bool = False  # whether it has them
+
+
+def unguarded(won: Sequence[Won], candidates: Mapping[str, Candidate]) -> list[Decided]:
+    """The winners as they are, where there is no second race."""
+    return [Decided(one, candidates[one.winner], one.at_most) for one in won]
+
+
+def guard(
+    won: Sequence[Won],
+    candidates: Mapping[str, Candidate],
+    meetings: Meetings,
+    *,
+    runs: int,
+    seed: int,
+    tolerance: float,
+    report: Report,
+) -> list[Decided]:
+    """Give the winners bounds where these cost no more than the tolerance."""
+    plain = {one.winner: candidates[one.winner] for one in won}
+    bounded = {
+        name: one._replace(word=guarded(one.word))
+        for name, one in plain.items()
+        if can_be_guarded(one.word)
+    }
+    if not bounded:
+        return unguarded(won, candidates)
+    both = [one for name, other in bounded.items() for one in (plain[name], other)]
+    meetings.hold(both, runs, seed, report)
+    student = student_of_race(len(bounded) + 1, 1, ERROR / 2)
+    found = []
+    for one in unguarded(won, candidates):
+        if (other := bounded.get(one.won.winner)) is not None:
+            standing = meetings.standing(other)
+            cost = behind(standing, meetings.standing(one.candidate), student)
+            if not standing.diverged and cost.mean <= tolerance:
+                most = max(one.at_most + max(cost.high, 0.0), cost.high)
+                one = Decided(one.won, other, most, cost, guarded=True)
+            else:
+                one = one._replace(at_most=max(one.at_most, -cost.low), cost=cost)
+        found.append(one)
+    return found
+
+
+def guarded(word: str) -> str:
+    """The same method with the bounds of a new fleet.
+
+    >>> guarded("fed-async:shared=4")
+    'fed-async:shared=4,bound=6.0'
+    """
+    row = word.partition(":")[0]
+    clip = {} if row in UNBOUNDED else {"clip": USUAL_CLIP, "aside": "true"}
+    return worded(word, {**clip, "bound": USUAL_BOUND})
+
+
+def can_be_guarded(word: str) -> bool:
+    """Whether it is a method of a live fleet that has no such bounds yet."""
+    name, options = parted(word)
+    return name in SERVED and not options.keys() & {"clip", "bound"}

@@ -1,0 +1,120 @@
+"""What was chosen is stated on worlds that took no part in the choice."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple, get_args
+
+from paofed.algorithms.base import Exchange
+from paofed.algorithms.spec import parted
+from paofed.planning.field import Candidate
+from paofed.planning.guards import Decided
+from paofed.planning.record import Offer
+from paofed.planning.trials import Meetings
+from paofed.racing.entrants import worded
+from paofed.racing.rejection import Standing, behind, student_of_race
+from paofed.simulate.results.estimates import Estimate, estimate
+from paofed.simulate.stopping import Report
+
+
+class Judgement(NamedTuple):
+    """The offers, and the one to take."""
+
+    offers: tuple[Offer, ...]  # the cheapest first
+    chosen: Offer
+    reached: bool  # whether its error is surely below what was asked for
+    usual_spends: float = math.nan
+    gain: Estimate | None = None  # of what was chosen over what is usual
+    exchanges: Mapping[str, Estimate] = MappingProxyType({})  # dB that another order gains
+
+
+def judge(
+    decided: Sequence[Decided],
+    usual: Candidate,
+    target: float | None,
+    meet: Callable[[], Meetings],
+    *,
+    runs: int,
+    seed: int,
+    report: Report,
+) -> Judgement:
+    """Run the winners and what is usual in fresh worlds, then the chosen in other exchanges."""
+    lines, meetings = largest(decided), meet()
+    everybody = list(dict.fromkeys([*(one.candidate for one in lines), usual]))
+    meetings.hold(everybody, runs, seed, lambda share: report(0.8 * share))
+    standings = {one: meetings.standing(one) for one in everybody}
+    lines.sort(key=lambda one: standings[one.candidate].payload)
+    offers, student = list[Offer](), student_of_race(len(lines) + 1, 1)
+    for one in lines:
+        standing = standings[one.candidate]
+        before = standings[offers[-1].candidate] if offers else None
+        offers.append(
+            offer_of(
+                one,
+                standing,
+                contacts=meetings.contacts(one.candidate),
+                reaches=estimate(standing.values, student=student).high,
+                gain=None if before is None else behind(before, standing, student),
+            )
+        )
+    chosen, reached = choice(offers, target)
+    mine, without = standings[chosen.candidate], standings[usual]
+    others, again = in_other_exchanges(chosen.candidate), meet()
+    again.hold(list(others.values()), runs, seed, lambda share: report(0.8 + 0.2 * share))
+    return Judgement(
+        offers=tuple(offers),
+        chosen=chosen,
+        reached=reached,
+        usual_spends=without.payload,
+        gain=behind(without, mine),
+        exchanges={name: behind(mine, again.standing(one)) for name, one in others.items()},
+    )
+
+
+def largest(decided: Sequence[Decided]) -> list[Decided]:
+    """One line for each settings that won, that of the largest purse: they come as purses rise."""
+    return list({one.candidate: one for one in decided}.values())
+
+
+def offer_of(
+    one: Decided, standing: Standing, *, contacts: float, reaches: float, gain: Estimate | None
+) -> Offer:
+    """What is known of the winner of a purse."""
+    return Offer(
+        candidate=one.candidate,
+        most=one.won.most,
+        spends=standing.payload,
+        contacts=contacts,
+        error=estimate(standing.values),
+        reaches=reaches,
+        gain=gain,
+        at_most=one.at_most,
+        alike=one.won.alike,
+        guards=one.cost,
+        guarded=one.guarded,
+    )
+
+
+def choice(offers: Sequence[Offer], target: float | None) -> tuple[Offer, bool]:
+    """The best within the whole budget, or the cheapest that is surely below an error.
+
+    Where none is, the best of all.
+    """
+    if target is None:
+        return max(offers, key=lambda one: one.most), True
+    reaching = [one for one in offers if one.reaches <= target]
+    if reaching:
+        return reaching[0], True
+    return min(offers, key=lambda one: one.error.mean), False
+
+
+def in_other_exchanges(one: Candidate) -> dict[str, Candidate]:
+    """The same settings with another order of a contact, by its name."""
+    name, options = parted(one.word)
+    own = options.pop("exchange")
+    said = {key: str(value).lower() for key, value in options.items()}
+    return {
+        other: one._replace(word=worded(name, {**said, "exchange": other}))
+        for other in get_args(Exchange)
+        if other != own
+    }

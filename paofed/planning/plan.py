@@ -1,0 +1,256 @@
+"""A plan: candidates within a budget race, and what is chosen is judged where nothing was chosen.
+
+Two races follow each other, each with half of the chance to be wrong: first all candidates, then
+the winners with and without the bounds that a new fleet has.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from paofed.algorithms.base import Exchange
+from paofed.core.random import key_of
+from paofed.core.tariffs import Tariff, tariff_of
+from paofed.errors import AlgorithmError, InputError, unknown, whole
+from paofed.planning.budget import Budget, budget_of, error_of
+from paofed.planning.field import USUAL, Candidate, named, words_of
+from paofed.planning.guards import guard, unguarded
+from paofed.planning.judgement import Judgement, judge, largest, offer_of
+from paofed.planning.record import FleetPlan
+from paofed.planning.screening import advance, fitting, left_out, rates_of, stable
+from paofed.planning.trials import Meetings, Trials
+from paofed.racing.arena import Arena, arena_of
+from paofed.racing.entrants import worded
+from paofed.racing.meeting import share_of
+from paofed.racing.race import TOLERANCE, seed_of
+from paofed.racing.record import Tried
+from paofed.racing.rejection import ERROR, behind_winner, last_of, student_of_race
+from paofed.simulate.results.estimates import estimate
+from paofed.simulate.spread.crew import Crew
+from paofed.simulate.stopping import Interrupted, Report, ignored
+from paofed.world.scenario import Scenario, scenario_of
+
+PURSES = (1.0, 1 / 2, 1 / 4, 1 / 8)  # parts of the budget, for each of which the best is sought
+ROUNDS = (8, 8, 16)  # worlds of each
+_GUARDS, FRESH = 12, 16  # worlds of the race of bounds, and of the last judgement
+_MEASURED, _GUARDED = 100, 101  # numbers of their seeds
+# When each part of the work ends, about: few are left in later rounds.
+_MEASURING, _RACING, _GUARDING = 0.02, (0.57, 0.72, 0.85), 0.91
+
+
+class PlanInterrupted(Interrupted):
+    """Ctrl-C while a plan was made. `plan` says what was known; None: no round was finished."""
+
+    def __init__(self, known: FleetPlan | None) -> None:
+        super().__init__()
+        self.plan = known
+
+    def __str__(self) -> str:
+        return f"interrupted, with {'what is known' if self.plan else 'nothing'} in its `plan`"
+
+
+def plan(
+    scenario: Scenario | str | Path,
+    *,
+    budget: Budget | str | None = None,
+    error: float | str | None = None,
+    tariff: Tariff | str = "mqtt-tls",
+    algorithms: Sequence[str] | None = None,
+    exchange: Exchange = "live",
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    store: Path | str | None = None,
+    report: Report | None = None,
+) -> FleetPlan:
+    """Find settings for a fleet: the least error for a budget, or the least bytes for an error.
+
+    `budget` is in words, as in 2kB/day/device, of bytes on the wire under a tariff; `error` in dB,
+    as in -7dB. `algorithms` names what is tried (None: what a live fleet can follow), `exchange`
+    the order of a contact. An interrupt (Ctrl-C) raises Interrupted, whose `plan` says what is
+    known.
+    """
+    setting = scenario_of(scenario)
+    if budget is None and error is None:
+        raise InputError("a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB")
+    if exchange not in get_args(Exchange):
+        raise InputError(unknown("exchange", exchange, get_args(Exchange)))
+    if not 0 <= tolerance < math.inf:
+        raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
+    key_of(whole("seed", seed))  # refused now, not in a thread
+    asked = None if budget is None else budget_of(budget)
+    question = _Question(
+        scenario=setting,
+        budget=asked,
+        most=math.inf if asked is None else asked.per_device_and_tick(setting),
+        target=None if error is None else error_of(error),
+        tariff=tariff_of(tariff),
+        shapes=words_of(setting, algorithms, exchange),
+        exchange=exchange,
+        tolerance=tolerance,
+        seed=seed,
+    )
+    crew = Crew(workers, executor, store)
+    return _Planning(question, arena_of(setting), crew, report or ignored).made()
+
+
+class _Question(NamedTuple):
+    """What was asked for."""
+
+    scenario: Scenario
+    budget: Budget | None
+    most: float  # bytes per device and tick
+    target: float | None
+    tariff: Tariff
+    shapes: Mapping[str, str]  # of all words
+    exchange: Exchange
+    tolerance: float
+    seed: int
+
+    @property
+    def usual(self) -> Candidate:
+        """What a fleet does without a plan: few parameters, and every contact."""
+        values = {
+            "shared": min(4, self.scenario.features),
+            "step_size": self.scenario.step_size,
+            "exchange": self.exchange,
+        }
+        return Candidate(worded(USUAL, values), 1.0)
+
+
+class _Planning:
+    """One plan: its races, and what is known after each."""
+
+    def __init__(self, question: _Question, arena: Arena, crew: Crew, report: Report) -> None:
+        self._question, self._arena, self._crew, self._report = question, arena, crew, report
+        self._trials: Trials | None = None
+        self._runs = list[int]()
+        self._notes: tuple[str, ...] = ()
+
+    def made(self) -> FleetPlan:
+        """Race, and judge the winners."""
+        try:
+            trials = self._trials = self._begun()
+            self._race(trials)
+            found = self._bounded_and_judged(trials)
+        except KeyboardInterrupt:
+            known = None if self._trials is None else self._known(self._trials)
+            raise PlanInterrupted(known) from None
+        self._report(1.0)
+        return self._record(trials, found, worlds=FRESH)
+
+    def _begun(self) -> Trials:
+        """Leave out what cannot be stable and what costs too much."""
+        asked, total = self._question, len(self._question.shapes)
+        theory = advance(self._arena.scenario, asked.seed)
+        words = stable(asked.shapes, asked.scenario, theory.limit)
+        if not words:
+            raise AlgorithmError(f"{theory.words}, and there are no others: give smaller ones")
+        shapes = {word: asked.shapes[word] for word in words}
+        rates = rates_of(
+            self._arena, shapes, asked.tariff, seed_of(asked.seed, _MEASURED), self._crew,
+            self._told(0.0, _MEASURING),
+        )  # fmt: skip
+        purses = [part * min(asked.most, max(rates.values())) for part in PURSES]
+        candidates = fitting(words, shapes, rates, purses)
+        raced = len({one.word for one in candidates})
+        self._notes = left_out(total, total - len(words), len(words) - raced), theory.words
+        student = student_of_race(len(candidates), len(ROUNDS), ERROR / 2 / len(purses))
+        return Trials(named(candidates), purses, asked.tolerance, student)
+
+    def _race(self, trials: Trials) -> None:
+        """Let all who are left meet in more worlds, and drop who can win nothing."""
+        meetings, begun = self._meetings(self._arena.scenario), _MEASURING
+        for number, (runs, end) in enumerate(zip(ROUNDS, _RACING, strict=True), start=1):
+            left = {name: trials.candidates[name] for name in trials.left}
+            seed = seed_of(self._question.seed, number)
+            meetings.hold(list(left.values()), runs, seed, self._told(begun, end))
+            self._runs.append(runs)
+            trials.heard({name: meetings.standing(one) for name, one in left.items()})
+            if not trials.won():
+                raise AlgorithmError("every candidate that fits diverged: give smaller step sizes")
+            if trials.over:
+                break
+            begun = end
+
+    def _bounded_and_judged(self, trials: Trials) -> Judgement:
+        """Give the winners bounds where these cost little, and state them on fresh worlds."""
+        asked, won = self._question, trials.won()
+        decided = unguarded(won, trials.candidates)
+        if asked.exchange == "live":  # bounds are those of a live fleet
+            decided = guard(
+                won,
+                trials.candidates,
+                self._meetings(self._arena.scenario),
+                runs=_GUARDS,
+                seed=seed_of(asked.seed, _GUARDED),
+                tolerance=asked.tolerance,
+                report=self._told(_RACING[-1], _GUARDING),
+            )
+        return judge(
+            decided,
+            asked.usual,
+            asked.target,
+            partial(self._meetings, asked.scenario),
+            runs=FRESH,
+            seed=seed_of(asked.seed, 0),
+            report=self._told(_GUARDING, 1.0),
+        )
+
+    def _known(self, trials: Trials) -> FleetPlan | None:
+        """What an interrupted plan knows: the winners, as the race saw them."""
+        if not trials.history:
+            return None
+        offers = tuple(
+            offer_of(one, trials.last(one.won.winner), contacts=math.nan, reaches=math.nan,
+                     gain=None)
+            for one in largest(unguarded(trials.won(), trials.candidates))
+        )  # fmt: skip
+        found = Judgement(offers, offers[-1], reached=False)
+        return self._record(trials, found, worlds=0)
+
+    def _told(self, begun: float, end: float) -> Report:
+        return partial(share_of, self._report, begun, end - begun)
+
+    def _meetings(self, scenario: Scenario) -> Meetings:
+        return Meetings(self._arena, scenario, self._question.tariff, self._crew)
+
+    def _record(self, trials: Trials, found: Judgement, worlds: int) -> FleetPlan:
+        asked = self._question
+        return FleetPlan(
+            **found._asdict(),
+            scenario=asked.scenario,
+            budget=None if asked.budget is None else asked.budget.word,
+            tariff=asked.tariff.word or asked.tariff.name,
+            target=asked.target,
+            where=self._arena.where,
+            units=self._arena.units,
+            tolerance=asked.tolerance,
+            worlds=worlds,
+            usual=str(asked.usual),
+            tried=tuple(sorted((self._tried(trials, n) for n in trials.candidates), key=_rank)),
+            notes=self._notes,
+        )
+
+    def _tried(self, trials: Trials, name: str) -> Tried:
+        last = last_of(trials.history, name)
+        standing = trials.history[last][name]
+        best = trials.won()[-1].winner
+        return Tried(
+            candidate=name,
+            score=estimate(standing.values),
+            behind=behind_winner(trials.history, best, name, trials.student),
+            payload=standing.payload,
+            kept=standing.kept,
+            worlds=sum(self._runs[: last + 1]),
+            dropped=None if name in trials.left else last + 1,
+        )
+
+
+def _rank(one: Tried) -> float:
+    """By the difference to the winner of the whole budget."""
+    return one.behind.mean if math.isfinite(one.behind.mean) else math.inf

@@ -1,0 +1,205 @@
+"""What is known in the end: the best settings within each budget, how sure, and how to use them."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paofed.core.tariffs import tariff_of
+from paofed.planning.budget import DAY
+from paofed.planning.field import Candidate
+from paofed.racing.record import Tried, compared, known, plain, with_half
+from paofed.simulate.results.estimates import Estimate
+from paofed.words import counted, listed, size, table
+from paofed.world.scenario import Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """The best settings that were found for so many bytes; bytes are per device and tick."""
+
+    candidate: Candidate
+    most: float  # the largest of the purses that it won
+    spends: float
+    contacts: float  # per device and tick
+    error: Estimate  # in dB, with its 95 % interval
+    reaches: float  # dB that its error is below, for all offers together with 95 %
+    gain: Estimate | None  # over the next cheaper offer, pair by pair; None: there is none
+    at_most: float  # dB by which anything tried within that purse can be better
+    alike: tuple[str, ...]  # what could not be told apart from it, within that purse
+    guards: Estimate | None  # dB that the bounds of a new fleet cost; None: it has no such bounds
+    guarded: bool  # whether it has them
+
+    @property
+    def doubt(self) -> float:
+        """The dB by which anything tried can be better, rounded up; 0 where all else is worse."""
+        return (
+            math.ceil(100 * max(self.at_most, 0.0)) / 100 if self.at_most < math.inf else math.inf
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetPlan:
+    """Settings for a fleet and its bytes: what was chosen, among what, and how sure that is."""
+
+    scenario: Scenario
+    budget: str | None
+    tariff: str
+    target: float | None  # the error that was asked for, in dB
+    where: str  # the race was
+    units: str  # the intervals are over
+    tolerance: float
+    offers: tuple[Offer, ...]  # the cheapest first
+    chosen: Offer
+    reached: bool  # whether its error is below what was asked for, or nothing was asked for
+    worlds: int  # fresh ones; 0: interrupted before, and errors are those of the race
+    usual: str  # what a fleet does without a plan
+    usual_spends: float
+    gain: Estimate | None  # of what was chosen over it, in the fresh worlds
+    exchanges: Mapping[str, Estimate]  # dB that another order of a contact gains
+    tried: tuple[Tried, ...]  # the best first; payload is in bytes per device and tick
+    notes: tuple[str, ...]  # what took no part, and why
+
+    def __str__(self) -> str:
+        """What was chosen, the front, and what is said of it."""
+        return "\n\n".join((self.sentence, self.front, *self.remarks))
+
+    @property
+    def fleet(self) -> Scenario:
+        """The scenario of a fleet with the settings that were chosen."""
+        return self.chosen.candidate.over(self.scenario)
+
+    def in_time(self, rate: float) -> str:
+        """Bytes per device and tick as people say them: by day, or by run."""
+        return f"{size(rate * self.ticks)}/{self.period}/device"
+
+    @property
+    def ticks(self) -> float:
+        """The ticks of a day; of a run, where nobody knows how long a tick is."""
+        length = self.scenario.tick_seconds
+        return self.scenario.ticks if length is None else DAY / length
+
+    @property
+    def period(self) -> str:
+        """What such ticks are."""
+        return "run" if self.scenario.tick_seconds is None else "day"
+
+    @property
+    def sentence(self) -> str:
+        """What to use, what it costs and reaches, and what is promised."""
+        best = self.chosen
+        said = (
+            f"{best.candidate.word}, {best.contacts * self.ticks:.3g} contacts/{self.period} of a "
+            f"device ({best.candidate.contacts:.0%} of those there can be): "
+            f"{with_half(best.error)} dB for {self.in_time(best.spends)}"
+        )
+        judged = f"on {self.worlds} fresh worlds" if self.worlds else "not judged on fresh worlds"
+        return f"{self._verdict}{said}, {judged}; {self._doubt(best)}"
+
+    @property
+    def _verdict(self) -> str:
+        if self.target is None or not self.worlds:
+            return ""
+        if self.reached:
+            return f"below {self.target:g} dB with 95 %, and nothing cheaper was: "
+        short = self.chosen.error.mean - self.target
+        near = f"the nearest is {short:.2f} dB above it" if short > 0 else "not surely enough"
+        return f"nothing that was found is below {self.target:g} dB with 95 %, {near}: "
+
+    def _doubt(self, offer: Offer) -> str:
+        if not math.isfinite(offer.at_most):
+            return "too little was run to say how good the others are"
+        if offer.at_most <= 0:
+            return "all else that was tried within that budget was worse (95 %)"
+        most = f"{offer.doubt:.2f} dB (95 %)"
+        return f"nothing tried within that budget is better by more than {most}"
+
+    @property
+    def front(self) -> str:
+        """The best for every budget, as a table."""
+        header = ["settings", "contacts", "budget", "spends", "error (dB)", "gain (dB)", "doubt"]
+        rows = [
+            [
+                f"{'*' if one is self.chosen else ' '} {one.candidate.word}",
+                f"{one.contacts * self.ticks:.3g}/{self.period}",
+                self.in_time(one.most),
+                self.in_time(one.spends),
+                with_half(one.error),
+                "" if one.gain is None else with_half(one.gain),
+                f"{one.doubt:.2f}, {len(one.alike)} alike",
+            ]
+            for one in self.offers
+        ]
+        told = (
+            "gain: over the line above; doubt: dB by which anything tried within the budget can be "
+            f"better, and how many could not be told apart; intervals over {self.units}"
+        )
+        return f"{table(header, rows)}\n\n{told}"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else is worth knowing, one sentence each."""
+        tariff, best = tariff_of(self.tariff), self.chosen
+        said = [
+            f"bytes are those on the wire, both ways, mean over devices: {tariff.words}"
+            if tariff.words
+            else f"bytes are those of the tariff {tariff.name}, both ways, mean over devices",
+            f"chosen {self.where}, among {counted(len(self.tried), 'candidate')}",
+            *self.notes,
+        ]
+        if best.guards is not None:
+            taken = "it has them" if best.guarded else "it has none of them"
+            said.append(f"bounds on what one device can do (--clip, --bound) cost "
+                        f"{with_half(best.guards)} dB in the race: {taken}")  # fmt: skip
+        said += [
+            f"with `exchange={name}` it would be {compared(gain)}"
+            for name, gain in self.exchanges.items()
+        ]
+        if self.gain is not None and str(best.candidate) != self.usual:
+            spends = self.in_time(self.usual_spends)
+            said.append(f"{compared(self.gain)} than {self.usual}, which is what a fleet does "
+                        f"without a plan, for {spends}")  # fmt: skip
+        if best.alike:
+            said.append(f"not told apart from it within the budget: {listed(best.alike)}")
+        said.append(f"of settings within {self.tolerance:g} dB of the best, the cheapest is taken")
+        if _step(best.candidate.word) == max(_step(one.candidate) for one in self.tried):
+            said.append("its step size is the largest that was tried: a larger one may be better")
+        return said
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything in plain values, and in words; what is not known is None."""
+        told: dict[str, Any] = {
+            "scenario": self.fleet.model_dump(),
+            "budget": self.budget,
+            "tariff": self.tariff,
+            "target_db": self.target,
+            "reached": self.reached,
+            "ticks_per_period": self.ticks,
+            "period": self.period,
+            "tolerance": self.tolerance,
+            "where": self.where,
+            "units": self.units,
+            "fresh_worlds": self.worlds,
+            "chosen": _told(self.chosen),
+            "offers": [_told(one) for one in self.offers],
+            "usual": self.usual,
+            "usual_spends": self.usual_spends,
+            "gain": None if self.gain is None else self.gain._asdict(),
+            "exchanges": {name: gain._asdict() for name, gain in self.exchanges.items()},
+            "tried": [plain(one) for one in self.tried],
+            "sentence": self.sentence,
+            "remarks": self.remarks,
+        }
+        values: dict[str, Any] = known(told)
+        return values
+
+
+def _step(word: str) -> float:
+    """The step size in a word; 0 where it has none."""
+    _, _, found = word.partition("step_size=")
+    return float(re.split("[, ]", found, maxsplit=1)[0]) if found else 0.0
+
+
+def _told(offer: Offer) -> dict[str, Any]:
+    return plain(offer) | {"candidate": offer.candidate.word, "share": offer.candidate.contacts}

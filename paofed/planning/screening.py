@@ -1,0 +1,99 @@
+"""What is left out before any race: what cannot be stable, and what costs too much."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from paofed.algorithms.spec import from_text
+from paofed.core.learners import chosen
+from paofed.core.tariffs import Tariff
+from paofed.errors import InputError
+from paofed.planning.field import Candidate, levels
+from paofed.racing.arena import Arena
+from paofed.racing.meeting import simulated, spent
+from paofed.simulate.spread.crew import Crew
+from paofed.simulate.stopping import Report
+from paofed.theory.bounds import step_sizes
+from paofed.theory.moments import closed_form
+from paofed.words import counted, size
+from paofed.world.realize import make_world
+from paofed.world.scenario import Scenario
+from paofed.world.streams import Synthetic
+
+_MOST_CLIENTS, _MOST_FEATURES = 32, 1000  # whose matrices theory looks at, in a few seconds
+_SLACK = 1.1  # what was measured in one world may be so far off
+
+
+class Advance(NamedTuple):
+    """What theory says before any run."""
+
+    limit: float | None  # step sizes from here on cannot be stable; None: theory does not know
+    words: str
+
+
+def advance(scenario: Scenario, seed: int) -> Advance:
+    """The step sizes with which models cannot be stable, in one world of the fleet."""
+    if not isinstance(scenario.stream, Synthetic):
+        return Advance(None, "theory knows no laws of a table: every step size is tried")
+    if scenario.features > _MOST_FEATURES:
+        return Advance(None, f"theory takes too long for {scenario.features:,} features")
+    world = make_world(scenario, seed, 0)
+    some = range(0, scenario.clients, max(1, scenario.clients // _MOST_CLIENTS))
+    laws = type(world.laws)(*(law[list(some)] for law in world.laws))
+    found = step_sizes(closed_form(world.fourier_map, laws))
+    limit = min(found.bound, found.typical)
+    return Advance(limit, f"theory: with step sizes from {limit:.2f} on no model is stable")
+
+
+def stable(words: Iterable[str], scenario: Scenario, limit: float | None) -> list[str]:
+    """Those that theory lets through: it speaks of LMS steps alone."""
+    return [word for word in words if limit is None or _step(word, scenario) < limit]
+
+
+def _step(word: str, scenario: Scenario) -> float:
+    method = from_text(word)
+    learner = chosen(method.learner)
+    if learner is None or learner.learner != "lms":
+        return 0.0
+    return scenario.step_size if method.step_size is None else method.step_size
+
+
+def rates_of(
+    arena: Arena, shapes: Mapping[str, str], tariff: Tariff, seed: int, crew: Crew, report: Report
+) -> dict[str, float]:
+    """Bytes per device and tick of each shape where every contact is used, from a run of each."""
+    first = {shapes[word]: word for word in reversed(list(shapes))}
+    result = simulated(arena.scenario, list(first.values()), runs=1, seed=seed, crew=crew,
+                       report=report)  # fmt: skip
+    cells = arena.scenario.clients * arena.scenario.ticks
+    return {shape: spent([result], word, tariff) / cells for shape, word in first.items()}
+
+
+def fitting(
+    words: Sequence[str], shapes: Mapping[str, str], rates: Mapping[str, float],
+    purses: Sequence[float],
+) -> list[Candidate]:  # fmt: skip
+    """All candidates that may fit the largest of the purses, with every share of contacts."""
+    cheapest = min(rates[shapes[word]] for word in words)
+    shares = levels(cheapest, min(purses))
+    if not cheapest * shares[-1] <= max(purses):
+        raise InputError(
+            f"nothing fits: the cheapest settings, at {shares[-1]:g} of the contacts, spend "
+            f"{size(cheapest * shares[-1])} per device and tick, and the budget is "
+            f"{max(purses):.3g} B; give a larger budget or a cheaper tariff"
+        )
+    return [
+        Candidate(word, share)
+        for share in shares
+        for word in words
+        if rates[shapes[word]] * share <= _SLACK * max(purses)
+    ]
+
+
+def left_out(total: int, by_theory: int, by_budget: int) -> str:
+    """What took no part, in words."""
+    parts = [
+        f"{counted(number, 'candidate')} {why}"
+        for number, why in ((by_theory, "could not be stable"), (by_budget, "cost too much"))
+        if number
+    ]
+    return f"of {total:,}, {' and '.join(parts)}" if parts else f"all {total:,} were raced"

@@ -1,0 +1,80 @@
+"""How to use a plan: its scenario as a file, and the commands that run it and make a fleet."""
+
+import shlex
+from typing import Any
+
+from paofed.algorithms.spec import parted
+from paofed.live.protocol.served import SERVED, own_options, usual_shared
+from paofed.planning.record import FleetPlan
+from paofed.world.table.spec import Table
+
+FILE, _RUN, _FLEET = "plan.toml", "plan.npz", "FLEET"
+_FEATURES = ("features", "kernel_width")
+
+
+def scenario_file(plan: FleetPlan, command: str) -> str:
+    """The scenario of the fleet that was chosen, with what made it and how to run it on top."""
+    head = [command, plan.sentence, *commands(plan, FILE)]
+    return "".join(f"# {line}\n" for line in head) + plan.fleet.to_toml()
+
+
+def commands(plan: FleetPlan, file: str) -> list[str]:
+    """What to type next: to run the plan, to make a fleet of it, and to run its devices."""
+    word, over_table = plan.chosen.candidate.word, isinstance(plan.scenario.stream, Table)
+    out = f" --out {_RUN}" if over_table else ""
+    run = f"paofed run {shlex.quote(file)} --algorithm {word} --runs 4{out}"
+    return [run] if _why_not(word) else [run, *_of_fleet(plan, over_table=over_table)]
+
+
+def advice(plan: FleetPlan) -> str:
+    """Why there is no fleet to be made, or what is still to be filled in; often nothing."""
+    if why := _why_not(plan.chosen.candidate.word):
+        return why
+    if isinstance(plan.scenario.stream, Table):
+        return ""
+    return (
+        "in place of NAME, say what devices measure and what is to be predicted, scaled as in the "
+        "simulation: NAME:OFFSET:SCALE"
+    )
+
+
+def _why_not(word: str) -> str:
+    """Why no live fleet can do so, or an empty text."""
+    row, options = parted(word)
+    if row not in SERVED:
+        return f"no fleet can serve {row} (served: {', '.join(SERVED)})"
+    if options.get("exchange") != "live":
+        return f"a live fleet has contacts of its own kind: exchange is {options.get('exchange')}"
+    if "staleness" in options or "divisor" in options:
+        return f"no fleet can agree on the staleness or divisor of {word}"
+    return ""
+
+
+def _of_fleet(plan: FleetPlan, *, over_table: bool) -> list[str]:
+    """What makes a fleet and one of its devices."""
+    word, share = plan.chosen.candidate.word, plan.fleet.contacts
+    if over_table:
+        init = f"paofed fleet init {_FLEET} --from {_RUN} --algorithm {word}"
+    else:
+        given = " ".join(f"--{key.replace('_', '-')} {v}" for key, v in _agreed(plan).items())
+        init = f"paofed fleet init {_FLEET} --input NAME ... --target NAME {given}"
+    used = "" if share is None else f" --contacts {share:g}"
+    return [init, f"paofed device run DEVICE.json{used}"]
+
+
+def _agreed(plan: FleetPlan) -> dict[str, Any]:
+    """What a fleet must agree on, by option of the command line."""
+    scenario = plan.scenario
+    row, options = parted(plan.chosen.candidate.word)
+    shaping = [f"{key}={options[key]}" for key in own_options(row) if key in options]
+    tick = scenario.tick_seconds
+    return {
+        **({} if tick is None else {"tick": f"{tick:g}"}),
+        "algorithm": f"{row}:{','.join(shaping)}" if shaping else row,
+        "shared": options.get("shared", usual_shared(row, scenario.features)),
+        "step_size": options.get("step_size", scenario.step_size),
+        "max_age": options.get("max_age", scenario.max_age),
+        **{key: getattr(scenario, key) for key in _FEATURES},
+        "clip": options.get("clip", "none"),
+        "bound": options.get("bound", "none"),
+    }

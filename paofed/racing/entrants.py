@@ -1,0 +1,40 @@
+"""A method with the options that are chosen for it, as all words that are tried."""
+
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+Axes = Mapping[str, tuple[Any, ...]]
+_WIDTH_OPTIONS = ("shared", "k", "up", "down")
+
+
+class Entrant(NamedTuple):
+    """A method, and the options that are chosen for it; None leaves an option out."""
+
+    word: str
+    axes: Axes
+
+    def candidates(self, features: float = math.inf) -> list[str]:
+        """All settings that are tried, as words; wider ones than a model are left out.
+
+        >>> Entrant("pao-fed-u1", {"shared": (None, 8)}).candidates()
+        ['pao-fed-u1', 'pao-fed-u1:shared=8']
+        """
+        choices = (dict(zip(self.axes, one, strict=True)) for one in product(*self.axes.values()))
+        return [worded(self.word, one) for one in choices if _widest(one) <= features]
+
+
+def worded(word: str, values: Mapping[str, object]) -> str:
+    """A word with more options; None leaves one out.
+
+    >>> worded("pao-fed-u1:shared=8", {"step_size": 0.4, "clip": None})
+    'pao-fed-u1:shared=8,step_size=0.4'
+    """
+    pairs = [f"{key}={value}" for key, value in values.items() if value is not None]
+    return word if not pairs else f"{word}{',' if ':' in word else ':'}{','.join(pairs)}"
+
+
+def _widest(values: Mapping[str, Any]) -> int:
+    """The most coordinates that a message has."""
+    return max((values.get(key) or 0 for key in _WIDTH_OPTIONS), default=0)

@@ -1,0 +1,48 @@
+"""Candidates meet: run as sparingly as errors at the end allow, and what they spent."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.core.tariffs import Tariff
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
+from paofed.simulate.stopping import Report
+from paofed.world.scenario import Scenario
+
+_POINTS = 100  # of a curve: the last 5 % of the ticks hold five of them
+
+
+def simulated(
+    scenario: Scenario,
+    words: Sequence[str],
+    *,
+    runs: int,
+    seed: int,
+    crew: Crew,
+    report: Report | None = None,
+) -> Result:
+    """Run candidates in so many worlds."""
+    every = max(1, scenario.ticks // _POINTS)
+    return run(
+        scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
+        report=report, **crew._asdict(),
+    )  # fmt: skip
+
+
+def spent(results: Sequence[Result], word: str, tariff: Tariff | str) -> float:
+    """Bytes on the wire of a whole run, mean over runs."""
+    totals = [result.run_wire(word, tariff).both[:, -1] for result in results]
+    return float(np.concatenate(totals).mean())
+
+
+def kept_by(method: Algorithm, features: int) -> int:
+    """How many numbers a device keeps."""
+    return sum(np.size(part) for part in method.learner.init(features))
+
+
+def share_of(report: Report, begun: float, part: float, share: float) -> None:
+    """Report a share of one part of the work as a share of all of it."""
+    report(begun + part * share)

@@ -1,0 +1,115 @@
+"""What a plan promises, held against cases whose optimum is known."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from paofed.planning.field import Candidate
+from paofed.planning.guards import guard, guarded
+from paofed.planning.trials import Trials, Won
+from paofed.racing.rejection import ERROR, Standing, student_of_race
+from paofed.simulate.stopping import ignored
+from tests.effort import effort
+
+ROUNDS = (8, 8, 16)
+PURSES = (4.0, 2.0, 1.0)
+PAYLOADS = np.array([1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 9.0])  # the last fits nowhere
+CASES = {
+    "equals": np.zeros(7),
+    "near equals": np.linspace(0.3, 0.0, 7),
+    "dear is better": np.array([1.0, 0.9, 0.6, 0.5, 0.1, 0.0, -3.0]),
+    "cheap is better": np.array([0.0, 0.1, 0.5, 0.6, 0.9, 1.0, -3.0]),
+}
+
+
+def raced(rng: np.random.Generator, means: np.ndarray, tolerance: float) -> Trials:
+    """Candidates of known means in worlds that differ much and pairs that differ little."""
+    names = {str(i): Candidate(str(i), 1.0) for i in range(means.size)}
+    student = student_of_race(means.size, len(ROUNDS), ERROR / 2 / len(PURSES))
+    trials = Trials(names, PURSES, tolerance, student)
+    values = np.zeros((means.size, 0))
+    for worlds in ROUNDS:
+        more = (
+            means[:, None] + rng.normal(size=worlds) + 0.5 * rng.normal(size=(means.size, worlds))
+        )
+        values = np.concatenate([values, more], axis=1)
+        trials.heard({n: Standing(values[int(n)], float(PAYLOADS[int(n)])) for n in trials.left})
+    return trials
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_is_better_by_more_than_is_said(case: str, tolerance: float) -> None:
+    """In all purses of a race together; so many mistakes have a chance below one in 10^6."""
+    rng, means = np.random.default_rng(3), CASES[case]
+    races = effort(everyday=60, thorough=1000)
+    wrong = 0
+    for _ in range(races):
+        won = raced(rng, means, tolerance).won()
+        assert [one.most for one in won] == sorted(PURSES)
+        wrong += any(_beyond(one, means) for one in won)
+    part = ERROR / 2
+    assert wrong <= part * races + 5 * math.sqrt(races * part * (1 - part))
+
+
+def _beyond(one: Won, means: np.ndarray) -> bool:
+    """Whether something that fits a purse is better than its winner by more than was said."""
+    best = means[one.most >= PAYLOADS].min()
+    assert PAYLOADS[int(one.winner)] <= one.most
+    return bool(means[int(one.winner)] - best > max(one.at_most, 0.0))
+
+
+def test_what_is_clear_is_found_and_said() -> None:
+    """Differences of many standard errors: the best of each purse wins, and the doubt is small."""
+    means = np.array([0.0, 9.0, -9.0, 0.0, -18.0, -9.0, -99.0])
+    won = raced(np.random.default_rng(0), means, 0.0).won()
+    assert [one.winner for one in won] == ["0", "2", "4"]
+    assert all(one.at_most < 0 and one.alike == () for one in won)
+
+
+def test_a_cheaper_one_within_the_tolerance_is_taken_and_the_doubt_says_so() -> None:
+    means = np.array([0.0, 9.0, 9.0, 9.0, -0.3, 9.0, 9.0])
+    won = raced(np.random.default_rng(0), means, 1.0).won()
+    assert {one.winner for one in won} == {"0"}
+    assert won[-1].at_most > 0.3
+
+
+class Drawn:
+    """Meetings whose values come from known means in the place of runs."""
+
+    def __init__(self, rng: np.random.Generator, means: dict[str, float]) -> None:
+        self._rng, self._means = rng, means
+        self._values: dict[str, np.ndarray] = {}
+
+    def hold(self, candidates: Sequence[Candidate], runs: int, seed: int, report: object) -> None:
+        assert (seed, report) == (0, ignored)
+        shared = self._rng.normal(size=runs)
+        for one in candidates:
+            own = 0.5 * self._rng.normal(size=runs)
+            self._values[one.word] = self._means[one.word] + shared + own
+
+    def standing(self, one: Candidate) -> Standing:
+        return Standing(self._values[one.word], 1.0)
+
+
+@pytest.mark.parametrize("cost", [-0.5, 0.0, 0.2, 1.0])
+def test_two_races_together_are_wrong_as_rarely_as_is_said(cost: float) -> None:
+    """A first race that is right by 0.2 dB, then bounds that cost so much in truth."""
+    word = "pao-fed-u1:shared=4,exchange=live"
+    rng, races = np.random.default_rng(7), effort(everyday=150, thorough=2000)
+    wrong = 0
+    for _ in range(races):
+        meetings = Drawn(rng, {word: 0.0, guarded(word): cost})
+        (one,) = guard(
+            [Won(1.0, "w", 0.2, ())], {"w": Candidate(word, 1.0)}, meetings,  # type: ignore[arg-type]
+            runs=12, seed=0, tolerance=0.1, report=ignored,
+        )  # fmt: skip
+        truth = cost if one.guarded else 0.0
+        best = min(-0.2, cost, 0.0)  # something of the first race may be better by 0.2
+        wrong += truth - best > one.at_most
+        assert one.cost is not None
+        assert one.guarded == (one.cost.mean <= 0.1) == (one.candidate.word != word)
+    part = ERROR / 2
+    assert wrong <= part * races + 5 * math.sqrt(races * part * (1 - part))
