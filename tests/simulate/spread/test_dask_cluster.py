@@ -12,6 +12,7 @@ import dask
 import pytest
 from distributed import LocalCluster
 from distributed.security import Security
+from distributed.versions import get_versions
 
 from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
@@ -19,6 +20,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread import dask_cluster, orders, units
 from paofed.simulate.spread.dask_cluster import dask_executor
+from paofed.simulate.spread.identity import program
 from tests.effort import some
 from tests.natures import small_scenario
 
@@ -89,7 +91,7 @@ def test_workers_need_no_file_of_a_method(two_processes: Executor, tmp_path: Pat
 def test_a_worker_with_another_program_refuses(
     two_processes: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = {**orders.program(), "numpy": "1.0"}
+    other = {**program(), "numpy": "1.0"}
     monkeypatch.setattr(orders, "program", lambda: other)
     with pytest.raises(InputError, match=r"the worker on \S+ has numpy \S+ instead of 1\.0: inst"):
         run(SCENARIO, NAMES, executor=two_processes)
@@ -148,7 +150,7 @@ def test_there_are_no_workers(cluster: LocalCluster) -> None:
 
 
 def test_another_dask(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = dask_cluster.get_versions()
+    here = get_versions()
     ours = {"packages": {**here["packages"], "distributed": "1999.1.0"}}
     monkeypatch.setattr(dask_cluster, "get_versions", lambda: ours)
     there = here["packages"]["distributed"]
