@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,21 @@ def test_json_for_programs_and_files_for_later(
 
     assert main(["result", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == printed
+
+
+def test_types_of_processors_are_told_where_there_are_several(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r.npz"
+    assert main(["run", small, "--runs", "3", "--algorithm", "pao-fed-u1", "--out", str(out)]) == 0
+    assert "processors" not in capsys.readouterr().err
+    result = Result.load(out)
+    cpus = {"Alpha": [0, 2], "Beta": [1]}
+    replace(result, provenance={**result.provenance, "cpus": cpus}).save(out)
+    assert main(["result", str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "computed on 2 types of processors, whose last digits may differ: " in said
+    assert "Alpha (2 runs); Beta (1 run)" in said
 
 
 def test_bytes_under_a_tariff(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import cloudpickle
 
+from paofed.errors import InputError, in_one_line
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task, sendable
 from paofed.simulate.engines.workers import portable
@@ -49,10 +50,22 @@ def delivered(program: dict[str, str], files: dict[str, str], work: bytes, runs:
     try:
         require_program(program)
         require_same(files, host())
-        engine, task = pickle.loads(work)  # noqa: S301 (our client's)
+        engine, task = _read(work)
         found = dict(engine_of(engine).run(task._replace(runs=runs), ignored))
         require_same(files, host())
     except Exception as raised:  # noqa: BLE001 (raised by the client)
         error = portable(raised)
     pickled: bytes = cloudpickle.dumps(Delivery(host(), processor(), found, error))
     return pickled
+
+
+def _read(work: bytes) -> tuple[str, Task]:
+    """Read an order; what it names may be missing here."""
+    try:
+        engine, task = pickle.loads(work)  # noqa: S301 (our client's)
+    except Exception as error:
+        raise InputError(
+            f"the worker on {host()} cannot read what it is to compute ({in_one_line(error)}): "
+            f"install there what is installed here"
+        ) from error
+    return engine, task

@@ -1,6 +1,7 @@
 """The same numbers whoever computes them, in whatever order, however often, and after any end."""
 
 import os
+import pickle
 import resource
 import signal
 import subprocess
@@ -24,7 +25,7 @@ from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result, usual_every
-from paofed.simulate.spread import claims, handing, identity, spreading, units
+from paofed.simulate.spread import claims, handing, identity, orders, spreading, units
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -142,6 +143,14 @@ def test_a_worker_with_another_program_is_refused(monkeypatch: pytest.MonkeyPatc
         told = rf"the worker on .+ has numpy {np.__version__} instead of 1: install there"
         with pytest.raises(InputError, match=told):
             plain(executor=pool)
+
+
+def test_a_worker_that_lacks_a_module_is_told() -> None:
+    """A script imports a module beside it by name; a process that has not seen it cannot."""
+    work = b"cnowhere_to_be_found\nname\n."  # a pickle of that name
+    found = pickle.loads(orders.delivered(identity.program(), {}, work, range(1)))  # noqa: S301
+    assert isinstance(found.error, InputError)
+    assert "cannot read what it is to compute (ModuleNotFoundError: No module" in str(found.error)
 
 
 def test_what_is_in_the_store_is_not_computed_again(
