@@ -56,6 +56,7 @@ COMMANDS = DOCUMENTS["docs/command-line.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
 SLOW = ("bench", "chaos", "demo", "plan", "readings", "reproduce")
 IN_A_SHELL = (  # tests/live/shell.py follows them
+    "docs/clusters.md",
     "docs/operating-a-fleet.md",
     "docs/gateway.md",
     "docs/predictions.md",

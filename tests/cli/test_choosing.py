@@ -89,9 +89,8 @@ def test_baselines_have_no_step_of_another_learner(
     found = won_by(*tried)
     monkeypatch.setattr(choosing, "_raced", lambda *_: found)
     words = ["pao-fed-u1:learner=auto,step_size=auto", "pao-fed-c1:step_size=0.3"]
-    chosen = choosing.chosen(
-        words, small_scenario(step_size=0.37), Namespace(step_size=option), HERE
-    )
+    scenario, args = small_scenario(step_size=0.37), Namespace(step_size=option)
+    chosen = choosing.chosen(words, scenario, args, HERE)
     assert chosen.words == [found.winner, words[1]]
     assert chosen.scenario.step_size == step
 

@@ -43,10 +43,11 @@ def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
 def processors(result: Result) -> str:
     """Say on which types of processors the runs were computed, where these are several."""
     found = result.provenance.get("cpus", {})  # an earlier version did not keep them
-    if len({one for name in found for one in name.split(" and ")}) < 2:
+    types = {one for name in found for one in name.split(" and ")}
+    if len(types) < 2:
         return ""
-    types = ", ".join(f"{counted(len(runs), 'run')} on {name}" for name, runs in found.items())
-    return f"it comes from several types of processors, whose last digits may differ: {types}"
+    told = "; ".join(f"{name} ({counted(len(runs), 'run')})" for name, runs in found.items())
+    return f"computed on {len(types)} types of processors, whose last digits may differ: {told}"
 
 
 def call(result: Result) -> str:

@@ -119,8 +119,8 @@ def _connected(address: str) -> Iterator[Client]:
             versions = thread.submit(asyncio.run, _scheduler_versions(address)).result()
         except Exception as error:  # whatever a wrong address or another protocol makes of it
             raise InputError(
-                f"no Dask scheduler answers at {address} ({in_one_line(error.__cause__ or error)}):"
-                f" expected an address such as tcp://host:8786, where `dask scheduler` runs"
+                f"no Dask scheduler answers at {address} ({in_one_line(_first_cause(error))}): "
+                f"expected an address such as tcp://host:8786, where `dask scheduler` runs"
             ) from error
     _require_same(f"the scheduler at {address}", versions)
     with warnings.catch_warnings():
@@ -130,6 +130,10 @@ def _connected(address: str) -> Iterator[Client]:
     with client:
         _require_able(client, address)
         yield client
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    return error if error.__cause__ is None else _first_cause(error.__cause__)
 
 
 async def _scheduler_versions(address: str) -> Any:

@@ -2,14 +2,12 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paofed.cli import main
-from paofed.report.run.again import processors
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread import units
@@ -106,21 +104,3 @@ def test_dask_is_an_extra() -> None:
         "paofed run: error: paofed run needs distributed, which is not installed: "
         "pip install 'paofed[cluster]'\n"
     )
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_types_of_processors_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = run(small_scenario(), "pao-fed-u1", runs=3)
-    assert processors(result) == ""
-    earlier = replace(
-        result, provenance={k: v for k, v in result.provenance.items() if k != "cpus"}
-    )
-    assert processors(earlier) == ""
-    both = replace(result, provenance={**result.provenance, "cpus": {"A1": [0, 2], "B2": [1]}})
-    both.save(tmp_path / "both.npz")
-    assert main(["result", str(tmp_path / "both.npz"), "--report", str(tmp_path / "page")]) == 0
-    said = "from several types of processors, whose last digits may differ: 2 runs on A1, 1 run on"
-    assert said in capsys.readouterr().err
-    assert said in (tmp_path / "page" / "report.html").read_text()
-    mixed = replace(result, provenance={**result.provenance, "cpus": {"A1 and B2": [0, 1, 2]}})
-    assert "3 runs on A1 and B2" in processors(mixed)

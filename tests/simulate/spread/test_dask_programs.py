@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.spread.dask_cluster import dask_executor
 from tests.effort import in_ci
 from tests.live.brokers import until
+from tests.live.shell import follow
 from tests.natures import small_scenario
 from tests.simulate.spread.dask_processes import PATIENCE, ROOT, scheduler, worker
 
@@ -138,3 +140,24 @@ def test_workers_that_cannot_compute_for_us(tmp_path: Path) -> None:
             assert "has no paofed: install the same version there, with pip" in refused(address)
         with worker(address, tmp_path, older):
             assert " has dask 2001.1, and here it is " in refused(address)
+
+
+def test_the_document_is_true(tmp_path: Path) -> None:
+    """With a port of our own, and patience where a reader has some."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    there = f"tcp://127.0.0.1:{port}"
+    wait = (
+        "from distributed import Client\n"
+        f"with Client('{there}', timeout={PATIENCE}) as client:\n"
+        f"    client.wait_for_workers(2, timeout={PATIENCE})\n"
+    )
+    (tmp_path / "wait.py").write_text(wait)
+
+    def elsewhere(text: str) -> str:
+        text = text.replace("8786", str(port)).replace(
+            "dask scheduler", "dask scheduler --host 127.0.0.1 --dashboard-address 127.0.0.1:0"
+        )
+        return f"{text}\npython wait.py" if text.startswith("dask worker") else text
+
+    follow("docs/clusters.md", tmp_path, elsewhere, programs=())
