@@ -31,7 +31,9 @@ def test_the_figure_has_the_front_and_what_was_tried(target: float | None) -> No
     scenario = small_fleet(name="$money")
     drawn = front(a_plan(scenario, *(Candidate(word, 0.5) for word in WORDS), target=target))
     (axes,) = drawn.axes
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    legend = axes.get_legend()
+    assert legend is not None
+    texts = [text.get_text() for text in legend.get_texts()]
     assert {"chosen", "best for its budget", "2kB/day/device"} <= set(texts)
     assert ("-0.5 dB" in texts) == (target is not None)
     marks = {tuple(line.get_xdata()): line.get_ydata()[0] for line in axes.containers[-1][:1]}
