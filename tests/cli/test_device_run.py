@@ -125,6 +125,30 @@ def test_a_stray_word_ends_no_stream(alone: Alone) -> None:
     assert "0 samples, 0 implausible, 1 line passed over; 0 of 0 messages" in err
 
 
+@pytest.mark.parametrize("share", [1.0, 0.25])
+def test_a_share_of_the_contacts_is_made(
+    share: float, alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By chance, within five standard deviations: a false alarm in two million."""
+    asked: list[float] = []
+
+    def contact(run: module._Run, wait: float) -> None:
+        asked.append(wait)
+        run.told = True
+
+    monkeypatch.setattr(module._Run, "_contact", contact)
+    code, _, _ = alone.run("0.5,0.25,10.0\n" * 400, f"--contacts={share}")
+    assert code == 0
+    made = len(asked)  # and perhaps one more for the last sample
+    assert abs(made - 400 * share) <= 1 + 5 * (400 * share * (1 - share)) ** 0.5
+
+
+@pytest.mark.parametrize("value", ["0", "-0.5", "1.01", "nan"])
+def test_a_share_of_contacts_is_one(value: str, file: Path, capsys: Capsys) -> None:
+    says = refusal(capsys, file, f"--contacts={value}")
+    assert says.endswith(": expected a share above 0, at most 1")
+
+
 def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
     text = "a,b,y\n0.1,0.2,\n\n0.1,zero,\n0.3,0.4,\n{}\n0.5\n0.5,0.6,\n"
     code, out, err = alone.run(text)
