@@ -14,7 +14,7 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.theory.bounds import step_sizes
 from paofed.theory.moments import closed_form
-from paofed.words import counted, size
+from paofed.words import size
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import Synthetic
@@ -90,10 +90,11 @@ def fitting(
 
 
 def left_out(total: int, by_theory: int, by_budget: int) -> str:
-    """What took no part, in words."""
+    """What took no part, in words: combinations of options, whatever the share of contacts."""
     parts = [
-        f"{counted(number, 'candidate')} {why}"
+        f"{number:,} {why}"
         for number, why in ((by_theory, "could not be stable"), (by_budget, "cost too much"))
         if number
     ]
-    return f"of {total:,}, {' and '.join(parts)}" if parts else f"all {total:,} were raced"
+    every = f"{total:,} combinations of options"
+    return f"of {every}, {' and '.join(parts)}" if parts else f"all {every} were raced"

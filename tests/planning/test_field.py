@@ -73,9 +73,9 @@ def test_only_what_fits_is_raced() -> None:
     assert set(found) == {("a", 1.0), ("a", 0.5), ("a", 0.25), ("b", 0.25)}
     with pytest.raises(InputError, match=r"^nothing fits: .* give a larger budget or a cheaper"):
         fitting(["b"], shapes, rates, [0.01])
-    assert (
-        left_out(9, 2, 1) == "of 9, 2 candidates could not be stable and 1 candidate cost too much"
-    )
+    said = "of 9 combinations of options, 2 could not be stable and 1 cost too much"
+    assert left_out(9, 2, 1) == said
+    assert left_out(9, 0, 0) == "all 9 combinations of options were raced"
 
 
 def test_theory_leaves_out_what_diverges_and_nothing_else() -> None:
