@@ -14,6 +14,7 @@ from distributed import LocalCluster
 from distributed.security import Security
 from distributed.versions import get_versions
 
+from paofed.algorithms import ALGORITHMS
 from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
@@ -21,7 +22,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.spread import dask_cluster, orders, units
 from paofed.simulate.spread.dask_cluster import dask_executor
 from paofed.simulate.spread.identity import program
-from tests.effort import some
+from tests.effort import long, some
 from tests.natures import small_scenario
 
 SCENARIO = small_scenario()
@@ -74,6 +75,18 @@ def test_a_worker_is_killed_and_no_bit_differs(
     victim = two_processes.submit(os.getpid).result()
     executor = At(two_processes, RUNS // 4, lambda: os.kill(victim, signal.SIGKILL))
     spread = run(SCENARIO, NAMES, runs=RUNS, seed=3, engine=engine, executor=executor)
+    assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
+
+
+@long
+def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
+    two_processes: Executor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()  # units as large as they are
+    subset = ("online-fed", "pso-fed")
+    rows = [f"{name}:subset=4" if name in subset else name for name in ALGORITHMS]
+    plain = run("setting-1", rows, runs=40)
+    spread = run("setting-1", rows, runs=40, executor=two_processes)
     assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
 
 
