@@ -26,9 +26,8 @@ from paofed.racing.arena import Arena, arena_of
 from paofed.racing.entrants import worded
 from paofed.racing.meeting import share_of
 from paofed.racing.race import TOLERANCE, seed_of
-from paofed.racing.record import Tried
-from paofed.racing.rejection import ERROR, behind_winner, last_of, student_of_race
-from paofed.simulate.results.estimates import estimate
+from paofed.racing.record import all_tried
+from paofed.racing.rejection import ERROR, student_of_race
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
@@ -232,25 +231,8 @@ class _Planning:
             tolerance=asked.tolerance,
             worlds=worlds,
             usual=str(asked.usual),
-            tried=tuple(sorted((self._tried(trials, n) for n in trials.candidates), key=_rank)),
+            tried=all_tried(
+                trials.history, trials.won()[-1].winner, trials.student, self._runs, trials.left
+            ),
             notes=self._notes,
         )
-
-    def _tried(self, trials: Trials, name: str) -> Tried:
-        last = last_of(trials.history, name)
-        standing = trials.history[last][name]
-        best = trials.won()[-1].winner
-        return Tried(
-            candidate=name,
-            score=estimate(standing.values),
-            behind=behind_winner(trials.history, best, name, trials.student),
-            payload=standing.payload,
-            kept=standing.kept,
-            worlds=sum(self._runs[: last + 1]),
-            dropped=None if name in trials.left else last + 1,
-        )
-
-
-def _rank(one: Tried) -> float:
-    """By the difference to the winner of the whole budget."""
-    return one.behind.mean if math.isfinite(one.behind.mean) else math.inf

@@ -16,14 +16,12 @@ from paofed.errors import AlgorithmError, InputError, whole
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.candidates import asks, expanded
 from paofed.racing.meeting import kept_by
-from paofed.racing.record import Fresh, Race, Tried
+from paofed.racing.record import Fresh, Race, all_tried
 from paofed.racing.rejection import (
     Standing,
     Standings,
     at_most,
     behind,
-    behind_winner,
-    last_of,
     settled,
     student_of_race,
     survivors,
@@ -204,7 +202,6 @@ class _Racing:
 
     def _known(self, fresh: Fresh | None) -> Race:
         winner = self._winner
-        tried = sorted((self._tried(name, winner) for name in self._entry.methods), key=_rank)
         return Race(
             asked=self._entry.asked,
             winner=winner,
@@ -213,28 +210,10 @@ class _Racing:
             units=self._arena.units,
             tolerance=self._entry.tolerance,
             options=self._entry.options,
-            tried=tuple(tried),
+            tried=all_tried(self._history, winner, self._student, self._runs, self._left),
             at_most=at_most(self._history, winner, self._student),
             fresh=fresh,
         )
-
-    def _tried(self, name: str, winner: str) -> Tried:
-        last = last_of(self._history, name)
-        standing = self._history[last][name]
-        return Tried(
-            candidate=name,
-            score=estimate(standing.values),
-            behind=behind_winner(self._history, winner, name, self._student),
-            payload=standing.payload,
-            kept=standing.kept,
-            worlds=sum(self._runs[: last + 1]),
-            dropped=None if name in self._left else last + 1,
-        )
-
-
-def _rank(one: Tried) -> float:
-    """By the difference to the winner, which alone is over common worlds."""
-    return one.behind.mean if np.isfinite(one.behind.mean) else np.inf
 
 
 def _listed(

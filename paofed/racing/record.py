@@ -1,13 +1,14 @@
 """What is known after a race: a record that prints as a table and goes to JSON."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from paofed.algorithms.spec import from_text
 from paofed.core.learners import chosen
-from paofed.simulate.results.estimates import Estimate
+from paofed.racing.rejection import Standings, Student, behind_winner, last_of
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
 from paofed.words import listed, size, table
 
@@ -23,6 +24,39 @@ class Tried:
     kept: int  # numbers that a device keeps
     worlds: int  # that it was run in
     dropped: int | None  # after which round; None: it stayed to the end
+
+
+def all_tried(
+    history: Sequence[Standings],
+    winner: str,
+    student: Student,
+    rounds: Sequence[int],
+    left: Collection[str],
+) -> tuple[Tried, ...]:
+    """What is known of every candidate, the nearest to the winner first.
+
+    `rounds` are the worlds of each round, and `left` are those whom the last one did not drop.
+    """
+
+    def tried(name: str) -> Tried:
+        last = last_of(history, name)
+        standing = history[last][name]
+        return Tried(
+            candidate=name,
+            score=estimate(standing.values),
+            behind=behind_winner(history, winner, name, student),
+            payload=standing.payload,
+            kept=standing.kept,
+            worlds=sum(rounds[: last + 1]),
+            dropped=None if name in left else last + 1,
+        )
+
+    return tuple(sorted(map(tried, history[0]), key=_rank))
+
+
+def _rank(one: Tried) -> float:
+    """By the difference to the winner, which alone is over common worlds."""
+    return one.behind.mean if math.isfinite(one.behind.mean) else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
