@@ -130,3 +130,20 @@ def test_what_is_wrong_is_one_line(
     assert (out, err.count("\n")) == ("", 1)
     assert says in err
     assert not Path("plan").exists()
+
+
+@pytest.mark.usefixtures("file")
+def test_an_interrupt_tells_what_is_known(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the race, before anything is judged: nothing is written."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "guard", stopped)
+    arguments = ["plan", "small.toml", "--budget", "100kB/run", *ONE]
+    assert main(arguments) == 130
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "not judged on fresh worlds" in err
+    assert err.endswith("paofed plan: interrupted\n")
+    assert not Path("plan").exists()
