@@ -82,7 +82,7 @@ def test_actions_have_a_file_each() -> None:
         (["device"], "paofed device: error: no action was given (known: run)"),
         (
             ["bench"],
-            "paofed bench: error: no action was given (known: engines, table, tables, contact, ",
+            "paofed bench: error: no action was given (known: engines, spread, table, tables, ",
         ),
         (["bench", "--live"], "paofed bench: error: unknown action '--live'"),
         (

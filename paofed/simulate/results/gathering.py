@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from paofed.memory import require_memory
 from paofed.simulate.results.result import RunRecord
+from paofed.words import counted
 
 
 class Gathering:
@@ -41,7 +42,7 @@ class Gathering:
         sizes = [part[0].nbytes if len(part) else 0 for part in record]
         require_memory(
             float(np.prod(shape)) * sum(sizes),
-            f"the result of {shape[0]:,} runs of {shape[1]} algorithms",
+            f"the result of {counted(shape[0], 'run')} of {counted(shape[1], 'algorithm')}",
             "ask for fewer runs, or for fewer points of a curve (every)",
         )
         for name, part in zip(RunRecord._fields, record, strict=True):

@@ -70,7 +70,7 @@ def test_inside_the_worker_of_a_pool() -> None:
 
 def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("paofed.simulate.engines.reference_engine.Worker")
-    monkeypatch.delattr("paofed.simulate.engines.reference_engine.cloudpickle")
+    monkeypatch.delattr("paofed.simulate.engines.task.cloudpickle")
     seen: list[int] = []
 
     def rule(*args: Any) -> Any:
@@ -101,6 +101,10 @@ class Odd(Exception):  # noqa: N818 (a test's)
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__(f"{first} and {second}")
+
+    def __reduce_ex__(self, _: object) -> tuple[Any, ...]:
+        """As every exception does, also where a library has taught them better (Dask's)."""
+        return Odd, self.args
 
 
 def threads() -> list[int]:

@@ -30,7 +30,8 @@ class Unruly(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        which, wrong = args[-1], self._draw.choice([*self.WRONGS, *["nothing"] * 6])
+        well = ["nothing"] * 6 * bool(self.did)  # the first one never goes well
+        which, wrong = args[-1], self._draw.choice([*self.WRONGS, *well])
         if self._wrongs[which] >= self._patience:
             wrong = "nothing"
         self._wrongs[which] += wrong in ("refuse", "raise", "cancel", "lose", "garble")

@@ -99,7 +99,10 @@ def test_a_reader_of_another_server_gets_the_whole(sight: Sight, place: str) -> 
         assert next(told(feed.events(question(place))))[0] == "view"
 
 
-def test_a_reader_who_is_too_slow_gets_the_whole_again(sight: Sight) -> None:
+def test_a_reader_who_is_too_slow_gets_the_whole_again(
+    sight: Sight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeding, "_BEAT", 1000.0)
     loop = Loop(sight)
     with Feed(loop) as feed:
         slow, quick = (told(feed.events(question())) for _ in range(2))
