@@ -26,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeding, "_EVERY", 0.01)
     monkeypatch.setattr(feeding, "_SHORTEST", 0.01)
     monkeypatch.setattr(feeding, "_SHARE", 0)
-    monkeypatch.setattr(feeding, "_BEAT", 0.05)
+    monkeypatch.setattr(feeding, "_BEAT", 1000.0)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,9 @@ def told(answer: Any) -> Iterator[tuple[str, str, Any]]:
             yield lines["event"], lines.get("id", ""), data
 
 
-def test_a_reader_gets_the_whole_then_what_changes_then_beats(sight: Sight) -> None:
+def test_a_reader_gets_the_whole_then_what_changes_then_beats(
+    sight: Sight, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loop = Loop(sight)
     with Feed(loop) as feed:
         events = told(feed.events(question()))
@@ -78,6 +80,7 @@ def test_a_reader_gets_the_whole_then_what_changes_then_beats(sight: Sight) -> N
         assert (kind, data["budget"]) == ("news", 1)
         assert "devices" not in data
         assert first != second
+        monkeypatch.setattr(feeding, "_BEAT", 0.05)
         assert next(events)[0] == "beat"
 
 
@@ -99,10 +102,7 @@ def test_a_reader_of_another_server_gets_the_whole(sight: Sight, place: str) -> 
         assert next(told(feed.events(question(place))))[0] == "view"
 
 
-def test_a_reader_who_is_too_slow_gets_the_whole_again(
-    sight: Sight, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feeding, "_BEAT", 1000.0)
+def test_a_reader_who_is_too_slow_gets_the_whole_again(sight: Sight) -> None:
     loop = Loop(sight)
     with Feed(loop) as feed:
         slow, quick = (told(feed.events(question())) for _ in range(2))
@@ -160,7 +160,8 @@ def test_the_end_of_the_server_is_the_end_of_all_readers(sight: Sight) -> None:
     until(lambda: set(threading.enumerate()) <= before)
 
 
-def test_somebody_who_hangs_up_is_forgotten(sight: Sight) -> None:
+def test_somebody_who_hangs_up_is_forgotten(sight: Sight, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeding, "_BEAT", 0.05)  # at a beat it shows that nobody reads
     with Feed(Loop(sight)) as feed, Listener("127.0.0.1", 0, page.routes(feed)) as listener:
         connection, answer = streaming(listener.port)
         answer.readline()
