@@ -54,7 +54,7 @@ def judge(
                 standing,
                 contacts=meetings.contacts(one.candidate),
                 reaches=estimate(standing.values, student=student).high,
-                gain=None if before is None else behind(before, standing, student),
+                gain=None if before is None else behind(before, standing),
             )
         )
     chosen, reached = choice(offers, target)
