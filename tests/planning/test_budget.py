@@ -55,7 +55,7 @@ def test_what_is_no_budget_is_told(text: str) -> None:
 
 
 def test_a_record_that_is_no_budget_is_told() -> None:
-    with pytest.raises(InputError, match=r"^unknown time of a budget 'fortnight' \\(known: hour"):
+    with pytest.raises(InputError, match=r"^unknown time of a budget 'fortnight' \(known: hour"):
         budget_of(Budget(100.0, "fortnight", True))
     with pytest.raises(InputError, match="a budget of -5 bytes: expected more than 0"):
         budget_of(Budget(-5.0, "day", True))

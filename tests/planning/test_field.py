@@ -47,7 +47,7 @@ def test_what_is_tried_can_be_named() -> None:
     assert words_of(scenario, "pao-fed-c1:shared=2", "live") == words_of(
         scenario, ["pao-fed-c1:shared=2"], "live"
     )
-    with pytest.raises(InputError, match="^4 is no algorithm's word: expected one as in"):
+    with pytest.raises(InputError, match=r"^4 is no algorithm's word: expected one as in"):
         words_of(scenario, [4], "live")  # type: ignore[list-item]
     with pytest.raises(AlgorithmError, match="unknown algorithm 'pao-fed-u9'"):
         words_of(scenario, ["pao-fed-u9"], "live")

@@ -62,7 +62,8 @@ def _beyond(one: Won, means: np.ndarray) -> bool:
 
 def test_looking_often_makes_no_mistakes_more_likely() -> None:
     """Two that are nearly alike, after each doubling of the worlds: without its part, each look
-    would add to what can go wrong."""
+    would add to what can go wrong.
+    """
     rng, looks, wrong = np.random.default_rng(5), [2**n for n in range(2, 10)], 0
     races = effort(everyday=300, thorough=2000)
     student = student_of_trials(2, len(looks), 1)
