@@ -14,7 +14,6 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.theory.bounds import step_sizes
 from paofed.theory.moments import closed_form
-from paofed.words import size
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import Synthetic
@@ -96,7 +95,7 @@ def nothing_fits(share: float, spends: float, most: float) -> InputError:
     """What is said where even the cheapest settings spend too much, per device and tick."""
     return InputError(
         f"nothing fits: the cheapest settings, at {share:g} of the contacts, spend up to "
-        f"{size(spends)} per device and tick, and the budget is {most:.3g} B; give a larger budget "
+        f"{spends:.3g} B per device and tick, and the budget is {most:.3g} B; give a larger budget "
         f"or a cheaper tariff"
     )
 

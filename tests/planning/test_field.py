@@ -44,6 +44,11 @@ def test_what_is_tried_can_be_named() -> None:
     assert list(words_of(scenario, ["pao-fed-u1:shared=3,step_size=0.1"], "live")) == [
         "pao-fed-u1:shared=3,step_size=0.1,exchange=live"
     ]
+    placed = "tests.planning.plans:mine"
+    assert list(words_of(scenario, [f"{placed}:shared=2,step_size=0.1"], "paper")) == [
+        f"{placed}:shared=2,step_size=0.1,exchange=paper"
+    ]
+    assert f"{placed}:shared=4,step_size=0.8,exchange=paper" in words_of(scenario, placed, "paper")
     assert words_of(scenario, "pao-fed-c1:shared=2", "live") == words_of(
         scenario, ["pao-fed-c1:shared=2"], "live"
     )
