@@ -34,9 +34,14 @@ def may_be_cheapest(standings: Standings, target: float) -> set[str]:
 
 
 def cheapest_below(standings: Standings, target: float) -> list[str]:
-    """The cheapest few of those that are surely below, the cheapest first."""
+    """The cheapest few that are surely below, the cheapest first; of equally cheap ones, the best.
+
+    They differ in what they spend, so that one is not judged in the place of a dearer one.
+    """
     found = [name for name, one in standings.items() if below(one, target)]
-    return sorted(found, key=lambda name: standings[name].cost)[:JUDGED]
+    found.sort(key=lambda name: (standings[name].cost, standings[name].score))
+    best = {standings[name].cost: name for name in reversed(found)}
+    return sorted(best.values(), key=lambda name: standings[name].cost)[:JUDGED]
 
 
 def out_of_reach(standings: Standings, target: float) -> bool:

@@ -105,10 +105,11 @@ def test_the_cheapest_that_are_below_an_error_are_judged() -> None:
     """The race seeks the best for so many bytes; an error may be reached for less than that."""
     spread = np.linspace(-0.5, 0.5, 8)
     means = {"best": (-9.0, 4.0), "enough": (-5.0, 3.0), "short": (0.0, 1.0), "bare": (-3.1, 2.0)}
+    means["alike"] = (-4.9, 3.0)  # as cheap as another, and no better
     names = {name: Candidate(name, 1.0) for name in means}
-    trials = Trials(names, [4.0], 0.0, student_of_trials(4, 1, 1), target=-3.0)
+    trials = Trials(names, [4.0], 0.0, student_of_trials(5, 1, 1), target=-3.0)
     trials.heard({name: Standing(mean + spread, cost) for name, (mean, cost) in means.items()})
-    assert trials.left == ["best", "enough", "bare"]  # bare may be below, and is cheaper
+    assert trials.left == ["best", "enough", "bare", "alike"]  # bare may be below, and is cheaper
     found = trials.cheapest_below()
     assert [one.winner for one in found] == ["enough", "best"]
     assert all(one.at_most == math.inf and one.most == 4.0 for one in found)
