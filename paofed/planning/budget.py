@@ -1,9 +1,11 @@
 """So many bytes a day: what people may spend, and what that is for a device and a tick."""
 
+import math
 import re
+from numbers import Real
 from typing import NamedTuple
 
-from paofed.errors import InputError
+from paofed.errors import InputError, unknown
 from paofed.words import size
 from paofed.world.scenario import Scenario
 
@@ -53,6 +55,10 @@ def budget_of(given: Budget | str) -> Budget:
     '3MB/run'
     """
     if isinstance(given, Budget):
+        if given.per not in (*_PERIODS, _RUN):
+            raise InputError(unknown("time of a budget", str(given.per), (*_PERIODS, _RUN)))
+        if not 0 < number("bytes of a budget", given.bytes) < math.inf:
+            raise InputError(f"a budget of {given.bytes:g} bytes: expected more than 0")
         return given
     found = _FORM.fullmatch(str(given).strip())
     if found is None or not float(found[1]):
@@ -61,6 +67,13 @@ def budget_of(given: Budget | str) -> Budget:
             f"({', '.join(_PERIODS)} or {_RUN}), of a fleet or of each device, as in 2kB/day/device"
         )
     return Budget(float(found[1]) * _UNITS[found[2]], found[3], found[4] is not None)
+
+
+def number(what: str, value: object) -> float:
+    """Take a number, Python's or NumPy's, and refuse everything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{what} is {value!r}: expected a number")
+    return float(value)
 
 
 def error_of(given: float | str) -> float:

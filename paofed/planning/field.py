@@ -1,11 +1,13 @@
 """Who takes part: methods that a live fleet can follow, options, and contacts that devices use."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from paofed.algorithms import options_of
 from paofed.algorithms.base import Exchange
 from paofed.algorithms.spec import from_text, parted
+from paofed.core.learners import chosen
 from paofed.errors import InputError
 from paofed.racing.entrants import Axes, Entrant, worded
 from paofed.world.scenario import Scenario
@@ -50,16 +52,20 @@ def thinned(scenario: Scenario, share: float) -> Scenario:
 
 
 def words_of(
-    scenario: Scenario, algorithms: Sequence[str] | None, exchange: Exchange
+    scenario: Scenario, algorithms: Sequence[str] | str | None, exchange: Exchange
 ) -> dict[str, str]:
     """All words that are tried, each with its shape: what decides what it sends.
 
     `algorithms`: names of the field, or whole words of one's own; None: all of the field.
     """
-    given = list(FIELD) if algorithms is None else list(dict.fromkeys(algorithms))
+    asked = [algorithms] if isinstance(algorithms, str) else algorithms
+    given = list(FIELD) if asked is None else list(asked)
     if not given:
         raise InputError("no algorithm was given: name at least one")
-    words = [word for one in given for word in _expanded(one, scenario)]
+    for one in given:
+        if not isinstance(one, str):
+            raise InputError(f"{one!r} is no algorithm's word: expected one as in {USUAL}:shared=4")
+    words = [word for one in dict.fromkeys(given) for word in _expanded(one, scenario)]
     found = {worded(word, {"exchange": exchange}): _shape(word) for word in words}
     for word in found:
         from_text(word).require_fits(scenario.features)
@@ -106,3 +112,21 @@ def levels(cheapest: float, least: float) -> list[float]:
 def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
     """Candidates by what tables call them."""
     return {str(one): one for one in candidates}
+
+
+def word_of(name: str) -> str:
+    """The word of a candidate from what tables call it.
+
+    >>> word_of(str(Candidate("pao-fed-u1", 0.25)))
+    'pao-fed-u1'
+    """
+    return re.sub(r" at \S+ of contacts$", "", name)
+
+
+def step_of(word: str, scenario: Scenario) -> float | None:
+    """The step size of a method that takes LMS steps; None: it learns in another way."""
+    method = from_text(word)
+    learner = chosen(method.learner)
+    if learner is None or learner.learner != "lms":
+        return None
+    return scenario.step_size if method.step_size is None else method.step_size

@@ -1,7 +1,10 @@
 """A second race, on worlds of its own: the winners with and without the bounds of a new fleet.
 
-Its list of candidates depends on the first race, but its worlds do not, so each of the two races
-may be wrong for itself, and what is said of the last winner adds up what both can be wrong by.
+Its list of candidates depends on the first race. Where its worlds do not, each of the two races may
+be wrong for itself: its own candidates alone share what it may be wrong by. Over a table both races
+meet the same devices, or blocks of time; then all that might have won the first race share it, for
+the list is then no more than a look at some of them. What is said of the last winner adds up what
+both races can be wrong by.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,9 +44,13 @@ def guard(
     runs: int,
     seed: int,
     tolerance: float,
+    independent: bool,
     report: Report,
 ) -> list[Decided]:
-    """Give the winners bounds where these cost no more than the tolerance."""
+    """Give the winners bounds where these cost no more than the tolerance.
+
+    `independent`: whether what is met here had no part in who won.
+    """
     plain = {one.winner: candidates[one.winner] for one in won}
     bounded = {
         name: one._replace(word=guarded(one.word))
@@ -54,7 +61,8 @@ def guard(
         return unguarded(won, candidates)
     both = [one for name, other in bounded.items() for one in (plain[name], other)]
     meetings.hold(both, runs, seed, report)
-    student = student_of_race(len(bounded) + 1, 1, ERROR / 2)
+    among = bounded if independent else candidates
+    student = student_of_race(len(among) + 1, 1, ERROR / 2)
     found = []
     for one in unguarded(won, candidates):
         if (other := bounded.get(one.won.winner)) is not None:

@@ -54,7 +54,7 @@ def judge(
                 standing,
                 contacts=meetings.contacts(one.candidate),
                 reaches=estimate(standing.values, student=student).high,
-                gain=None if before is None else behind(before, standing, student),
+                gain=None if before is None else behind(before, standing),
             )
         )
     chosen, reached = choice(offers, target)
@@ -104,7 +104,7 @@ def choice(offers: Sequence[Offer], target: float | None) -> tuple[Offer, bool]:
         return max(offers, key=lambda one: one.most), True
     reaching = [one for one in offers if one.reaches <= target]
     if reaching:
-        return reaching[0], True
+        return min(reaching, key=lambda one: (one.spends, one.at_most)), True
     return min(offers, key=lambda one: one.error.mean), False
 
 

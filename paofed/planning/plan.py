@@ -1,7 +1,8 @@
 """A plan: candidates within a budget race, and what is chosen is judged where nothing was chosen.
 
 Two races follow each other, each with half of the chance to be wrong: first all candidates, then
-the winners with and without the bounds that a new fleet has.
+the winners with and without the bounds that a new fleet has. Where an error is asked for, purses
+and contacts are halved further while the smallest purse may reach it.
 """
 
 import math
@@ -14,25 +15,36 @@ from typing import NamedTuple, get_args
 from paofed.algorithms.base import Exchange
 from paofed.core.random import key_of
 from paofed.core.tariffs import Tariff, tariff_of
-from paofed.errors import AlgorithmError, InputError, unknown, whole
-from paofed.planning.budget import Budget, budget_of, error_of
+from paofed.errors import AlgorithmError, InputError, PaofedError, unknown, whole
+from paofed.planning.budget import Budget, budget_of, error_of, number
 from paofed.planning.field import USUAL, Candidate, named, words_of
 from paofed.planning.guards import guard, unguarded
 from paofed.planning.judgement import Judgement, judge, largest, offer_of
 from paofed.planning.record import FleetPlan
-from paofed.planning.screening import advance, fitting, left_out, rates_of, stable
-from paofed.planning.trials import Meetings, Trials
+from paofed.planning.screening import (
+    SLACK,
+    advance,
+    fitting,
+    left_out,
+    nothing_fits,
+    rates_of,
+    stable,
+)
+from paofed.planning.trials import Meetings, Trials, student_of_trials
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.entrants import worded
 from paofed.racing.meeting import share_of
 from paofed.racing.race import TOLERANCE, seed_of
 from paofed.racing.record import all_tried
-from paofed.racing.rejection import ERROR, student_of_race
+from paofed.racing.rejection import perhaps_within
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
 
-PURSES = (1.0, 1 / 2, 1 / 4, 1 / 8)  # parts of the budget, for each of which the best is sought
+# Parts of the budget, for each of which the best is sought; where an error is asked for, more of
+# them follow while it may be reached.
+PURSES = (1.0, 1 / 2, 1 / 4, 1 / 8)
+_SMALLER = (1 / 16, 1 / 32, 1 / 64, 1 / 128)
 ROUNDS = (8, 8, 16)  # worlds of each
 _GUARDS, FRESH = 12, 16  # worlds of the race of bounds, and of the last judgement
 _MEASURED, _GUARDED = 100, 101  # numbers of their seeds
@@ -57,7 +69,7 @@ def plan(
     budget: Budget | str | None = None,
     error: float | str | None = None,
     tariff: Tariff | str = "mqtt-tls",
-    algorithms: Sequence[str] | None = None,
+    algorithms: Sequence[str] | str | None = None,
     exchange: Exchange = "live",
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -78,7 +90,7 @@ def plan(
         raise InputError("a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB")
     if exchange not in get_args(Exchange):
         raise InputError(unknown("exchange", exchange, get_args(Exchange)))
-    if not 0 <= tolerance < math.inf:
+    if not 0 <= number("tolerance", tolerance) < math.inf:
         raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
     key_of(whole("seed", seed))  # refused now, not in a thread
     asked = None if budget is None else budget_of(budget)
@@ -128,6 +140,8 @@ class _Planning:
         self._question, self._arena, self._crew, self._report = question, arena, crew, report
         self._trials: Trials | None = None
         self._runs = list[int]()
+        # Smaller purses for an error that may need no more, and who takes part for each.
+        self._reserve = list[tuple[float, dict[str, Candidate]]]()
         self._notes: tuple[str, ...] = ()
 
     def made(self) -> FleetPlan:
@@ -154,31 +168,49 @@ class _Planning:
             self._arena, shapes, asked.tariff, seed_of(asked.seed, _MEASURED), self._crew,
             self._told(0.0, _MEASURING),
         )  # fmt: skip
-        purses = [part * min(asked.most, max(rates.values())) for part in PURSES]
-        candidates = fitting(words, shapes, rates, purses)
-        raced = len({one.word for one in candidates})
+        most = min(asked.most, SLACK * max(rates.values()))
+        purses = [part * most for part in PURSES]
+        candidates = named(fitting(words, shapes, rates, purses))
+        raced = len({one.word for one in candidates.values()})
         self._notes = left_out(total, total - len(words), len(words) - raced), theory.words
-        student = student_of_race(len(candidates), len(ROUNDS), ERROR / 2 / len(purses))
-        return Trials(named(candidates), purses, asked.tolerance, student)
+        every = dict(candidates)
+        for part in _SMALLER if asked.target is not None else ():
+            further = named(fitting(words, shapes, rates, [*purses, part * most]))
+            more = {name: one for name, one in further.items() if name not in every}
+            self._reserve.append((part * most, more))
+            every |= further
+        student = student_of_trials(len(every), len(ROUNDS), len(purses) + len(self._reserve))
+        return Trials(candidates, purses, asked.tolerance, student, asked.target)
 
     def _race(self, trials: Trials) -> None:
         """Let all who are left meet in more worlds, and drop who can win nothing."""
         meetings, begun = self._meetings(self._arena.scenario), _MEASURING
-        for number, (runs, end) in enumerate(zip(ROUNDS, _RACING, strict=True), start=1):
+        for round_, (runs, end) in enumerate(zip(ROUNDS, _RACING, strict=True), start=1):
             left = {name: trials.candidates[name] for name in trials.left}
-            seed = seed_of(self._question.seed, number)
-            meetings.hold(list(left.values()), runs, seed, self._told(begun, end))
+            seed = seed_of(self._question.seed, round_)
+            now = begun + (end - begun) / 2 if self._reserve else end
+            meetings.hold(list(left.values()), runs, seed, self._told(begun, now))
+            standings = {name: meetings.standing(one) for name, one in left.items()}
+            while self._reserve and trials.needs_less(standings):
+                purse, more = self._reserve.pop(0)
+                trials.widen(purse, more)
+                begun, now = now, now + (end - now) / 2
+                meetings.hold(list(more.values()), runs, seed, self._told(begun, now))
+                standings |= {name: meetings.standing(one) for name, one in more.items()}
+            self._reserve.clear()
             self._runs.append(runs)
-            trials.heard({name: meetings.standing(one) for name, one in left.items()})
-            if not trials.won():
-                raise AlgorithmError("every candidate that fits diverged: give smaller step sizes")
+            trials.heard(standings)
+            if not trials.left:
+                raise _nobody(trials)
             if trials.over:
                 break
             begun = end
+        if not trials.won():
+            raise _nobody(trials)
 
     def _bounded_and_judged(self, trials: Trials) -> Judgement:
         """Give the winners bounds where these cost little, and state them on fresh worlds."""
-        asked, won = self._question, trials.won()
+        asked, won = self._question, [*trials.cheapest_below(), *trials.won()]
         decided = unguarded(won, trials.candidates)
         if asked.exchange == "live":  # bounds are those of a live fleet
             decided = guard(
@@ -188,6 +220,7 @@ class _Planning:
                 runs=_GUARDS,
                 seed=seed_of(asked.seed, _GUARDED),
                 tolerance=asked.tolerance,
+                independent=self._arena.units == "worlds",
                 report=self._told(_RACING[-1], _GUARDING),
             )
         return judge(
@@ -202,7 +235,7 @@ class _Planning:
 
     def _known(self, trials: Trials) -> FleetPlan | None:
         """What an interrupted plan knows: the winners, as the race saw them."""
-        if not trials.history:
+        if not trials.history or not trials.won():
             return None
         offers = tuple(
             offer_of(one, trials.last(one.won.winner), contacts=math.nan, reaches=math.nan,
@@ -236,3 +269,15 @@ class _Planning:
             ),
             notes=self._notes,
         )
+
+
+def _nobody(trials: Trials) -> PaofedError:
+    """Why nobody is left: all that fit diverged, or even the cheapest spends too much."""
+    standings = trials.history[-1]
+    fits = perhaps_within(standings, trials.most).values()
+    if fits and all(one.diverged for one in fits):
+        return AlgorithmError("every candidate that fits diverged: give smaller step sizes")
+    name = min(standings, key=lambda name: standings[name].cost)
+    cheapest = standings[name]
+    share = trials.candidates[name].contacts
+    return nothing_fits(share, cheapest.payload + cheapest.doubt, trials.most)

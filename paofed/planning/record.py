@@ -1,14 +1,13 @@
 """What is known in the end: the best settings within each budget, how sure, and how to use them."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from paofed.core.tariffs import tariff_of
 from paofed.planning.budget import DAY
-from paofed.planning.field import Candidate
+from paofed.planning.field import Candidate, step_of, word_of
 from paofed.racing.record import Tried, compared, known, plain, with_half
 from paofed.simulate.results.estimates import Estimate
 from paofed.words import counted, listed, size, table
@@ -102,14 +101,14 @@ class FleetPlan:
         if self.target is None or not self.worlds:
             return ""
         if self.reached:
-            return f"below {self.target:g} dB with 95 %, and nothing cheaper was: "
+            return f"below {self.target:g} dB with 95 %, and nothing cheaper that was judged was: "
         short = self.chosen.error.mean - self.target
         near = f"the nearest is {short:.2f} dB above it" if short > 0 else "not surely enough"
         return f"nothing that was found is below {self.target:g} dB with 95 %, {near}: "
 
     def _doubt(self, offer: Offer) -> str:
         if not math.isfinite(offer.at_most):
-            return "too little was run to say how good the others are"
+            return "others for so many bytes may be better"
         if offer.at_most <= 0:
             return "all else that was tried within that budget was worse (95 %)"
         most = f"{offer.doubt:.2f} dB (95 %)"
@@ -127,13 +126,14 @@ class FleetPlan:
                 self.in_time(one.spends),
                 with_half(one.error),
                 "" if one.gain is None else with_half(one.gain),
-                f"{one.doubt:.2f}, {len(one.alike)} alike",
+                f"{one.doubt:.2f}, {len(one.alike)} alike" if one.doubt < math.inf else "unknown",
             ]
             for one in self.offers
         ]
         told = (
-            "gain: over the line above; doubt: dB by which anything tried within the budget can be "
-            f"better, and how many could not be told apart; intervals over {self.units}"
+            "gain: over the line above, pair by pair; doubt: dB by which anything tried within the "
+            "budget can be better, and how many could not be told apart; intervals of 95 %, over "
+            f"{self.units}"
         )
         return f"{table(header, rows)}\n\n{told}"
 
@@ -148,6 +148,9 @@ class FleetPlan:
             f"chosen {self.where}, among {counted(len(self.tried), 'candidate')}",
             *self.notes,
         ]
+        if self.budget is not None and best.spends > best.most:
+            said.append(f"in the fresh worlds it spends more than {self.in_time(best.most)}, to "
+                        f"which it surely kept in the race: leave it a margin")  # fmt: skip
         if best.guards is not None:
             taken = "it has them" if best.guarded else "it has none of them"
             said.append(f"bounds on what one device can do (--clip, --bound) cost "
@@ -163,9 +166,16 @@ class FleetPlan:
         if best.alike:
             said.append(f"not told apart from it within the budget: {listed(best.alike)}")
         said.append(f"of settings within {self.tolerance:g} dB of the best, the cheapest is taken")
-        if _step(best.candidate.word) == max(_step(one.candidate) for one in self.tried):
+        if self._has_largest_step:
             said.append("its step size is the largest that was tried: a larger one may be better")
         return said
+
+    @property
+    def _has_largest_step(self) -> bool:
+        """Whether no larger step size was tried than that of what was chosen."""
+        own = step_of(self.chosen.candidate.word, self.scenario)
+        steps = [step_of(word_of(one.candidate), self.scenario) for one in self.tried]
+        return own is not None and own == max(step for step in steps if step is not None)
 
     def as_json(self) -> dict[str, Any]:
         """Everything in plain values, and in words; what is not known is None."""
@@ -193,12 +203,6 @@ class FleetPlan:
         }
         values: dict[str, Any] = known(told)
         return values
-
-
-def _step(word: str) -> float:
-    """The step size in a word; 0 where it has none."""
-    _, _, found = word.partition("step_size=")
-    return float(re.split("[, ]", found, maxsplit=1)[0]) if found else 0.0
 
 
 def _told(offer: Offer) -> dict[str, Any]:

@@ -4,34 +4,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from paofed.algorithms.spec import from_text
-from paofed.core.learners import chosen
+from paofed.core.selection import Windows
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
-from paofed.planning.field import Candidate, levels
+from paofed.planning.field import Candidate, levels, step_of
 from paofed.racing.arena import Arena
 from paofed.racing.meeting import simulated, spent
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.theory.bounds import step_sizes
 from paofed.theory.moments import closed_form
-from paofed.words import size
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import Synthetic
 
 _MOST_CLIENTS, _MOST_FEATURES = 32, 1000  # whose matrices theory looks at, in a few seconds
-_SLACK = 1.1  # what was measured in one world may be so far off
+SLACK = 1.1  # what was measured in one world may be so far off
 
 
 class Advance(NamedTuple):
     """What theory says before any run."""
 
-    limit: float | None  # step sizes from here on cannot be stable; None: theory does not know
+    limit: float | None  # a client left to itself diverges from here on; None: nobody knows
     words: str
 
 
 def advance(scenario: Scenario, seed: int) -> Advance:
-    """The step sizes with which models cannot be stable, in one world of the fleet."""
+    """The step sizes with which clients left to themselves diverge, in one world of the fleet."""
     if not isinstance(scenario.stream, Synthetic):
         return Advance(None, "theory knows no laws of a table: every step size is tried")
     if scenario.features > _MOST_FEATURES:
@@ -41,20 +40,27 @@ def advance(scenario: Scenario, seed: int) -> Advance:
     laws = type(world.laws)(*(law[list(some)] for law in world.laws))
     found = step_sizes(closed_form(world.fourier_map, laws))
     limit = min(found.bound, found.typical)
-    return Advance(limit, f"theory: with step sizes from {limit:.2f} on no model is stable")
+    said = f"theory: with step sizes from {limit:.2f} on a client between contacts diverges"
+    return Advance(limit, f"{said} on average")
 
 
 def stable(words: Iterable[str], scenario: Scenario, limit: float | None) -> list[str]:
-    """Those that theory lets through: it speaks of LMS steps alone."""
-    return [word for word in words if limit is None or _step(word, scenario) < limit]
+    """Those that theory lets through: it speaks of LMS steps alone.
+
+    And of clients that nobody sets right: where a contact renews a whole model, they may do.
+    """
+
+    def may_diverge(word: str) -> bool:
+        step = step_of(word, scenario)
+        return limit is not None and step is not None and step >= limit
+
+    return [word for word in words if not may_diverge(word) or renews_all(word, scenario.features)]
 
 
-def _step(word: str, scenario: Scenario) -> float:
-    method = from_text(word)
-    learner = chosen(method.learner)
-    if learner is None or learner.learner != "lms":
-        return 0.0
-    return scenario.step_size if method.step_size is None else method.step_size
+def renews_all(word: str, features: int) -> bool:
+    """Whether a contact renews a client's whole model, not a window of it."""
+    down = from_text(word).downlink
+    return not isinstance(down, Windows) or down.size(features) == features
 
 
 def rates_of(
@@ -76,24 +82,29 @@ def fitting(
     cheapest = min(rates[shapes[word]] for word in words)
     shares = levels(cheapest, min(purses))
     if not cheapest * shares[-1] <= max(purses):
-        raise InputError(
-            f"nothing fits: the cheapest settings, at {shares[-1]:g} of the contacts, spend "
-            f"{size(cheapest * shares[-1])} per device and tick, and the budget is "
-            f"{max(purses):.3g} B; give a larger budget or a cheaper tariff"
-        )
+        raise nothing_fits(shares[-1], cheapest * shares[-1], max(purses))
     return [
         Candidate(word, share)
         for share in shares
         for word in words
-        if rates[shapes[word]] * share <= _SLACK * max(purses)
+        if rates[shapes[word]] * share <= SLACK * max(purses)
     ]
+
+
+def nothing_fits(share: float, spends: float, most: float) -> InputError:
+    """What is said where even the cheapest settings spend too much, per device and tick."""
+    return InputError(
+        f"nothing fits: the cheapest settings, at {share:g} of the contacts, spend up to "
+        f"{spends:.3g} B per device and tick, and the budget is {most:.3g} B; give a larger budget "
+        f"or a cheaper tariff"
+    )
 
 
 def left_out(total: int, by_theory: int, by_budget: int) -> str:
     """What took no part, in words: combinations of options, whatever the share of contacts."""
     parts = [
         f"{number:,} {why}"
-        for number, why in ((by_theory, "could not be stable"), (by_budget, "cost too much"))
+        for number, why in ((by_theory, "would diverge"), (by_budget, "cost too much"))
         if number
     ]
     every = f"{total:,} combinations of options"

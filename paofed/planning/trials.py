@@ -1,10 +1,12 @@
 """The race of a plan: candidates meet on common worlds, and the best within each purse is sought.
 
 A purse is a number of bytes per device and tick. After every round those go who are clearly worse
-than another in every purse that they fit in. What devices use of their contacts is a scenario of
-its own, in the same worlds, so that all differences are paired.
+than another in every purse that they may fit in; what wins a purse surely fits. Who may be the
+cheapest below an error that was asked for stays as well. What devices use of their contacts is a
+scenario of its own, in the same worlds, so that all differences are paired.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -12,19 +14,24 @@ from typing import NamedTuple
 from paofed.algorithms.spec import from_text
 from paofed.core.tariffs import Tariff
 from paofed.planning.field import Candidate, thinned
+from paofed.planning.target import cheapest_below, may_be_cheapest, out_of_reach
 from paofed.racing.arena import Arena
-from paofed.racing.meeting import kept_by, share_of, simulated, spent
+from paofed.racing.meeting import kept_by, share_of, simulated, spent_by_run
 from paofed.racing.rejection import (
+    ERROR,
     Standing,
     Standings,
     Student,
     at_most,
     behind_winner,
-    hopeful,
     last_of,
+    perhaps_within,
+    student_of_race,
+    survivors,
     winner_of,
     within,
 )
+from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
@@ -53,10 +60,12 @@ class Meetings:
     def standing(self, one: Candidate) -> Standing:
         """How a candidate stands that was in all meetings of its share of contacts."""
         results = self._results[one.contacts]
+        bytes_of = estimate(spent_by_run(results, one.word, self._tariff))
         return Standing(
             self._arena.values(results, one.word),
-            payload=spent(results, one.word, self._tariff) / self._cells,
+            payload=bytes_of.mean / self._cells,
             kept=kept_by(from_text(one.word), self._scenario.features),
+            doubt=(bytes_of.high - bytes_of.mean) / self._cells,
         )
 
     def contacts(self, one: Candidate) -> float:
@@ -78,30 +87,71 @@ class Won(NamedTuple):
     alike: tuple[str, ...]  # others that fit and cannot be told apart from it, the best first
 
 
+def student_of_trials(candidates: int, rounds: int, purses: int) -> Student:
+    """Where the intervals of a plan's first race end: it may be wrong with half of `ERROR`."""
+    return student_of_race(candidates, rounds, ERROR / 2 / purses)
+
+
 class Trials:
-    """What is known of candidates after some rounds."""
+    """What is known of candidates after some rounds; `target` is an error that is asked for."""
 
     def __init__(
         self, candidates: Mapping[str, Candidate], purses: Sequence[float],
-        tolerance: float, student: Student,
+        tolerance: float, student: Student, target: float | None = None,
     ) -> None:  # fmt: skip
-        self.candidates, self._purses = candidates, purses
-        self._tolerance, self.student = tolerance, student
+        self.candidates, self._purses = dict(candidates), list(purses)
+        self._tolerance, self.student, self._target = tolerance, student, target
         self.left = list(candidates)
         self.history: list[Standings] = []
+
+    @property
+    def most(self) -> float:
+        """The largest purse."""
+        return max(self._purses)
+
+    def needs_less(self, standings: Standings) -> bool:
+        """Whether an error is asked for that fewer bytes than the smallest purse may reach."""
+        target = self._target
+        return target is not None and not out_of_reach(within(standings, min(self._purses)), target)
+
+    def widen(self, purse: float, candidates: Mapping[str, Candidate]) -> None:
+        """Let more take part, and seek the best within one more purse: before any has gone."""
+        self._purses.append(purse)
+        self.candidates |= candidates
+        self.left += candidates
 
     def heard(self, standings: Standings) -> None:
         """Take in how those stand who are left, and drop who can win nothing."""
         self.history.append(standings)
-        purses = [within(standings, most) for most in self._purses]
-        may_win = hopeful(purses, self._tolerance, self.student)
+        may_win = {
+            name
+            for most in self._purses
+            for name in survivors(
+                perhaps_within(standings, most), self._tolerance, self.student,
+                sure=within(standings, most),
+            )
+        }  # fmt: skip
+        if self._target is not None:
+            may_win |= may_be_cheapest(perhaps_within(standings, self.most), self._target)
         self.left = [name for name in self.left if name in may_win]
 
     @property
     def over(self) -> bool:
         """Whether nothing is left to be decided."""
-        won = [one.winner for one in self.won()]
-        return len(self.left) <= len(set(won)) or not won
+        won = {one.winner for one in self.won()}
+        return bool(won) and len(self.left) <= len(won)
+
+    def cheapest_below(self) -> list["Won"]:
+        """The cheapest that surely reach the error that was asked for; others may be better."""
+        if self._target is None:
+            return []
+        last = {name: self.last(name) for name in self.candidates}
+        found = cheapest_below(within(last, self.most), self._target)
+        return [Won(self._purse_of(last[name]), name, math.inf, ()) for name in found]
+
+    def _purse_of(self, one: Standing) -> float:
+        """The smallest purse that a candidate surely fits in."""
+        return min(most for most in self._purses if within({"": one}, most))
 
     def won(self) -> list[Won]:
         """The best within every purse that anything sound fits in, the smallest first."""
@@ -114,8 +164,9 @@ class Trials:
             return None
         winner = winner_of(sound, self._tolerance)
         last = {name: self.last(name) for name in self.history[0]}
+        may_fit = perhaps_within(last, most)
         history = [
-            {name: one for name, one in standings.items() if name in within(last, most)}
+            {name: one for name, one in standings.items() if name in may_fit}
             for standings in self.history
         ]
         differences = {

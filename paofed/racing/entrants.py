@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
+from paofed.algorithms.outside import split
+
 Axes = Mapping[str, tuple[Any, ...]]
 _WIDTH_OPTIONS = ("shared", "k", "up", "down")
 
@@ -30,9 +32,11 @@ def worded(word: str, values: Mapping[str, object]) -> str:
 
     >>> worded("pao-fed-u1:shared=8", {"step_size": 0.4, "clip": None})
     'pao-fed-u1:shared=8,step_size=0.4'
+    >>> worded("mine.py:triggered", {"step_size": 0.4})  # a place, not options
+    'mine.py:triggered:step_size=0.4'
     """
     pairs = [f"{key}={value}" for key, value in values.items() if value is not None]
-    return word if not pairs else f"{word}{',' if ':' in word else ':'}{','.join(pairs)}"
+    return word if not pairs else f"{word}{':' if split(word)[1] is None else ','}{','.join(pairs)}"
 
 
 def _widest(values: Mapping[str, Any]) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import Tariff
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
@@ -34,8 +35,12 @@ def simulated(
 
 def spent(results: Sequence[Result], word: str, tariff: Tariff | str) -> float:
     """Bytes on the wire of a whole run, mean over runs."""
-    totals = [result.run_wire(word, tariff).both[:, -1] for result in results]
-    return float(np.concatenate(totals).mean())
+    return float(spent_by_run(results, word, tariff).mean())
+
+
+def spent_by_run(results: Sequence[Result], word: str, tariff: Tariff | str) -> FloatArray:
+    """Bytes on the wire of every run."""
+    return np.concatenate([result.run_wire(word, tariff).both[:, -1] for result in results])
 
 
 def kept_by(method: Algorithm, features: int) -> int:

@@ -28,6 +28,7 @@ class Standing(NamedTuple):
     values: FloatArray  # by unit, in dB: the less, the better
     payload: float  # bytes of a run, both ways
     kept: int = 0  # numbers that a device keeps
+    doubt: float = 0.0  # bytes by which chance may have the mean of the payload off, either way
 
     @property
     def cost(self) -> tuple[float, int]:
@@ -60,15 +61,19 @@ def behind(one: Standing, other: Standing, student: Student | None = None) -> Es
         return estimate(one.values - other.values, student=student)
 
 
-def survivors(standings: Standings, tolerance: float, student: Student) -> list[str]:
+def survivors(
+    standings: Standings, tolerance: float, student: Student, sure: Standings | None = None
+) -> list[str]:
     """Those who may still win: not clearly worse than the leader.
 
-    One that is cheaper may be worse by the tolerance.
+    One that is cheaper may be worse by the tolerance. Where only some are `sure` to be allowed to
+    win, one of these leads; while there is none, nobody is worse than it.
     """
     sound = {name: s for name, s in standings.items() if not s.diverged}
-    if not sound:
-        return []
-    leader = min(sound.values(), key=lambda s: s.score)
+    leaders = [s for name, s in sound.items() if sure is None or name in sure]
+    if not leaders:
+        return list(sound)
+    leader = min(leaders, key=lambda s: s.score)
 
     def may_win(one: Standing) -> bool:
         allowed = tolerance if one.cost < leader.cost else 0.0
@@ -78,8 +83,15 @@ def survivors(standings: Standings, tolerance: float, student: Student) -> list[
 
 
 def within(standings: Standings, most: float) -> dict[str, Standing]:
-    """Those who need no more than so many bytes, up to the rounding of sums."""
-    return {name: one for name, one in standings.items() if one.payload <= most * (1 + _ROUNDING)}
+    """Those who surely need no more than so many bytes, up to the rounding of sums."""
+    limit = most * (1 + _ROUNDING)
+    return {name: one for name, one in standings.items() if one.payload + one.doubt <= limit}
+
+
+def perhaps_within(standings: Standings, most: float) -> dict[str, Standing]:
+    """Those who may need no more than so many bytes: chance has not decided it yet."""
+    limit = most * (1 + _ROUNDING)
+    return {name: one for name, one in standings.items() if one.payload - one.doubt <= limit}
 
 
 def hopeful(purses: Iterable[Standings], tolerance: float, student: Student) -> set[str]:

@@ -139,8 +139,38 @@ def test_a_share_of_the_contacts_is_made(
     monkeypatch.setattr(module._Run, "_contact", contact)
     code, _, _ = alone.run("0.5,0.25,10.0\n" * 400, f"--contacts={share}")
     assert code == 0
-    made = len(asked)  # and perhaps one more for the last sample
-    assert abs(made - 400 * share) <= 1 + 5 * (400 * share * (1 - share)) ** 0.5
+    assert abs(len(asked) - 400 * share) <= 5 * (400 * share * (1 - share)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("every", "coins", "made"),
+    [
+        (1, [0.3], 0),  # one sample, one coin: the end of the input throws no second one
+        (1, [0.2], 1),
+        (2, [0.3], 0),  # the input ends before the contact is due: a coin all the same
+        (2, [0.2], 1),
+    ],
+)
+def test_the_last_contact_is_by_the_same_coin(
+    every: int, coins: list[float], made: int, alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a device with a process for each sample would make every contact."""
+    asked: list[float] = []
+
+    def contact(run: module._Run, wait: float) -> None:
+        asked.append(wait)
+        run.told = True
+
+    begun = module._Run.__init__
+
+    def fixed(run: module._Run, *args: Any) -> None:
+        begun(run, *args)
+        run.chance = iter(coins).__next__  # type: ignore[assignment]
+
+    monkeypatch.setattr(module._Run, "__init__", fixed)
+    monkeypatch.setattr(module._Run, "_contact", contact)
+    code, _, _ = alone.run("0.5,0.25,10.0\n", "--contacts=0.25", f"--every={every}")
+    assert (code, len(asked)) == (0, made)
 
 
 @pytest.mark.parametrize("value", ["0", "-0.5", "1.01", "nan"])

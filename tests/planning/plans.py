@@ -1,5 +1,8 @@
 """A small fleet to plan for, quick to simulate."""
 
+from dataclasses import replace
+
+from paofed.algorithms import Algorithm, algorithm
 from paofed.planning.field import Candidate
 from paofed.planning.record import FleetPlan, Offer
 from paofed.racing.record import Tried
@@ -16,6 +19,11 @@ def small_fleet(**changes: object) -> Scenario:
     """Eight clients over sixty ticks of an hour."""
     values = Scenario.parse(SMALL, "small").model_dump() | {"tick": "1h"} | changes
     return Scenario.made(values, "small")
+
+
+def mine(shared: int = 4) -> Algorithm:
+    """A method of somebody else's, which a word names by its place."""
+    return replace(algorithm("pao-fed-u1", shared=shared), name="mine")
 
 
 def a_plan(scenario: Scenario, *candidates: Candidate, target: float | None = None) -> FleetPlan:

@@ -54,6 +54,15 @@ def test_what_is_no_budget_is_told(text: str) -> None:
         budget_of(text)
 
 
+def test_a_record_that_is_no_budget_is_told() -> None:
+    with pytest.raises(InputError, match=r"^unknown time of a budget 'fortnight' \(known: hour"):
+        budget_of(Budget(100.0, "fortnight", True))
+    with pytest.raises(InputError, match="a budget of -5 bytes: expected more than 0"):
+        budget_of(Budget(-5.0, "day", True))
+    with pytest.raises(InputError, match="bytes of a budget is 'x': expected a number"):
+        budget_of(Budget("x", "day", True))  # type: ignore[arg-type]
+
+
 def test_a_daily_budget_needs_the_length_of_a_tick() -> None:
     bare = Scenario.load("setting-1")
     says = (

@@ -44,6 +44,16 @@ def test_what_is_tried_can_be_named() -> None:
     assert list(words_of(scenario, ["pao-fed-u1:shared=3,step_size=0.1"], "live")) == [
         "pao-fed-u1:shared=3,step_size=0.1,exchange=live"
     ]
+    placed = "tests.planning.plans:mine"
+    assert list(words_of(scenario, [f"{placed}:shared=2,step_size=0.1"], "paper")) == [
+        f"{placed}:shared=2,step_size=0.1,exchange=paper"
+    ]
+    assert f"{placed}:shared=4,step_size=0.8,exchange=paper" in words_of(scenario, placed, "paper")
+    assert words_of(scenario, "pao-fed-c1:shared=2", "live") == words_of(
+        scenario, ["pao-fed-c1:shared=2"], "live"
+    )
+    with pytest.raises(InputError, match=r"^4 is no algorithm's word: expected one as in"):
+        words_of(scenario, [4], "live")  # type: ignore[list-item]
     with pytest.raises(AlgorithmError, match="unknown algorithm 'pao-fed-u9'"):
         words_of(scenario, ["pao-fed-u9"], "live")
     with pytest.raises(InputError, match="the exchange is that of the whole plan"):
@@ -73,7 +83,7 @@ def test_only_what_fits_is_raced() -> None:
     assert set(found) == {("a", 1.0), ("a", 0.5), ("a", 0.25), ("b", 0.25)}
     with pytest.raises(InputError, match=r"^nothing fits: .* give a larger budget or a cheaper"):
         fitting(["b"], shapes, rates, [0.01])
-    said = "of 9 combinations of options, 2 could not be stable and 1 cost too much"
+    said = "of 9 combinations of options, 2 would diverge and 1 cost too much"
     assert left_out(9, 2, 1) == said
     assert left_out(9, 0, 0) == "all 9 combinations of options were raced"
 
@@ -84,9 +94,10 @@ def test_theory_leaves_out_what_diverges_and_nothing_else() -> None:
     steps = step_sizes(FleetInTheory.of(scenario).moments)
     assert found.limit == pytest.approx(min(steps.bound, steps.typical))
     assert found.limit is not None
-    words = [f"pao-fed-u1:step_size={found.limit * times}" for times in (0.99, 1.01)]
+    words = [f"pao-fed-u1:shared=2,step_size={found.limit * times}" for times in (0.99, 1.01)]
     rls = "pao-fed-u1:learner=rls,step_size=30.0"  # theory speaks of LMS steps alone
-    assert stable([*words, rls], scenario, found.limit) == [words[0], rls]
+    whole = f"online-fedsgd:step_size={found.limit * 1.01}"  # a contact renews all of a model
+    assert stable([*words, rls, whole], scenario, found.limit) == [words[0], rls, whole]
     assert stable(words, scenario, None) == words
 
 

@@ -80,6 +80,7 @@ class _Run:
         self.args = args
         self.samples = self.bad = 0
         self.told = True  # whether the fleet has what was learned last
+        self.meant = False  # whether it is to have it: not every contact is made
         self.chance = np.random.default_rng().random
         self.away = ""  # why the fleet is not reached, as far as it was told
 
@@ -90,9 +91,9 @@ class _Run:
         for _ in self._learned():
             self.samples += 1
             self.told = False
-            if self.samples % self.args.every == 0 and self.chance() < self.args.contacts:
+            if self._due and self._decided():
                 self._contact(self.args.wait if self._hopeful() else 0.0)
-        if not self.told:
+        if not self.told and (self.meant if self._due else self._decided()):
             self._contact(_LINGER)
 
     def sum_up(self) -> None:
@@ -109,6 +110,16 @@ class _Run:
             f"{device.bytes_received} received"
             f"{'' if math.isnan(covered) else f'; intervals covered {covered:.0%} until now'}"
         )
+
+    @property
+    def _due(self) -> bool:
+        """Whether a contact may be made after the last sample."""
+        return self.samples % int(self.args.every) == 0
+
+    def _decided(self) -> bool:
+        """Throw the coin of a contact, once for each: whether it is made."""
+        self.meant = self.chance() < self.args.contacts
+        return self.meant
 
     def _hopeful(self) -> bool:
         """Whether a reply can be expected; if not, there is nothing to wait for."""

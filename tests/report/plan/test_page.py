@@ -1,5 +1,6 @@
 """A plan to look at: what is on the page and in the figure."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -11,7 +12,8 @@ from paofed.report.shared.figures import svg
 from tests.planning.plans import a_plan, small_fleet
 
 WORDS = ("pao-fed-u1:shared=1,exchange=live", "pao-fed-u2:shared=4,step_size=0.4,exchange=live")
-PLAN = a_plan(small_fleet(name="a <b> & $c"), *(Candidate(word, 0.5) for word in WORDS))
+FLEET = small_fleet(name="a <b> & $c", step_size=0.3)
+PLAN = a_plan(FLEET, *(Candidate(word, 0.5) for word in WORDS))
 
 
 def test_the_page_says_everything_once_escaped() -> None:
@@ -52,4 +54,9 @@ def test_what_is_said_in_words() -> None:
     )
     assert "nothing tried within that budget is better by more than 0.13 dB (95 %)" in said
     assert "its step size is the largest that was tried" in said
+    larger = replace(PLAN, scenario=small_fleet(step_size=0.5))  # that of words without their own
+    assert "its step size is the largest" not in str(larger)
+    dear = replace(PLAN, chosen=replace(PLAN.chosen, spends=1.01 * PLAN.chosen.most))
+    assert "in the fresh worlds it spends more than 48 B/day/device" in str(dear)
+    assert "in the fresh worlds it spends more" not in said
     assert "with `exchange=paper` it would be 0.10 ± 0.10 dB better" in said
