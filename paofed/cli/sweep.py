@@ -17,6 +17,7 @@ from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder
+from paofed.racing.record import with_half
 from paofed.report.sweep.page import write
 from paofed.report.sweep.panels import said, settings
 from paofed.report.sweep.words import (
@@ -25,7 +26,6 @@ from paofed.report.sweep.words import (
     best_lines,
     sentences,
     unfinished,
-    with_half,
 )
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision

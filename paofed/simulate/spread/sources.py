@@ -99,9 +99,12 @@ def _spec(module: str) -> ModuleSpec | None:
     if (loaded := sys.modules.get(module)) is not None:
         return getattr(loaded, "__spec__", None)
     package, _, _ = module.rpartition(".")
-    above = _spec(package) if package else None
-    if package and (above is None or above.submodule_search_locations is None):
-        return None
+    places: list[str] | None = None  # where packages are
+    if package:
+        above = _spec(package)
+        places = None if above is None else above.submodule_search_locations
+        if places is None:
+            return None
     with suppress(ImportError, ValueError, OSError):
-        return PathFinder.find_spec(module, above and above.submodule_search_locations)
+        return PathFinder.find_spec(module, places)
     return None
