@@ -74,13 +74,13 @@ def run(args: Namespace) -> int:
     asked = _asked(args)
     require_folder(args.out)
     points, worlds = counted(len(asked.layout.points), "point"), counted(asked.runs, "world")
-    say(f"{points}, each in {worlds}")
     code = 0
     with (
         crew_of(args) as crew,
         Progress(f"{asked.scenario.name}, {points}") as progress,
         engine_of(args.engine).announced(say),
     ):
+        say(f"{points}, each in {worlds}")
         try:
             swept = swept_by(
                 asked, engine=args.engine, precision=args.precision, crew=crew, report=progress

@@ -121,7 +121,7 @@ def test_a_run_that_is_there_twice_must_agree_on_one_type_of_processor() -> None
     assert saved(Result.merge([first, second])) == saved(first)
     assert saved(Result.merge([second, first])) == saved(first)
     for parts in permutations([on(one, "B"), second, first]):  # whoever stands between
-        with pytest.raises(InputError, match="run 0 is in results . and ., and its mse differs"):
+        with pytest.raises(InputError, match=r"run 0 is in results . and ., and its mse differs"):
             Result.merge(parts)
     mixed = Result.merge([second, part(first, [0])])
     assert mixed.provenance["cpus"] == {"A": [0], "B": [1, 2, 3, 4, 5]}
