@@ -91,7 +91,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert main([verb, *asked.get(verb, []), *more]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert f"paofed {verb}: error: {said}" in err
+    assert err.startswith(f"paofed {verb}: error: {said}")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
