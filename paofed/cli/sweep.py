@@ -17,6 +17,7 @@ from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder
+from paofed.racing.record import with_half
 from paofed.report.sweep.page import write
 from paofed.report.sweep.panels import said, settings
 from paofed.report.sweep.words import (
@@ -25,7 +26,6 @@ from paofed.report.sweep.words import (
     best_lines,
     sentences,
     unfinished,
-    with_half,
 )
 from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
 from paofed.simulate.engines.task import Precision
@@ -74,13 +74,13 @@ def run(args: Namespace) -> int:
     asked = _asked(args)
     require_folder(args.out)
     points, worlds = counted(len(asked.layout.points), "point"), counted(asked.runs, "world")
-    say(f"{points}, each in {worlds}")
     code = 0
     with (
         crew_of(args) as crew,
         Progress(f"{asked.scenario.name}, {points}") as progress,
         engine_of(args.engine).announced(say),
     ):
+        say(f"{points}, each in {worlds}")
         try:
             swept = swept_by(
                 asked, engine=args.engine, precision=args.precision, crew=crew, report=progress

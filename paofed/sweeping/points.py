@@ -13,7 +13,7 @@ from paofed.algorithms.base import Algorithm, require_record
 from paofed.algorithms.spec import parted, resolve
 from paofed.errors import AlgorithmError, InputError, ScenarioError, unknown
 from paofed.sweeping.design import Values
-from paofed.world.scenario import Scenario
+from paofed.world.scenario import UNSAID, Scenario
 
 # Keys of a scenario that whoever runs a fleet chooses; by all others nature decides.
 CHOSEN = (
@@ -25,6 +25,7 @@ CHOSEN = (
     "start",
     "newcomers",
     "personal",
+    "contacts",
 )
 _NO_KEYS = ("name", "faults")  # of a scenario, that values can be tried for
 
@@ -126,7 +127,7 @@ def _built(method: str | Algorithm, options: Values, scenario: Scenario, point: 
 
 def _require_key(key: str, scenario: Scenario, methods: Sequence[str | Algorithm]) -> None:
     """Refuse a key that neither a method nor the scenario has."""
-    known = list(_keys(scenario.model_dump()))
+    known = [*_keys(scenario.model_dump()), *UNSAID]
     place = key.rpartition(".")[0]
     # A law that the scenario does not have yet, as `loss`, has its keys checked when it is made.
     absent = place in type(scenario).model_fields and getattr(scenario, place) is None

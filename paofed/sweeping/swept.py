@@ -21,6 +21,7 @@ from paofed.sweeping import stored
 from paofed.sweeping.choice import Best, Scored, best_of, in_db, scored
 from paofed.sweeping.picking import Given, begun, distinct, having, in_most_worlds
 from paofed.sweeping.points import Point, worded
+from paofed.words import listed
 
 
 class SweepMap(NamedTuple):
@@ -75,11 +76,14 @@ class Swept:
         return bool(self.finished.all())
 
     @property
+    def over_table(self) -> bool:
+        """Whether all worlds replay the readings of a table."""
+        return bool(self.provenance["scenario"]["stream"].get("kind") == "table")
+
+    @property
     def usual_whose(self) -> Whose:
         """Whose model counts where nobody says: the devices' over a table, else the server's."""
-        return (
-            "device" if self.provenance["scenario"]["stream"].get("kind") == "table" else "server"
-        )
+        return "device" if self.over_table else "server"
 
     def algorithm(self, point: Point) -> str:
         """The name of a point's algorithm, as `run` takes it."""
@@ -153,7 +157,8 @@ class Swept:
         """
         given = dict(given or {})
         self._require_key(key)
-        self._require_given(given, (key,))
+        if self.is_grid:
+            self._require_given(given, (key,))
         numbers = begun(self.finished, self._matching(method, given))
         groups = [
             (v, having(self.points, numbers, {key: v})) for v in self.values(key, method)
@@ -172,7 +177,8 @@ class Swept:
         given = dict(given or {})
         for key in (across, down):
             self._require_key(key)
-        self._require_given(given, (across, down))
+        if self.is_grid:
+            self._require_given(given, (across, down))
         xs, ys = self.values(across, method), self.values(down, method)
         db, error = np.full((2, len(ys), len(xs)), np.nan)
         numbers = begun(self.finished, self._matching(method, given))
@@ -205,7 +211,7 @@ class Swept:
             "low",
             "high",
         ]
-        models = MODELS if self.usual_whose == "device" else ("server",)
+        models = MODELS if self.over_table else ("server",)
         rows = []
         for number, point in enumerate(self.points):
             told = [worded(point.values[key]) if key in point.values else "" for key in self.keys]
@@ -235,7 +241,7 @@ class Swept:
 
     def _finals(self, number: int, whose: Whose | None) -> FloatArray:
         whose = self.usual_whose if whose is None else whose
-        if whose not in MODELS or (whose == "device" and self.usual_whose != "device"):
+        if whose not in MODELS or (whose == "device" and not self.over_table):
             raise InputError(f"whose is {whose!r}: expected 'server', or 'device' over a table")
         finals: FloatArray = self.finals[number, :, MODELS.index(whose)]
         return finals
@@ -277,12 +283,13 @@ class Swept:
             raise InputError(unknown("key", str(key), self.keys))
 
     def _require_given(self, given: Given, but: tuple[str, ...]) -> None:
-        for key in self.conditions if self.is_grid else ():
+        for key in self.conditions:
             if key not in given and key not in but:
-                values = ", ".join(worded(value) for value in self.values(key))
+                values = listed([worded(value) for value in self.values(key)])
+                drawn = "" if self.is_grid else ", and it was drawn: points did not meet the same"
                 raise InputError(
-                    f"{key} is not given: nature decides by it, so say for which value of it, as "
-                    f"in given={{{key!r}: ...}} (known: {values})"
+                    f"{key} is not given: nature decides by it{drawn}, so say for which value of "
+                    f"it, as in given={{{key!r}: ...}} (known: {values})"
                 )
 
     def _said(self, method: str | None, given: Given) -> str:

@@ -52,7 +52,7 @@ _BEFORE: Mapping[str, Any] = {
     "newcomers": "windows",
     "personal": False,
 }
-_UNSAID = ("tick", "contacts")  # keys that a dump has only where somebody gave them
+UNSAID = ("tick", "contacts")  # keys that a dump has only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
 
@@ -130,7 +130,7 @@ class Scenario(Value):
     def _said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """All values; what was said before there were some keys is still said without them."""
         values: dict[str, Any] = dump(self)
-        return {key: v for key, v in values.items() if v is not None or key not in _UNSAID}
+        return {key: v for key, v in values.items() if v is not None or key not in UNSAID}
 
     @model_validator(mode="before")
     @classmethod

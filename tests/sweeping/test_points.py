@@ -27,6 +27,13 @@ def test_options_are_the_methods_and_other_keys_the_scenario_s() -> None:
     assert found.conditions == ["loss.up"]  # features are chosen by whoever runs a fleet
 
 
+def test_contacts_are_chosen_also_where_the_scenario_does_not_say_them() -> None:
+    found = layout("contacts=0.25,1.0")
+    assert [site.scenario.contacts for site in found.sites] == [0.25, 1.0]
+    assert found.conditions == []
+    assert [site.scenario.tick for site in layout("tick=1h,2h").sites] == ["1h", "2h"]
+
+
 def test_a_method_without_an_option_is_run_once_for_all_of_its_values() -> None:
     found = layout("shared=1,2", "step_size=0.1,0.2", methods=("online-fedsgd", "pao-fed-u1"))
     assert [str(point) for point in found.points if point.method == "online-fedsgd"] == [

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.errors import InputError
+from paofed.sweeping.axes import Span
 from paofed.sweeping.points import Point
 from paofed.sweeping.swept import Swept
 from tests.effort import effort
@@ -134,6 +135,17 @@ def test_what_nature_decides_must_be_given() -> None:
         (method, {"loss.up": lost}) for lost in (0.0, 0.3) for method in swept.methods
     ]
     assert all(best.point.values == {**BEST, **case} for _, case, best in bests)
+
+
+def test_nothing_is_best_across_what_nature_was_drawn_to_do() -> None:
+    axes = {**STEPS, "loss.up": Span(0.0, 0.3, "linear")}
+    swept = swept_of(lambda p: bowl(p) + 5 * p.values["loss.up"], axes, conditions=["loss.up"])
+    assert list(swept.bests()) == []
+    told = r"loss\.up is not given: nature decides by it, and it was drawn: .* and 15 more\)"
+    with pytest.raises(InputError, match=told):
+        swept.best("pao-fed-u1")
+    met = {"loss.up": swept.points[0].values["loss.up"]}
+    assert swept.best("pao-fed-u1", met).among == 1
 
 
 def test_what_diverged_is_infinite_and_never_best() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
+from paofed.racing.record import with_half
 from paofed.report.sweep.panels import said, settings
-from paofed.simulate.results.estimates import Estimate
 from paofed.sweeping.choice import Best
 from paofed.sweeping.swept import Swept
 from paofed.words import counted, listed
@@ -14,6 +14,12 @@ from paofed.words import counted, listed
 FLATTERED = (
     "The best of many is a little lucky: on the worlds that chose it, its error looks smaller than "
     "it is. What it is worth shows on fresh worlds, which have no part in the choice"
+)
+
+SAME_READINGS = (
+    "All worlds replay the same readings of the table. Contacts, delays and the model's random "
+    "features differ between them, so the intervals cover those, and not what other readings would "
+    "do."
 )
 
 
@@ -51,6 +57,8 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
             f"{line.method}{where}: {named}, {with_half(line.best.found.score)} dB"
             f"{_doubt(line.best, line.case)}{_judged(line.best)}."
         )
+    if swept.over_table:
+        yield SAME_READINGS
 
 
 def _doubt(best: Best, case: Mapping[str, Any]) -> str:
@@ -84,15 +92,6 @@ def _judged(best: Best) -> str:
     if best.fresh is None:
         return ""
     return f"; on {counted(best.fresh.runs, 'fresh world')} {with_half(best.fresh)} dB"
-
-
-def with_half(found: Estimate) -> str:
-    """A mean with half of its interval, where it has one."""
-    if not math.isfinite(found.mean):
-        return "diverged"
-    half = (found.high - found.low) / 2
-    mean = round(found.mean, 2) + 0.0  # no minus zero
-    return f"{mean:.2f} ± {half:.2f}" if math.isfinite(half) else f"{mean:.2f}"
 
 
 def unfinished(swept: Swept) -> str:

@@ -52,17 +52,14 @@ class _Row(NamedTuple):
 
 def _chosen(parts: Sequence[HeldResult]) -> dict[int, _Row]:
     """One row for every run; what is there twice from the same type of processor must agree."""
-    chosen: dict[int, _Row] = {}
+    first: dict[tuple[int, str], _Row] = {}  # by run and type of processor
     for number, part in enumerate(parts):
         cpus = _cpus(part.provenance)
         for row, run in enumerate(part.provenance["runs_finished"]):
             new = _Row(cpus.get(run, _UNSAID), number, row)
-            old = chosen.setdefault(run, new)
-            if old.cpu == new.cpu:
-                _require_same(run, parts, old, new)
-            elif new.cpu < old.cpu:
-                chosen[run] = new
-    return chosen
+            _require_same(run, parts, first.setdefault((run, new.cpu), new), new)
+    # Of the types of a run, the first by name comes last here, and stays.
+    return {run: first[run, cpu] for run, cpu in sorted(first, reverse=True)}
 
 
 def _require_same(run: int, parts: Sequence[HeldResult], one: _Row, other: _Row) -> None:

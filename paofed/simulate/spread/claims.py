@@ -78,8 +78,8 @@ class Claims:
         machine, _, process = owner.rpartition(" ")
         if machine == _machine() and process.isdecimal() and not _is_there(int(process)):
             return True
-        before, since = self._seen.get(key, ("", 0.0))
-        if before != text:
+        before, since = self._seen.get(key, (None, 0.0))
+        if before != text:  # also one that was made just now, and not written into yet
             self._seen[key] = text, time.monotonic()
             return False
         return time.monotonic() - since > DEAD_AFTER

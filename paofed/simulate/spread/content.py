@@ -12,7 +12,6 @@ and of classes from scripts differ from process to process.
 import dis
 import hashlib
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import resolve_name
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,14 @@ import cloudpickle
 import numpy as np
 
 from paofed.errors import InputError
-from paofed.simulate.spread.identity import DECIDING
+from paofed.simulate.spread.sources import is_known, led_to, text_of
 
-_KNOWN = tuple(f"paofed.{room}" for room in DECIDING)  # told by the digest of their sources
-_STANDARD = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-_INSTALLED = ("site-packages", "dist-packages")
-# Where code looks names up as it goes, the whole file that it stands in counts.
-_LOOKS_UP = {"__import__", "eval", "exec", "getattr", "globals", "import_module", "locals", "vars"}
+# Where code looks names up as it goes, whole files count: its own, and all that it leads to.
+_LOOKS_UP = {
+    "__dict__", "__getattr__", "__getattribute__", "__import__", "attrgetter", "eval", "exec",
+    "getattr", "getattr_static", "getmembers", "globals", "import_module", "locals",
+    "methodcaller", "modules", "reload", "run_module", "vars",
+}  # fmt: skip
 _NO_CONTENT = {
     "__annotations__", "__dict__", "__doc__", "__firstlineno__", "__module__", "__slots__",
     "__static_attributes__", "__weakref__", "_abc_impl",
@@ -44,8 +45,8 @@ Said = Iterator[str | bytes]
 
 def digest(value: object) -> str:
     """Return what tells a value apart."""
-    found = hashlib.sha256()
-    for said in _Telling().of(value):
+    found, telling = hashlib.sha256(), _Telling()
+    for said in chain(telling.of(value), telling.looked_up()):
         text = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
         found.update(len(text).to_bytes(8, "little") + text)
     return found.hexdigest()
@@ -63,10 +64,13 @@ class _Telling:
     def __init__(self) -> None:
         self._met: dict[object, int] = {}
         self._kept: list[object] = []  # so that no other object gets the place of one in memory
+        self._words: set[str] = set()  # what may be the name of a module
+        self._looks_up = False
 
     def of(self, value: Any) -> Said:
         """Say a value so that another one is said otherwise."""
         if value is None or type(value) in (bool, int, float, complex, str, bytes):
+            self._words.update([value] if type(value) is str else ())
             yield from (type(value).__qualname__, repr(value))
         elif type(value) is np.ndarray and not value.dtype.hasobject:
             yield from ("array", repr(value.dtype), repr(value.shape), value.tobytes())
@@ -78,6 +82,20 @@ class _Telling:
             self._met[id(value)] = len(self._met)
             self._kept.append(value)
             yield from self._first(value)
+
+    def looked_up(self) -> Said:
+        """Say what code can reach that looks names up: all files that what was met leads to."""
+        for name, text in led_to(self._words) if self._looks_up else ():
+            yield from (name, text)
+
+    def _title(self, value: Any) -> tuple[str, str, str]:
+        """What somebody's code is called, and the version of what brings it."""
+        is_module = isinstance(value, types.ModuleType)
+        module = str(value.__name__ if is_module else getattr(value, "__module__", None))
+        name = "" if is_module else str(getattr(value, "__qualname__", ""))
+        self._words.add(module)
+        self._looks_up |= name in _LOOKS_UP
+        return module, name, _version(module.partition(".")[0]) if is_known(module) else ""
 
     def _first(self, value: Any) -> Said:
         match value:
@@ -118,8 +136,8 @@ class _Telling:
             yield from ("pickled", _pickled(value))
             return
         if isinstance(parts, str):  # it is the name of something global
-            yield from ("global", parts, *_title(value))
-            yield from _file_of(value)
+            title = self._title(value)
+            yield from ("global", parts, *title, text_of(title[0]) or b"")
             yield from self._parts(type(value), getattr(value, "__wrapped__", None))
             return
         maker, given, *state = parts
@@ -128,9 +146,9 @@ class _Telling:
 
     def _function(self, function: types.FunctionType) -> Said:
         closure = [_inside(cell) for cell in function.__closure__ or ()]
-        yield from ("function", *_title(function))
+        yield from ("function", *self._title(function))
         yield from self._parts(function.__defaults__, function.__kwdefaults__)
-        if _is_known(function.__module__):
+        if is_known(function.__module__):
             yield str(function.__code__.co_firstlineno)  # a function may hold several of one name
             yield from self._parts(*closure)
             return
@@ -146,8 +164,7 @@ class _Telling:
         for module in _imported(codes, function.__globals__.get("__package__")):
             yield from self._named(module, names)
         yield from self.of(vars(function))
-        if not _LOOKS_UP.isdisjoint(names):
-            yield from _file_of(function)
+        self._looks_up |= not _LOOKS_UP.isdisjoint(names)
 
     def _named(self, value: Any, names: Sequence[str]) -> Said:
         """What a name in some code stands for; of a module, what the code may reach in it."""
@@ -157,12 +174,12 @@ class _Telling:
             yield from self.of(value)
 
     def _module(self, module: types.ModuleType, names: Sequence[str]) -> Said:
-        yield from ("module", *_title(module))
+        yield from ("module", *self._title(module))
         here = id(module), tuple(names)
-        if _is_known(module.__name__) or here in self._met:
+        if is_known(module.__name__) or here in self._met:
             return
         self._met[here] = len(self._met)
-        for name in names:
+        for name in ("__getattr__", *names):  # which may have what the module has not
             if name in vars(module):
                 yield name
                 yield from self._named(vars(module)[name], names)
@@ -174,34 +191,13 @@ class _Telling:
         yield from self._parts(*code.co_consts)
 
     def _class(self, kind: type) -> Said:
-        yield from ("class", *_title(kind))
-        if not _is_known(kind.__module__):
+        yield from ("class", *self._title(kind))
+        if not is_known(kind.__module__):
             yield from self._parts(*kind.__bases__)
             for name, value in vars(kind).items():
                 if name not in _NO_CONTENT:
                     yield name
                     yield from self.of(value)
-
-
-def _title(value: Any) -> tuple[str, str, str]:
-    """What somebody's code is called, and the version of what brings it."""
-    is_module = isinstance(value, types.ModuleType)
-    module = str(value.__name__ if is_module else getattr(value, "__module__", None))
-    name = "" if is_module else str(getattr(value, "__qualname__", ""))
-    return module, name, _version(module.partition(".")[0]) if _is_known(module) else ""
-
-
-@cache
-def _is_known(module: str | None) -> bool:
-    """Whether the name of a module and versions say all that there is to say of it."""
-    top = (module or "").partition(".")[0]
-    if top in ("paofed", "__main__"):
-        return f"{module}.".startswith(tuple(f"{room}." for room in _KNOWN))
-    file = getattr(sys.modules.get(top), "__file__", None)
-    if file is None:
-        return top in sys.stdlib_module_names
-    installed = not set(_INSTALLED).isdisjoint(Path(file).parts)
-    return installed or any(Path(file).is_relative_to(place) for place in _STANDARD)
 
 
 @cache
@@ -212,15 +208,6 @@ def _version(top: str) -> str:
     with suppress(PackageNotFoundError):
         return version(top)
     return ",".join(version(name) for name in packages_distributions().get(top, ()))
-
-
-def _file_of(value: Any) -> Iterator[bytes]:
-    """The file that somebody's own code stands in, if it is in one."""
-    module = str(getattr(value, "__module__", None))
-    if not _is_known(module):
-        file = getattr(sys.modules.get(module), "__file__", None)
-        with suppress(OSError):
-            yield Path(file).read_bytes() if file else b""
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -28,7 +28,8 @@ from paofed.simulate.engines.workers import undisturbed
 
 T = TypeVar("T")
 
-_PATIENCE = 10.0  # seconds: for a scheduler to answer, and then for one of its workers to be there
+_PATIENCE = 10.0  # seconds, for a scheduler to answer
+_FOR_WORKERS = 10.0  # seconds, then, for one of its workers to be there
 
 
 @contextmanager
@@ -153,7 +154,7 @@ async def _scheduler_versions(address: str) -> Any:
 def _require_able(client: Client, address: str) -> None:
     """Refuse a cluster that has no workers, or some without paofed or with another Dask."""
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
+        client.wait_for_workers(1, timeout=_FOR_WORKERS)
     except TimeoutError:
         raise InputError(
             f"the Dask scheduler at {address} has no workers: start some, as in "

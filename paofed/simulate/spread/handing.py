@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from paofed.simulate.spread.units import WorkUnit
 RETRIES = 3  # how often a unit is tried again at which an executor fails
 PATIENCE = 60.0  # seconds after which a unit may be lost
 _LONGER = 5  # times the longest unit so far, likewise
+_AT_FIRST = 10  # times as patient until the first comes back: nobody knows yet how long one takes
 _AT_ONCE = 2.0  # times the shortest unit so far: it did not wait for a worker
 _LOOK = 1.0  # seconds between two looks at what may be lost
 
@@ -107,6 +109,8 @@ class Handing:
         if found.error is not None:
             raise found.error
         del self._tales[unit]
+        with suppress(ValueError):  # it seemed lost, and was to be handed out once more
+            self._again.remove(unit)
         self._learn(unit, time.monotonic() - handout.at)
         for other in [future for future, out in self._out.items() if out.unit == unit]:
             other.cancel()
@@ -130,11 +134,13 @@ class Handing:
                 f"{unit.runs.stop - 1} ({in_one_line(error)}): see to it, and start again; a store "
                 f"keeps what was finished"
             ) from error
-        self._again.append(unit)
+        if unit not in self._again:  # it may have seemed lost before
+            self._again.append(unit)
 
     def _give_up_lost(self) -> None:
         """Let units be handed out once more that are away for too long; they may yet come back."""
-        patience = max(PATIENCE, _LONGER * self._longest)
+        known = self._longest > 0
+        patience = max(PATIENCE, _LONGER * self._longest) if known else _AT_FIRST * PATIENCE
         now = time.monotonic()
         last = {out.unit: out.at for out in self._out.values()}  # when each went last
         for unit, at in last.items():

@@ -63,7 +63,7 @@ def test_an_interrupt_is_told_how_to_go_on(
     assert "had 1 of 3 units already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["run", "compare", "readings", "reproduce"])
+@pytest.mark.parametrize("verb", ["run", "sweep", "plan", "compare", "readings", "reproduce"])
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -83,8 +83,12 @@ def test_bad_input_is_one_line_and_writes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    scenario = ["setting-1"] if verb == "run" else []
-    assert main([verb, *scenario, *more]) == 2
+    asked = {
+        "run": ["setting-1"],
+        "sweep": ["setting-1", "--algorithm", "pao-fed-u1", "--over", "shared=1,4"],
+        "plan": ["setting-1", "--error=-7dB"],
+    }
+    assert main([verb, *asked.get(verb, []), *more]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith(f"paofed {verb}: error: {said}")

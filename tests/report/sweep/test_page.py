@@ -21,6 +21,15 @@ PAYLOAD = tariff_of("payload")
 BOWL = swept_of(bowl)
 
 
+def test_over_a_table_the_words_say_what_intervals_leave_out() -> None:
+    scenario = {**BOWL.provenance["scenario"], "stream": {"kind": "table"}}
+    finals = BOWL.finals[..., ::-1]  # of the devices' models
+    table = replace(BOWL, provenance={**BOWL.provenance, "scenario": scenario}, finals=finals)
+    for swept, told in ((table, True), (BOWL, False)):
+        found = list(sentences(swept, best_lines(swept, PAYLOAD)))
+        assert ("not what other readings would do" in found[-1]) is told
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_everything_is_written_and_can_be_run_again(tmp_path: Path) -> None:
     (tmp_path / "map-other-keys.svg").write_text("of an earlier sweep")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -119,6 +120,9 @@ def test_a_run_that_is_there_twice_must_agree_on_one_type_of_processor() -> None
     first, second = on(one, "A"), on(other, "B")
     assert saved(Result.merge([first, second])) == saved(first)
     assert saved(Result.merge([second, first])) == saved(first)
+    for parts in permutations([on(one, "B"), second, first]):  # whoever stands between
+        with pytest.raises(InputError, match=r"run 0 is in results . and ., and its mse differs"):
+            Result.merge(parts)
     mixed = Result.merge([second, part(first, [0])])
     assert mixed.provenance["cpus"] == {"A": [0], "B": [1, 2, 3, 4, 5]}
     assert (mixed.mse[0] == first.mse[0]).all()

@@ -37,6 +37,12 @@ def test_a_process_that_is_gone_holds_nothing(tmp_path: Path) -> None:
         assert not other.take("b")
 
 
+def test_a_claim_that_is_not_written_yet_is_somebody_s(tmp_path: Path) -> None:
+    (tmp_path / "a.claim").touch()
+    with Claims(tmp_path) as watcher:
+        assert not watcher.take("a")
+
+
 def test_signs_of_life_count_by_the_watcher_s_own_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,6 +90,60 @@ def test_a_method_from_a_file_is_the_same_in_every_process_until_its_code_change
     # A function that one calls calls another, in a module beside, or in one imported on the way.
     for old, new in (("2", "3"), ("y > 0", "y >= 0")):
         assert told_by_a_new_process(tmp_path, **{old: new}) != first
+
+
+LOOKING = """
+import importlib, operator, sys
+from operator import attrgetter as got
+
+import {0}helpers as helpers
+import {0}lookups as lookups
+
+NAME, LOOK = "{0}helpers", getattr
+
+def plain(x): return helpers.f(x)
+def by_getattr(x): return getattr(helpers, "f")(x)
+def by_another_name(x): return LOOK(helpers, "f")(x)
+def by_vars(x): return vars(helpers)["f"](x)
+def by_dict(x): return helpers.__dict__["f"](x)
+def by_caller(x): return operator.methodcaller("f", x)(helpers)
+def by_getter(x): return got("f")(helpers)(x)
+def by_import(x): return importlib.import_module("{0}helpers").f(x)
+def by_import_of_a_constant(x): return importlib.import_module(NAME).f(x)
+def by_modules(x): return sys.modules["{0}helpers"].f(x)
+def by_another_module(x): return lookups.found(helpers, "f")(x)
+def by_one_not_imported(x): return importlib.import_module("{0}package.late").f(x)
+"""
+
+
+def test_what_code_looks_up_in_other_modules_counts_with_all_that_it_leads_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    begin = "looked_up_"  # so that no other module has such a name
+    (tmp_path / f"{begin}lookups.py").write_text("def found(a, b): return getattr(a, b)\n")
+    (tmp_path / f"{begin}helpers.py").write_text(f"def f(x):\n    from {begin}deeper import g\n")
+    (tmp_path / f"{begin}package").mkdir()
+    (tmp_path / f"{begin}package" / "late.py").write_text(f"import {begin}deeper\n")
+    (tmp_path / f"{begin}deeper.py").write_text("def g(x): return x\n")
+    (tmp_path / f"{begin}own.py").write_text(LOOKING.format(begin))
+    own = vars(import_module(f"{begin}own"))
+    functions = {name: one for name, one in own.items() if name.startswith(("by_", "plain"))}
+    before = {name: digest(one) for name, one in functions.items()}
+    assert before == {name: digest(one) for name, one in functions.items()}
+    (tmp_path / f"{begin}deeper.py").write_text("def g(x): return 2 * x\n")
+    same = {name for name, one in functions.items() if digest(one) == before[name]}
+    assert same == {"plain"}  # which is told by what it calls, as that was imported
+    assert f"{begin}package.late" not in sys.modules  # nothing is imported to be told
+
+
+def test_a_module_that_finds_its_names_itself_is_told_by_how() -> None:
+    def asking(constant: float) -> Callable[[], Any]:
+        module = ModuleType("finding_names")
+        vars(module)["__getattr__"] = rule(constant)
+        return lambda: module.found
+
+    assert digest(asking(1.0)) == digest(asking(1.0)) != digest(asking(2.0))
 
 
 def rule(constant: float, given: Any = None) -> Callable[[float], float]:

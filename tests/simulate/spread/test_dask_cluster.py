@@ -113,11 +113,6 @@ def test_a_worker_with_another_program_refuses(
 # What cannot work.
 
 
-@pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_cluster, "_PATIENCE", 1.0)
-
-
 def refused(address: str) -> str:
     with pytest.raises(InputError) as caught, dask_executor(address):
         pass
@@ -125,11 +120,11 @@ def refused(address: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     "address", ["tcp://127.0.0.1:1", "127.0.0.1:http", "carrier://pigeon:1", "tls://127.0.0.1:1"]
 )
-def test_nobody_answers(address: str) -> None:
+def test_nobody_answers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 1.0)  # nobody ever does
     said = refused(address)
     assert said.startswith(f"no Dask scheduler answers at {address} (")
     assert said.endswith(
@@ -137,8 +132,8 @@ def test_nobody_answers(address: str) -> None:
     )
 
 
-@pytest.mark.usefixtures("hurried")
-def test_something_else_listens() -> None:
+def test_something_else_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 1.0)  # nobody ever answers
     with socket.create_server(("127.0.0.1", 0)) as silent:
         said = refused(f"tcp://127.0.0.1:{silent.getsockname()[1]}")
     assert said.startswith("no Dask scheduler answers")
@@ -153,8 +148,8 @@ def cluster() -> Iterator[LocalCluster]:
         yield cluster
 
 
-@pytest.mark.usefixtures("hurried")
-def test_there_are_no_workers(cluster: LocalCluster) -> None:
+def test_there_are_no_workers(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "_FOR_WORKERS", 0.1)
     address = cluster.scheduler_address
     assert refused(address) == (
         f"the Dask scheduler at {address} has no workers: start some, as in "
