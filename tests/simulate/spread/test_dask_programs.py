@@ -22,7 +22,7 @@ from tests.simulate.spread.dask_processes import PATIENCE, ROOT, scheduler, work
 
 pytestmark = pytest.mark.skipif(not in_ci(), reason="several programs: CI runs them")
 
-RUNS = 300  # more than are computed between two looks
+RUNS = 150  # more than are computed between two looks of a starved test
 # Units of one run, so that there are many.
 PAOFED = (
     "import sys; from paofed.simulate.spread import units; units.MOST = 1; "
