@@ -86,7 +86,7 @@ def test_a_killed_client_goes_on(tmp_path: Path) -> None:
         before = kept(tmp_path)
         assert 2 < len(before) < RUNS
         with started(tmp_path, "--on", on, "--out", str(out)) as client:
-            _, said = client.communicate(timeout=PATIENCE)
+            _, said = client.communicate(timeout=3 * PATIENCE)
         assert client.returncode == 0, said
     assert f"had {len(before)} of {RUNS} units already\n" in said
     after = kept(tmp_path)
