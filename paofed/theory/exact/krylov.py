@@ -34,7 +34,7 @@ def radius(linear: Map, start: FloatArray) -> float:
             return 0.0
         space = _space(linear, start)
         values, vectors = np.linalg.eig(space.H[:-1])
-        largest = np.abs(values).argmax()
+        largest = int(np.abs(values).argmax())
         found = float(np.abs(values[largest]))
         if abs(space.H[-1, -1] * vectors[-1, largest]) <= _EIGENVALUE * found or found == 0:
             return found
@@ -73,7 +73,7 @@ def _space(linear: Map, start: FloatArray) -> _Space:
     H = np.zeros((SIZE + 1, SIZE))
     for j in range(SIZE):
         image = linear(directions[j])
-        length = np.linalg.norm(image)
+        length = float(np.linalg.norm(image))
         for _ in range(2):  # twice: rounding leaves something of the known directions in it
             for i, known in enumerate(directions):
                 along = float(np.vdot(known, image))

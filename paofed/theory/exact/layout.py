@@ -1,8 +1,8 @@
 """Where everything stands in the one vector that is followed, and the modes it may be in.
 
 The vector s holds 1, the server's model, every client's, the values of every message that may be on
-its way (by age and sender), and one entry that is always 0. Which messages are on their way is the
-mode, a number with one bit for each age and sender.
+its way (by age and sender), and one entry that is always 0: what a message is before it is sent.
+Which messages are on their way is the mode, a number with one bit for each age and sender.
 
 Overwriting, sending and ageing take entries from elsewhere: they are lists of where from.
 """
@@ -93,15 +93,8 @@ class Layout(NamedTuple):
         places[self.message(0, k)] = self.client(k).start + window
         return places
 
-    def emptied(self, arrived: int) -> IntArray:
-        """Messages that have arrived are on their way no more."""
-        places = self.everything()
-        for age, k in self.messages_of(arrived):
-            places[self.message(age, k)] = self._nothing
-        return places
-
     def aged(self) -> IntArray:
-        """All messages are a tick older."""
+        """All messages are a tick older, also those that have arrived and are never read again."""
         places = self.everything()
         for k in range(self.clients):
             for age in range(self.oldest):

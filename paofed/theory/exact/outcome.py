@@ -1,4 +1,4 @@
-"""What second moments say of an algorithm: its learning curve, where that ends, whether it blows up.
+"""What second moments say of an algorithm: its learning curve, where it ends, whether it blows up.
 
 The error is told apart into what no model could avoid and what this one adds. Noise of the samples
 enters second moments linearly and means not at all, so its share is the difference from the same
@@ -141,7 +141,8 @@ def growth_in_square(fleet: SmallFleet, method: Algorithm, settings: Settled) ->
     samples = fleet.samples.without_target()
     recursion = SecondMoments(samples, fleet.contacts, method, settings)
     over_period = _over(recursion, 0, recursion.period)
-    return krylov.radius(over_period, recursion.deviations()) ** (1 / recursion.period)
+    over_all = krylov.radius(over_period, recursion.deviations())
+    return float(over_all ** (1 / recursion.period))
 
 
 def _recursions(

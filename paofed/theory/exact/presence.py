@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import BoolArray, FloatArray
 from paofed.errors import InputError
 from paofed.theory.fleet import Contacts
 
@@ -33,9 +33,10 @@ class Arrivals(NamedTuple):
         """The highest age L that occurs."""
         return len(self.hazard) - 1
 
-    def on_its_way(self) -> FloatArray:
+    def on_its_way(self) -> BoolArray:
         """Whether a message may still be on its way at an age, (L + 1, K)."""
-        return np.cumprod(np.vstack([self.counts > 0, self.hazard[:-1] < 1]), axis=0) > 0
+        not_yet: BoolArray = np.vstack([self.counts > 0, self.hazard[:-1] < 1])
+        return np.logical_and.accumulate(not_yet, axis=0)
 
 
 def draws(contacts: Contacts, subset: float | None) -> Iterator[Draw]:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from paofed.algorithms.base import Algorithm, PaperParts, Settled
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message
 from paofed.core.rules import aggregate
 from paofed.theory.exact.layout import Layout, taken
@@ -140,7 +140,6 @@ class SecondMoments:
             moved[:, entries, :] = rows
             moved[:, :, entries] = rows.transpose(0, 2, 1)
             moved[:, entries[:, None], entries] = rows @ matrix.T
-            moved = taken(moved, self.layout.emptied(arriving.messages))
             after[arriving.after] += arriving.probability[:, None, None] * moved
         return taken(after, self.layout.aged())
 
@@ -190,7 +189,7 @@ def _arriving(layout: Layout, chances: Arrivals) -> Iterator[_Arriving]:
     """Every combination of messages that may arrive in one tick."""
     hazard, may_be = chances.hazard.ravel(), chances.on_its_way().ravel()
     modes = np.arange(layout.modes << layout.clients)
-    on_its_way = (modes[:, None] >> np.arange(hazard.size) & 1).astype(bool)
+    on_its_way: BoolArray = (modes[:, None] >> np.arange(hazard.size) & 1).astype(bool)
     possible = ~(on_its_way & ~may_be).any(axis=1)
     for messages in modes.tolist():
         chosen = on_its_way[messages]

@@ -1,7 +1,8 @@
 """Fleets so small that every future of them can be run on the reference engine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -13,11 +14,12 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.base import Settled
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
+from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
 from paofed.theory.exact.outcome import SmallFleet
 from paofed.theory.exact.samples import SampleLaw, SampleMoments
 from paofed.theory.fleet import Contacts
-from paofed.world.trace import Trace
+from paofed.world.trace import SparseTrace, Trace
 
 SETTINGS = Settled(step_size=0.7, max_age=10)
 FEATURES = 3  # with two shared, windows wrap, and begin again after three ticks
@@ -25,6 +27,7 @@ FEATURES = 3  # with two shared, windows wrap, and begin again after three ticks
 _RNG = np.random.default_rng(3)
 POINTS, TARGETS = _RNG.normal(size=(3, 2)), _RNG.normal(size=3)
 MAP = FourierMap(_RNG.normal(size=(2, FEATURES)), _RNG.uniform(0, 6, size=FEATURES))
+_KEYS = keys_of(0)  # of random numbers that nobody draws
 NOISE = 0.5  # added to a target or taken from it
 
 
@@ -44,31 +47,23 @@ class Event(NamedTuple):
 class Habits:
     """A client: which points it sees, how often it is there, how late its messages are."""
 
-    points: Sequence[int] = (0,)
+    points: tuple[int, ...] = (0,)
     data: float = 1.0
     there: float = 1.0
-    late: Sequence[float] = (1.0,)  # by age
+    late: tuple[float, ...] = (1.0,)  # by age
     noisy: bool = False
-    numbers: Sequence[float] = (0.0,)  # of the lottery, all equally likely
+    numbers: tuple[float, ...] = (0.0,)  # of the lottery, all equally likely
 
     def events(self) -> list[Event]:
         """All that may happen to it."""
         signs = (-NOISE, NOISE) if self.noisy else (0.0,)
         found = [Event(1 - self.data, data=False)]
-        for point, noise, number in product(self.points, signs, self.numbers):
-            share = 1 / (len(self.points) * len(signs) * len(self.numbers))
+        for point, noise in product(self.points, signs):
+            share = 1 / (len(self.points) * len(signs))
             found.append(Event((self.data - self.there) * share, point, noise=noise))
-            for delay, chance in enumerate(self.late):
-                found.append(
-                    Event(
-                        self.there * share * chance,
-                        point,
-                        noise=noise,
-                        there=True,
-                        delay=delay,
-                        lottery=number,
-                    )
-                )
+            for number, (delay, chance) in product(self.numbers, enumerate(self.late)):
+                met = self.there * share * chance / len(self.numbers)
+                found.append(Event(met, point, True, noise, True, delay, number))
         return [event for event in found if event.probability > 0]
 
 
@@ -90,13 +85,16 @@ def trace_of(events: Sequence[Event], clients: int) -> Trace:
     )
 
 
-def futures(fleet: Sequence[Habits], ticks: int) -> Iterator[tuple[float, Trace]]:
+@cache
+def futures(fleet: tuple[Habits, ...], ticks: int) -> list[tuple[float, SparseTrace]]:
     """All of them, with their probabilities."""
-    for events in product(*([habits.events() for habits in fleet] * ticks)):
-        yield prod(event.probability for event in events), trace_of(events, len(fleet))
+    return [
+        (prod(event.probability for event in events), trace_of(events, len(fleet)).sparse())
+        for events in product(*([habits.events() for habits in fleet] * ticks))
+    ]
 
 
-def known(fleet: Sequence[Habits]) -> SmallFleet:
+def known(fleet: tuple[Habits, ...]) -> SmallFleet:
     """What theory is told of it."""
     z = MAP(POINTS)
     laws = [
@@ -123,12 +121,12 @@ class Averages(NamedTuple):
     mse: FloatArray  # (N,)
 
 
-def over_futures(fleet: Sequence[Habits], method: Algorithm, ticks: int) -> Averages:
+def over_futures(fleet: tuple[Habits, ...], method: Algorithm, ticks: int) -> Averages:
     """Run them all."""
     total, models = 0.0, np.zeros((ticks, FEATURES))
     squares, mse = np.zeros((ticks, FEATURES, FEATURES)), np.zeros(ticks)
     for probability, trace in futures(fleet, ticks):
-        states = reference.ticks(trace, method, **SETTINGS._asdict())
+        states = reference.ticks(trace, method, **SETTINGS._asdict(), keys=_KEYS)
         w = np.array([state.server for state, _ in states])
         models += probability * w
         squares += probability * w[:, :, None] * w[:, None, :]
