@@ -23,7 +23,7 @@ _EIGENVALUE, _FIXED = 1e-9, 1e-12  # accuracy, relative
 class _Space(NamedTuple):
     """The map on a space: map(V) = V H + rest e^T, rest being beyond the space."""
 
-    V: list[FloatArray]  # orthonormal directions
+    V: FloatArray  # (directions, ...), orthonormal
     H: FloatArray  # (directions + 1, directions); the last row is the length of the rest
 
 
@@ -36,9 +36,9 @@ def radius(linear: Map, start: FloatArray) -> float:
         values, vectors = np.linalg.eig(space.H[:-1])
         largest = int(np.abs(values).argmax())
         found = float(np.abs(values[largest]))
-        if abs(space.H[-1, -1] * vectors[-1, largest]) <= _EIGENVALUE * found or found == 0:
+        if abs(space.H[-1, -1] * vectors[-1, largest]) <= _EIGENVALUE * found:
             return found
-        for _ in space.V:  # what matters least vanishes
+        for _ in range(SIZE):  # what matters least vanishes
             start = linear(start)
             start = start / np.linalg.norm(start)
     raise InputError(
@@ -47,20 +47,22 @@ def radius(linear: Map, start: FloatArray) -> float:
     )
 
 
-def fixed_point(linear: Map, start: FloatArray) -> FloatArray:
-    """The array to which images of `start` go, if they stay bounded, by minimal residuals."""
+def fixed_point(linear: Map, start: FloatArray, free: FloatArray) -> FloatArray:
+    """The array to which images of `start` go, if they stay bounded, by minimal residuals.
+
+    `free` is 1 where they still change, and 0 where `start` is as it will be.
+    """
     for _ in range(_ROUNDS):
-        image = linear(start)
-        rest = image - start
+        rest = free * (linear(start) - start)
         length = np.linalg.norm(rest)
-        if length <= _FIXED * np.linalg.norm(image):
-            return image
-        space = _space(linear, rest)
+        if length <= _FIXED * np.linalg.norm(start):
+            return start
+        space = _space(lambda x: free * linear(x), rest)
         size = len(space.V)
         wanted = np.zeros(size + 1)
         wanted[0] = length
         steps = np.linalg.lstsq(np.eye(size + 1, size) - space.H, wanted, rcond=None)[0]
-        start = start + np.tensordot(steps, np.stack(space.V), 1)
+        start = start + np.tensordot(steps, space.V, 1)
     raise InputError(
         "the steady state did not come out: models still move after very many ticks; ask for a "
         "curve instead, or take a larger step size"
@@ -69,19 +71,21 @@ def fixed_point(linear: Map, start: FloatArray) -> FloatArray:
 
 def _space(linear: Map, start: FloatArray) -> _Space:
     """Up to SIZE directions, fewer where the images of `start` span less."""
-    directions = [start / np.linalg.norm(start)]
+    V = np.zeros((SIZE + 1, start.size))
+    V[0] = start.ravel() / np.linalg.norm(start)
     H = np.zeros((SIZE + 1, SIZE))
-    for j in range(SIZE):
-        image = linear(directions[j])
+    size = 0
+    while size < SIZE:
+        image = linear(V[size].reshape(start.shape)).ravel()
         length = float(np.linalg.norm(image))
+        known = V[: size + 1]
         for _ in range(2):  # twice: rounding leaves something of the known directions in it
-            for i, known in enumerate(directions):
-                along = float(np.vdot(known, image))
-                H[i, j] += along
-                image = image - along * known
-        rest = float(np.linalg.norm(image))
-        if rest <= _NOTHING * max(length, 1e-300):
-            return _Space(directions, H[: j + 2, : j + 1])
-        H[j + 1, j] = rest
-        directions.append(image / rest)
-    return _Space(directions[:SIZE], H)
+            along = known @ image
+            H[: size + 1, size] += along
+            image = image - along @ known
+        rest, size = float(np.linalg.norm(image)), size + 1
+        if rest <= _NOTHING * length:
+            break
+        H[size, size - 1] = rest
+        V[size] = image / rest
+    return _Space(V[:size].reshape(size, *start.shape), H[: size + 1, :size])

@@ -125,7 +125,9 @@ def steady_state(fleet: SmallFleet, method: Algorithm, settings: Settled) -> Sec
     states = []
     for recursion in (noisy, quiet):
         begun = _over(recursion, 0, lead)(recursion.start())
-        states.append(krylov.fixed_point(_over(recursion, 0, period), begun))
+        free = np.ones_like(begun)
+        free[:, 0, 0] = 0.0
+        states.append(krylov.fixed_point(_over(recursion, 0, period), begun, free))
     noted = []
     for n in range(period):
         states = [noisy.tick(states[0], n), quiet.tick(states[1], n)]

@@ -39,6 +39,26 @@ class _Change(NamedTuple):
     matrix: FloatArray  # (R, N)
 
 
+class _Step(NamedTuple):
+    """What an LMS step mu z v^T, v = (y, -z), does to moments of (1, w_k) and of all else."""
+
+    mean: FloatArray  # (D, D + 1), mu E[z v^T]
+    square: FloatArray  # ((D + 1)^2, D^2), mu^2 E[v v^T z z^T]
+
+    @classmethod
+    def all(cls, samples: SampleMoments, mu: float) -> list[Self]:
+        """Those of all clients."""
+        found = []
+        for second, fourth, noise in zip(*samples, strict=True):
+            sign = -np.ones(second.shape[1])
+            sign[0] = 1.0
+            noisy = fourth.copy()
+            noisy[:, :, 0, 0] += noise * second[:, 1:]
+            square = (noisy * np.outer(sign, sign)).reshape(len(second) ** 2, -1).T
+            found.append(cls(mu * second * sign, mu**2 * square))
+        return found
+
+
 class SecondMoments:
     """The recursion of one algorithm in one fleet; its state S, (modes, N, N), is passed along."""
 
@@ -49,8 +69,9 @@ class SecondMoments:
         self._parts = method.require_paper_parts("the exact recursion")
         method.require_fits(features)
         require_chances(contacts, clients)
-        self._method, self._samples = method, samples
+        self._method = method
         self._mu, max_age = method.settled(**settings._asdict())
+        self._steps = _Step.all(samples, self._mu)
         self._chances = arrivals(contacts, max_age)
         self.layout = Layout(
             clients, features, self._parts.uplink.size(features), self._chances.oldest
@@ -64,7 +85,7 @@ class SecondMoments:
     def with_samples(self, samples: SampleMoments) -> Self:
         """The same recursion over other samples."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _samples=samples)
+        other.__dict__.update(self.__dict__, _steps=_Step.all(samples, self._mu))
         return other
 
     def start(self) -> FloatArray:
@@ -116,18 +137,14 @@ class SecondMoments:
 
     def _learned(self, S: FloatArray, k: int) -> FloatArray:
         """The moments after an LMS step of client k: s + mu z (y - z.w_k) on its model."""
-        second, fourth, noise = (moments[k] for moments in self._samples)
-        mu, model, met = self._mu, self.layout.client(k), self.layout.sample(k)
-        sign = np.ones(met.size)
-        sign[1:] = -1.0  # u turns into v = (y, -z), since the error is v.(1, w_k)
-        cross = mu * (second * sign) @ S[:, met, :]
-        seen = S[:, met[:, None], met] * np.outer(sign, sign)
-        square = np.einsum("abij,mij->mab", fourth, seen, optimize=True)
-        square += noise * S[:, 0, 0][:, None, None] * second[:, 1:]
+        mean, square = self._steps[k]
+        model, met = self.layout.client(k), self.layout.sample(k)
+        cross = mean @ S[:, met, :]
+        seen = S[:, met[:, None], met].reshape(len(S), -1)
         learned = S.copy()
         learned[:, model, :] += cross
         learned[:, :, model] += cross.transpose(0, 2, 1)
-        learned[:, model, model] += mu**2 * square
+        learned[:, model, model] += (seen @ square).reshape(len(S), met.size - 1, met.size - 1)
         return learned
 
     def _receive(self, S: FloatArray, n: int) -> FloatArray:

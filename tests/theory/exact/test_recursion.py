@@ -5,7 +5,7 @@ import pytest
 
 from paofed.algorithms.spec import from_text
 from paofed.theory.exact.outcome import second_order
-from tests.effort import some
+from tests.effort import effort, some
 from tests.theory.exact.futures import SETTINGS, Habits, known, over_futures
 
 PAO_FED = [f"pao-fed-{version}:shared=2" for version in ("c0", "u0", "c1", "u1", "c2", "u2")]
@@ -60,7 +60,7 @@ DRAWN = (
 
 @pytest.mark.parametrize("text", some(FAMILY, everyday=3))
 def test_messages_of_one_client_that_overtake_each_other(text: str) -> None:
-    assert_exact(ALONE, text, ticks=4)
+    assert_exact(ALONE, text, ticks=effort(everyday=3, thorough=4))
 
 
 @pytest.mark.parametrize("text", some(FAMILY, everyday=5))
@@ -70,7 +70,7 @@ def test_two_clients_whose_messages_meet(text: str) -> None:
 
 @pytest.mark.parametrize("text", some(FAMILY, everyday=2))
 def test_clients_with_samples_now_and_then(text: str) -> None:
-    assert_exact(SELDOM, text, ticks=3)
+    assert_exact(SELDOM, text, ticks=effort(everyday=2, thorough=3))
 
 
 @pytest.mark.parametrize("text", some(FAMILY, everyday=2))
