@@ -158,7 +158,8 @@ class SecondMoments:
             moved[:, :, entries] = rows.transpose(0, 2, 1)
             moved[:, entries[:, None], entries] = rows @ matrix.T
             after[arriving.after] += arriving.probability[:, None, None] * moved
-        return taken(after, self.layout.aged())
+        # Rounding alone makes them unsymmetric, and what is not symmetric would move otherwise.
+        return taken(0.5 * (after + after.transpose(0, 2, 1)), self.layout.aged())
 
     def _change(self, messages: int, n: int) -> _Change:
         """What the arrival of these messages does at tick n."""

@@ -51,6 +51,13 @@ def fleet_of(
     return SmallFleet(SampleMoments.of(laws, noise), contacts, *judged, test_noise=0.05)
 
 
+def mean_of(fleet: SmallFleet) -> FleetInTheory:
+    """The same fleet, as far as means need it."""
+    second = fleet.samples.second
+    moments = Moments(second[:, :, 1:], second[:, :, 0], 0.0, 0.0)
+    return FleetInTheory(moments, fleet.contacts, fleet.z_test, fleet.y_test)
+
+
 @pytest.mark.parametrize("text", ["pao-fed-u1:shared=1", "pao-fed-c2:shared=1,exchange=live"])
 def test_the_steady_state_is_where_the_curve_ends(text: str) -> None:
     fleet, method = fleet_of(), from_text(text)
@@ -74,6 +81,31 @@ def test_growth_is_that_of_deviations_in_the_end() -> None:
         later = recursion.tick(later, n)
     factor = (np.linalg.norm(later) / np.linalg.norm(squares)) ** 0.1
     assert growth_in_square(fleet, U1, STEP) == pytest.approx(factor, rel=1e-8)
+
+
+def test_rounding_that_is_not_symmetric_does_not_live_on() -> None:
+    """Else growth would be found of what are no moments at all."""
+    fleet = fleet_of()
+    recursion = SecondMoments(fleet.samples, fleet.contacts, U1, STEP)
+    skewed = recursion.start()
+    skewed[0, 1:7, 1:7] = np.triu(np.ones((6, 6)))
+    moved = recursion.tick(skewed, 0)
+    np.testing.assert_array_equal(moved, moved.transpose(0, 2, 1))
+
+
+def test_squares_of_many_features_grow_little_faster_than_the_square_of_the_mean() -> None:
+    """Steps are small, so most of what moves deviations is the mean of a step."""
+    rng = np.random.default_rng(0)
+    z, chance = rng.normal(size=(12, 4)) / 2, np.full(8, 1 / 8)
+    laws = [SampleLaw(z[k : k + 8], np.zeros(8), chance) for k in range(4)]
+    contacts = Contacts(
+        np.full(4, 0.8), np.linspace(0.3, 0.6, 4), np.zeros(1, dtype=np.int64), np.ones((4, 1))
+    )
+    fleet = SmallFleet(SampleMoments.of(laws), contacts, z, np.zeros(12))
+    method, small_steps = from_text("pao-fed-c0:shared=2"), Settled(0.4, 0)
+    slowest = growth(mean_of(fleet), [method], small_steps, 600)[0]
+    found = growth_in_square(fleet, method, small_steps)
+    assert slowest**2 < found < slowest**2 + 0.001
 
 
 def test_the_parts_of_an_error() -> None:
@@ -134,9 +166,7 @@ def test_moments_are_those_of_something(
 def test_means_are_those_of_the_mean_recursion_where_that_is_exact(text: str, there: float) -> None:
     """Where all messages are equally late; and squares grow no slower than the mean does."""
     fleet, method = fleet_of(there=there, late=(0.0, 1.0)), from_text(text)
-    r, R = fleet.samples.second[:, :, 0], fleet.samples.second[:, :, 1:]  # noqa: N806
-    mean = FleetInTheory(Moments(R, r, 0.0, 0.0), fleet.contacts, fleet.z_test, fleet.y_test)
-    points = np.arange(8)
+    mean, points = mean_of(fleet), np.arange(8)
     found = second_order(fleet, method, STEP, points)
     expected = predict(mean, [method], STEP, points).models[0]
     np.testing.assert_allclose(found.models, expected, rtol=0, atol=1e-12)

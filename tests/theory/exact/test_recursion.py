@@ -70,7 +70,7 @@ def test_two_clients_whose_messages_meet(text: str) -> None:
 
 @pytest.mark.parametrize("text", some(FAMILY, everyday=2))
 def test_clients_with_samples_now_and_then(text: str) -> None:
-    assert_exact(SELDOM, text, ticks=effort(everyday=2, thorough=3))
+    assert_exact(SELDOM, text, ticks=2)
 
 
 @pytest.mark.parametrize("text", some(FAMILY, everyday=2))

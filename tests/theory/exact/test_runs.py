@@ -50,6 +50,6 @@ def errors(fleet: tuple[Habits, ...], text: str, runs: int) -> FloatArray:
 def test_expected_errors_are_those_of_runs(fleet: tuple[Habits, ...], text: str) -> None:
     small = known(fleet)
     expected = second_order(small, from_text(text), SETTINGS, POINTS).error(small).mse
-    seen = errors(fleet, text, effort(everyday=60, thorough=1000))[:, POINTS]
+    seen = errors(fleet, text, effort(everyday=60, thorough=300))[:, POINTS]
     standard_error = seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
     assert (np.abs(seen.mean(axis=0) - expected) < 5 * standard_error).all()
