@@ -121,7 +121,7 @@ def steady_state(fleet: SmallFleet, method: Algorithm, settings: Settled) -> Sec
     noisy, quiet = _recursions(fleet, method, settings)
     # Once every age has been reached, chances of messages on their way are those of all times.
     period = noisy.period
-    lead = period * -(-noisy.layout.oldest // period)
+    lead = period * -(-noisy.vector.oldest // period)
     states = []
     for recursion in (noisy, quiet):
         begun = _over(recursion, 0, lead)(recursion.start())
@@ -168,7 +168,7 @@ def _over(recursion: SecondMoments, begin: int, end: int) -> krylov.Map:
 
 def _servers(recursion: SecondMoments, states: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """The moments of 1 and the server's model, with noise and without."""
-    both = slice(0, recursion.layout.server.stop)
+    both = slice(0, recursion.vector.server.stop)
     noisy, quiet = (S[:, both, both].sum(axis=0) for S in states)
     return noisy, quiet
 

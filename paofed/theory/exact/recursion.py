@@ -17,7 +17,7 @@ from paofed.algorithms.base import Algorithm, PaperParts, Settled
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message
 from paofed.core.rules import aggregate
-from paofed.theory.exact.layout import Layout, taken
+from paofed.theory.exact.vector import StateVector, taken
 from paofed.theory.exact.presence import Arrivals, Draw, arrivals, draws, require_chances
 from paofed.theory.exact.samples import SampleMoments
 from paofed.theory.fleet import Contacts
@@ -73,13 +73,13 @@ class SecondMoments:
         self._mu, max_age = method.settled(**settings._asdict())
         self._steps = _Step.all(samples, self._mu)
         self._chances = arrivals(contacts, max_age)
-        self.layout = Layout(
+        self.vector = StateVector(
             clients, features, self._parts.uplink.size(features), self._chances.oldest
         )
-        self.layout.require_room()
+        self.vector.require_room()
         self.period = _period(self._parts, features)
         self._draws = list(draws(contacts, method.subset))
-        self._arriving = list(_arriving(self.layout, self._chances))
+        self._arriving = list(_arriving(self.vector, self._chances))
         self._changes: dict[tuple[int, int], _Change] = {}
 
     def with_samples(self, samples: SampleMoments) -> Self:
@@ -90,28 +90,28 @@ class SecondMoments:
 
     def start(self) -> FloatArray:
         """All models are zero, and nothing is on its way."""
-        S = np.zeros((self.layout.modes, self.layout.size, self.layout.size))
+        S = np.zeros((self.vector.modes, self.vector.size, self.vector.size))
         S[0, 0, 0] = 1.0
         return S
 
     def deviations(self) -> FloatArray:
         """All models deviate alike and independently, and nothing is on its way."""
         S = np.zeros_like(self.start())
-        models = np.arange(self.layout.server.start, self.layout.message(0, 0).start)
+        models = np.arange(self.vector.server.start, self.vector.message(0, 0).start)
         S[0, models, models] = 1.0
         return S
 
     def tick(self, S: FloatArray, n: int) -> FloatArray:
         """Move on by tick n."""
         # Bits move on by one age: messages of age 0 come in below.
-        begun = np.zeros((len(S) << self.layout.clients, *S.shape[1:]))
-        begun[:: 1 << self.layout.clients] = S
+        begun = np.zeros((len(S) << self.vector.clients, *S.shape[1:]))
+        begun[:: 1 << self.vector.clients] = S
         met = sum(draw.probability * self._clients(begun, draw, n) for draw in self._draws)
         return self._receive(np.asarray(met), n)
 
     def _clients(self, S: FloatArray, draw: Draw, n: int) -> FloatArray:
         """Every client in turn has a sample or none, and a contact or none."""
-        for k in range(self.layout.clients):
+        for k in range(self.vector.clients):
             S = self._client(S, k, n, float(draw.alone[k]), float(draw.contact[k]))
         return S
 
@@ -121,16 +121,16 @@ class SecondMoments:
         after += alone * (self._learned(S, k) if self._method.learns_while_away else S)
         if contact == 0:
             return after
-        counts, features = float(self._chances.counts[k]), self.layout.features
-        share = self.layout.overwritten(k, self._parts.downlink(k, n, features))
-        send = self.layout.sent(k, self._parts.uplink(k, n, features))
+        counts, features = float(self._chances.counts[k]), self.vector.features
+        share = self.vector.overwritten(k, self._parts.downlink(k, n, features))
+        send = self.vector.sent(k, self._parts.uplink(k, n, features))
         exchange = self._method.exchange
         model = self._learned(taken(S, share) if exchange == "paper" else S, k)
         sent = taken(model, send)
         if exchange == "single":
             model, sent = taken(model, share), taken(sent, share)
         after += contact * (1.0 - counts) * model
-        bit = self.layout.bit(0, k)
+        bit = self.vector.bit(0, k)
         without = np.flatnonzero(~np.arange(len(S)) & bit)
         after[without | bit] += contact * counts * sent[without]
         return after
@@ -138,7 +138,7 @@ class SecondMoments:
     def _learned(self, S: FloatArray, k: int) -> FloatArray:
         """The moments after an LMS step of client k: s + mu z (y - z.w_k) on its model."""
         mean, square = self._steps[k]
-        model, met = self.layout.client(k), self.layout.sample(k)
+        model, met = self.vector.client(k), self.vector.sample(k)
         cross = mean @ S[:, met, :]
         seen = S[:, met[:, None], met].reshape(len(S), -1)
         learned = S.copy()
@@ -149,7 +149,7 @@ class SecondMoments:
 
     def _receive(self, S: FloatArray, n: int) -> FloatArray:
         """Go through all that may arrive; the rest is a tick older."""
-        after = np.zeros((self.layout.modes, *S.shape[1:]))
+        after = np.zeros((self.vector.modes, *S.shape[1:]))
         for arriving in self._arriving:
             entries, matrix = self._change(arriving.messages, n)
             moved = S[arriving.before]
@@ -159,41 +159,41 @@ class SecondMoments:
             moved[:, entries[:, None], entries] = rows @ matrix.T
             after[arriving.after] += arriving.probability[:, None, None] * moved
         # Rounding alone makes them unsymmetric, and what is not symmetric would move otherwise.
-        return taken(0.5 * (after + after.transpose(0, 2, 1)), self.layout.aged())
+        return taken(0.5 * (after + after.transpose(0, 2, 1)), self.vector.aged())
 
     def _change(self, messages: int, n: int) -> _Change:
         """What the arrival of these messages does at tick n."""
         key = messages, n % self.period
         if key not in self._changes:
-            self._changes[key] = self._changed_by(self.layout.messages_of(messages), n)
+            self._changes[key] = self._changed_by(self.vector.messages_of(messages), n)
         return self._changes[key]
 
     def _changed_by(self, messages: list[tuple[int, int]], n: int) -> _Change:
         """The matrix of the server's rule, and of answers that come with an arrival."""
-        layout, features = self.layout, self.layout.features
-        server = np.arange(layout.server.start, layout.server.stop)
-        identity = np.eye(layout.size)
+        vector, features = self.vector, self.vector.features
+        server = np.arange(vector.server.start, vector.server.stop)
+        identity = np.eye(vector.size)
         entries, rows = [server], [self._server_rule(messages, n)]
         if self._method.exchange == "live":
             for k in {k for _, k in messages}:
                 window = self._parts.downlink(k, n, features)
-                entries.append(layout.client(k).start + window)
+                entries.append(vector.client(k).start + window)
                 rows.append(identity[server[window]])
         return _Change(np.concatenate(entries), np.concatenate(rows))
 
     def _server_rule(self, messages: list[tuple[int, int]], n: int) -> FloatArray:
         """The rule is linear: its matrix, (D, N), is what it makes of unit vectors."""
-        layout, rule = self.layout, self._parts.server
-        matrix = np.zeros((layout.features, layout.size))
-        concerned = [layout.server, *(layout.message(age, k) for age, k in messages)]
+        vector, rule = self.vector, self._parts.server
+        matrix = np.zeros((vector.features, vector.size))
+        concerned = [vector.server, *(vector.message(age, k) for age, k in messages)]
         for i in np.concatenate([np.arange(where.start, where.stop) for where in concerned]):
-            unit = np.zeros(layout.size)
+            unit = np.zeros(vector.size)
             unit[i] = 1.0
             arrived = []
             for age, k in messages:
-                window = self._parts.uplink(k, n - age, layout.features)
-                arrived.append(Message(k, n - age, window, unit[layout.message(age, k)]))
-            matrix[:, i] = aggregate(unit[layout.server], arrived, n, rule.staleness, rule.divisor)
+                window = self._parts.uplink(k, n - age, vector.features)
+                arrived.append(Message(k, n - age, window, unit[vector.message(age, k)]))
+            matrix[:, i] = aggregate(unit[vector.server], arrived, n, rule.staleness, rule.divisor)
         return matrix
 
 
@@ -203,10 +203,10 @@ def _period(parts: PaperParts, features: int) -> int:
     return math.lcm(*(features // math.gcd(size, features) for size in sizes))
 
 
-def _arriving(layout: Layout, chances: Arrivals) -> Iterator[_Arriving]:
+def _arriving(vector: StateVector, chances: Arrivals) -> Iterator[_Arriving]:
     """Every combination of messages that may arrive in one tick."""
     hazard, may_be = chances.hazard.ravel(), chances.on_its_way().ravel()
-    modes = np.arange(layout.modes << layout.clients)
+    modes = np.arange(vector.modes << vector.clients)
     on_its_way: BoolArray = (modes[:, None] >> np.arange(hazard.size) & 1).astype(bool)
     possible = ~(on_its_way & ~may_be).any(axis=1)
     for messages in modes.tolist():

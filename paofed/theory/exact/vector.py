@@ -19,7 +19,7 @@ from paofed.theory.exact import krylov
 _MOST_BITS = 12  # 4096 modes
 
 
-class Layout(NamedTuple):
+class StateVector(NamedTuple):
     """The places of K clients with D features, messages of m values and ages up to L."""
 
     clients: int
