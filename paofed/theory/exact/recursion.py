@@ -17,9 +17,9 @@ from paofed.algorithms.base import Algorithm, PaperParts, Settled
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message
 from paofed.core.rules import aggregate
-from paofed.theory.exact.vector import StateVector, taken
 from paofed.theory.exact.presence import Arrivals, Draw, arrivals, draws, require_chances
 from paofed.theory.exact.samples import SampleMoments
+from paofed.theory.exact.vector import StateVector, taken
 from paofed.theory.fleet import Contacts
 
 
