@@ -1,0 +1,219 @@
+"""One tick of means and second moments, exactly as the reference engine's tick in expectation.
+
+For every mode i (which messages are on their way) the recursion keeps S_i = E[s s^T 1{mode is i}],
+where s begins with a 1: its first entry is the mode's probability, its first column the mean.
+Given the events of a tick everything is linear in s, so S_i moves linearly, too. A client's events
+concern its own entries alone and are independent of the other clients', so one client is followed
+after the other; what arrives is gone through combination by combination.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm, PaperParts, Settled
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.parts import Message
+from paofed.core.rules import aggregate
+from paofed.theory.exact.presence import Arrivals, Draw, arrivals, draws, require_chances
+from paofed.theory.exact.samples import SampleMoments
+from paofed.theory.exact.vector import StateVector, taken
+from paofed.theory.fleet import Contacts
+
+
+class _Arriving(NamedTuple):
+    """Messages that arrive in one tick: from which modes to which, and how likely from each."""
+
+    messages: int  # as a mode of their own
+    before: IntArray
+    after: IntArray
+    probability: FloatArray
+
+
+class _Change(NamedTuple):
+    """What arriving messages do: entries of s become a matrix times s."""
+
+    entries: IntArray  # (R,)
+    matrix: FloatArray  # (R, N)
+
+
+class _Step(NamedTuple):
+    """What an LMS step mu z v^T, v = (y, -z), does to moments of (1, w_k) and of all else."""
+
+    mean: FloatArray  # (D, D + 1), mu E[z v^T]
+    square: FloatArray  # ((D + 1)^2, D^2), mu^2 E[v v^T z z^T]
+
+    @classmethod
+    def all(cls, samples: SampleMoments, mu: float) -> list[Self]:
+        """Those of all clients."""
+        found = []
+        for second, fourth, noise in zip(*samples, strict=True):
+            sign = -np.ones(second.shape[1])
+            sign[0] = 1.0
+            noisy = fourth.copy()
+            noisy[:, :, 0, 0] += noise * second[:, 1:]
+            square = (noisy * np.outer(sign, sign)).reshape(len(second) ** 2, -1).T
+            found.append(cls(mu * second * sign, mu**2 * square))
+        return found
+
+
+class SecondMoments:
+    """The recursion of one algorithm in one fleet; its state S, (modes, N, N), is passed along."""
+
+    def __init__(
+        self, samples: SampleMoments, contacts: Contacts, method: Algorithm, settings: Settled
+    ) -> None:
+        clients, features, _ = samples.second.shape
+        self._parts = method.require_paper_parts("the exact recursion")
+        method.require_fits(features)
+        require_chances(contacts, clients)
+        self._method = method
+        self._mu, max_age = method.settled(**settings._asdict())
+        self._steps = _Step.all(samples, self._mu)
+        self._chances = arrivals(contacts, max_age)
+        self.vector = StateVector(
+            clients, features, self._parts.uplink.size(features), self._chances.oldest
+        )
+        self.vector.require_room()
+        self.period = _period(self._parts, features)
+        self._draws = list(draws(contacts, method.subset))
+        self._arriving = list(_arriving(self.vector, self._chances))
+        self._changes: dict[tuple[int, int], _Change] = {}
+
+    def with_samples(self, samples: SampleMoments) -> Self:
+        """The same recursion over other samples."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _steps=_Step.all(samples, self._mu))
+        return other
+
+    def start(self) -> FloatArray:
+        """All models are zero, and nothing is on its way."""
+        S = np.zeros((self.vector.modes, self.vector.size, self.vector.size))
+        S[0, 0, 0] = 1.0
+        return S
+
+    def deviations(self) -> FloatArray:
+        """All models deviate alike and independently, and nothing is on its way."""
+        S = np.zeros_like(self.start())
+        models = np.arange(self.vector.server.start, self.vector.message(0, 0).start)
+        S[0, models, models] = 1.0
+        return S
+
+    def tick(self, S: FloatArray, n: int) -> FloatArray:
+        """Move on by tick n."""
+        # Bits move on by one age: messages of age 0 come in below.
+        begun = np.zeros((len(S) << self.vector.clients, *S.shape[1:]))
+        begun[:: 1 << self.vector.clients] = S
+        met = sum(draw.probability * self._clients(begun, draw, n) for draw in self._draws)
+        return self._receive(np.asarray(met), n)
+
+    def _clients(self, S: FloatArray, draw: Draw, n: int) -> FloatArray:
+        """Every client in turn has a sample or none, and a contact or none."""
+        for k in range(self.vector.clients):
+            S = self._client(S, k, n, float(draw.alone[k]), float(draw.contact[k]))
+        return S
+
+    def _client(self, S: FloatArray, k: int, n: int, alone: float, contact: float) -> FloatArray:
+        """One client learns alone, or merges, learns and sends in the order of its exchange."""
+        after = (1.0 - alone - contact) * S
+        after += alone * (self._learned(S, k) if self._method.learns_while_away else S)
+        if contact == 0:
+            return after
+        counts, features = float(self._chances.counts[k]), self.vector.features
+        share = self.vector.overwritten(k, self._parts.downlink(k, n, features))
+        send = self.vector.sent(k, self._parts.uplink(k, n, features))
+        exchange = self._method.exchange
+        model = self._learned(taken(S, share) if exchange == "paper" else S, k)
+        sent = taken(model, send)
+        if exchange == "single":
+            model, sent = taken(model, share), taken(sent, share)
+        after += contact * (1.0 - counts) * model
+        bit = self.vector.bit(0, k)
+        without = np.flatnonzero(~np.arange(len(S)) & bit)
+        after[without | bit] += contact * counts * sent[without]
+        return after
+
+    def _learned(self, S: FloatArray, k: int) -> FloatArray:
+        """The moments after an LMS step of client k: s + mu z (y - z.w_k) on its model."""
+        mean, square = self._steps[k]
+        model, met = self.vector.client(k), self.vector.sample(k)
+        cross = mean @ S[:, met, :]
+        seen = S[:, met[:, None], met].reshape(len(S), -1)
+        learned = S.copy()
+        learned[:, model, :] += cross
+        learned[:, :, model] += cross.transpose(0, 2, 1)
+        learned[:, model, model] += (seen @ square).reshape(len(S), met.size - 1, met.size - 1)
+        return learned
+
+    def _receive(self, S: FloatArray, n: int) -> FloatArray:
+        """Go through all that may arrive; the rest is a tick older."""
+        after = np.zeros((self.vector.modes, *S.shape[1:]))
+        for arriving in self._arriving:
+            entries, matrix = self._change(arriving.messages, n)
+            moved = S[arriving.before]
+            rows = matrix @ moved
+            moved[:, entries, :] = rows
+            moved[:, :, entries] = rows.transpose(0, 2, 1)
+            moved[:, entries[:, None], entries] = rows @ matrix.T
+            after[arriving.after] += arriving.probability[:, None, None] * moved
+        # Rounding alone makes them unsymmetric, and what is not symmetric would move otherwise.
+        return taken(0.5 * (after + after.transpose(0, 2, 1)), self.vector.aged())
+
+    def _change(self, messages: int, n: int) -> _Change:
+        """What the arrival of these messages does at tick n."""
+        key = messages, n % self.period
+        if key not in self._changes:
+            self._changes[key] = self._changed_by(self.vector.messages_of(messages), n)
+        return self._changes[key]
+
+    def _changed_by(self, messages: list[tuple[int, int]], n: int) -> _Change:
+        """The matrix of the server's rule, and of answers that come with an arrival."""
+        vector, features = self.vector, self.vector.features
+        server = np.arange(vector.server.start, vector.server.stop)
+        identity = np.eye(vector.size)
+        entries, rows = [server], [self._server_rule(messages, n)]
+        if self._method.exchange == "live":
+            for k in {k for _, k in messages}:
+                window = self._parts.downlink(k, n, features)
+                entries.append(vector.client(k).start + window)
+                rows.append(identity[server[window]])
+        return _Change(np.concatenate(entries), np.concatenate(rows))
+
+    def _server_rule(self, messages: list[tuple[int, int]], n: int) -> FloatArray:
+        """The rule is linear: its matrix, (D, N), is what it makes of unit vectors."""
+        vector, rule = self.vector, self._parts.server
+        matrix = np.zeros((vector.features, vector.size))
+        concerned = [vector.server, *(vector.message(age, k) for age, k in messages)]
+        for i in np.concatenate([np.arange(where.start, where.stop) for where in concerned]):
+            unit = np.zeros(vector.size)
+            unit[i] = 1.0
+            arrived = []
+            for age, k in messages:
+                window = self._parts.uplink(k, n - age, vector.features)
+                arrived.append(Message(k, n - age, window, unit[vector.message(age, k)]))
+            matrix[:, i] = aggregate(unit[vector.server], arrived, n, rule.staleness, rule.divisor)
+        return matrix
+
+
+def _period(parts: PaperParts, features: int) -> int:
+    """Ticks after which all windows are where they were."""
+    sizes = [windows.size(features) for windows in (parts.downlink, parts.uplink)]
+    return math.lcm(*(features // math.gcd(size, features) for size in sizes))
+
+
+def _arriving(vector: StateVector, chances: Arrivals) -> Iterator[_Arriving]:
+    """Every combination of messages that may arrive in one tick."""
+    hazard, may_be = chances.hazard.ravel(), chances.on_its_way().ravel()
+    modes = np.arange(vector.modes << vector.clients)
+    on_its_way: BoolArray = (modes[:, None] >> np.arange(hazard.size) & 1).astype(bool)
+    possible = ~(on_its_way & ~may_be).any(axis=1)
+    for messages in modes.tolist():
+        chosen = on_its_way[messages]
+        before = modes[possible & ((modes & messages) == messages)]
+        chance = np.where(chosen, hazard, np.where(on_its_way[before], 1 - hazard, 1.0))
+        probability = chance.prod(axis=1)
+        before, probability = before[probability > 0], probability[probability > 0]
+        if before.size:
+            yield _Arriving(messages, before, before ^ messages, probability)
