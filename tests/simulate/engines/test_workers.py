@@ -97,14 +97,11 @@ def test_what_cannot_be_copied_needs_this_process() -> None:
 
 
 class Odd(Exception):  # noqa: N818 (a test's)
-    """One that cannot be made again from its text."""
+    """One that cannot be copied, for what it holds."""
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__(f"{first} and {second}")
-
-    def __reduce_ex__(self, _: object) -> tuple[Any, ...]:
-        """As every exception does, also where a library has taught them better (Dask's)."""
-        return Odd, self.args
+        self.lock = threading.Lock()
 
 
 def threads() -> list[int]:
