@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from paofed.bench.spread import spread_cost
-from tests.effort import in_ci
+from tests.effort import long
 from tests.natures import small_scenario
 
 
-@pytest.mark.skipif(not in_ci(), reason="starts five processes that load the compiler")
+@long
 def test_everything_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(small_scenario().to_toml())

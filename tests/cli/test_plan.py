@@ -16,7 +16,7 @@ from paofed.planning import plan as module
 from paofed.planning.field import Candidate
 from paofed.planning.use import commands
 from paofed.simulate.results.result import Result
-from tests.effort import in_ci
+from tests.effort import long
 from tests.planning.plans import a_plan, small_fleet
 
 Capture = pytest.CaptureFixture[str]
@@ -59,7 +59,7 @@ def test_a_plan_ends_in_a_scenario_that_can_be_run(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("file")
-@pytest.mark.skipif(not in_ci(), reason="bounds are compiled: half a minute")
+@long
 def test_a_plan_ends_in_a_fleet(capsys: Capture) -> None:
     told = planned()
     assert told["chosen"]["guards"] is not None
