@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import FloatArray
+from paofed.theory.modes import Modes
 from paofed.theory.moments import Moments
 
 NEVER_EXPANDS = 1.0  # 2 / (the most that |z|^2 can be)
@@ -58,11 +60,12 @@ class StepSizes(NamedTuple):
         return None
 
 
-def step_sizes(moments: Moments) -> StepSizes:
-    """The limits of a fleet."""
-    largest = np.array([np.linalg.eigvalsh(R)[-1] for R in moments.R])
+def step_sizes(moments: Moments, modes: Modes | None = None) -> StepSizes:
+    """The limits of a fleet; `modes` are those of R, where they are known already."""
+    with one_thread_algebra():
+        rates = np.linalg.eigvalsh(moments.R) if modes is None else modes.rates
     traces = np.trace(moments.R, axis1=1, axis2=2)
-    sums = np.abs(moments.R).sum(axis=2)
+    sums = np.stack([np.abs(R).sum(axis=1) for R in moments.R])
     dominant = bool((2 * np.diagonal(moments.R, axis1=1, axis2=2) > sums).all())
     guaranteed = float(2.0 / sums.max()) if dominant else None
-    return StepSizes(2.0 / largest, float(2.0 / traces.max()), guaranteed)
+    return StepSizes(2.0 / rates[:, -1], float(2.0 / traces.max()), guaranteed)

@@ -39,9 +39,10 @@ class Moments(NamedTuple):
 def closed_form(fourier_map: FourierMap, laws: ClientLaws) -> Moments:
     """The moments under the stationary law of each client of the paper's stream."""
     mean, spread = laws.stationary_mean, laws.spread
-    R = np.stack(
-        [_correlation(fourier_map, m, s) for m, s in zip(mean, spread, strict=True)]
-    )  # fmt: skip
+    features = fourier_map.phases.size
+    R = np.empty((mean.size, features, features))
+    for k, (m, s) in enumerate(zip(mean, spread, strict=True)):
+        R[k] = _correlation(fourier_map, m, s)
     return Moments(R, _with_target(fourier_map, mean, spread), 0.0, 0.0)
 
 

@@ -9,7 +9,10 @@ from paofed.core.traffic import Traffic
 from paofed.theory.bounds import StepSizes, step_sizes
 from paofed.theory.cost import expected
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.mean import Prediction, growth, predict
+from paofed.theory.mean import Prediction, growth, predict, require_followed
+from paofed.theory.modes import Modes
+
+_APART = 0.2  # the part of the work that takes the correlation matrices apart, for progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +48,15 @@ def outlook(
     costs = [expected(fleet.contacts, method, features) for method in methods]
     ticks = int(points[-1]) + 1
     iterations = min(ticks, 1000)
-    share = ticks / (ticks + iterations)
-    prediction = predict(fleet, methods, settings, points, lambda done: report(share * done))
+    require_followed(fleet, methods, settings, ticks)
+    share = (1 - _APART) * ticks / (ticks + iterations)
+    modes = Modes.of(fleet.moments.R, lambda done: report(_APART * done))
+    prediction = predict(
+        fleet, methods, settings, points, lambda done: report(_APART + share * done), modes
+    )
+    rest = 1 - _APART - share
     factors = growth(
-        fleet, methods, settings, iterations, lambda done: report(share + (1 - share) * done)
+        fleet, methods, settings, iterations, lambda done: report(1 - rest + rest * done), modes
     )
     mu = [method.settled(**settings._asdict()).step_size for method in methods]
-    return Outlook(step_sizes(fleet.moments), mu, factors, costs, prediction)
+    return Outlook(step_sizes(fleet.moments, modes), mu, factors, costs, prediction)

@@ -29,14 +29,13 @@ class ExpectedWeights:
         self.ages = ages
         self.q = q
         self._which = np.arange(ages.size)
-        masks = held.astype(np.float64)
         holders = held.sum(axis=1).max() if by_coverage else q.shape[1]
         s, weight = np.polynomial.legendre.leggauss(int(min(_NODES, holders // 2 + 1)))
         s, weight = (s + 1) / 2, weight / 2
         miss = 1 - q[:, None, :] * (1 - s[:, None])  # (L, S, K): E[s^1{arrives}]
         if by_coverage:
             # The class of a coordinate is who holds it: one product for each, by phase.
-            others = np.stack([np.exp(np.log(miss) @ mask) for mask in masks])
+            others = np.stack([np.exp(np.log(miss) @ mask.astype(np.float64)) for mask in held])
             self._by_node = weight[:, None] * others  # (P, L, S, D)
             self._share = alpha[:, None, None] * q[:, None, :] / miss  # (L, S, K)
         else:
@@ -46,13 +45,19 @@ class ExpectedWeights:
             self._share = (alpha[:, None] * q * expected)[:, None, :]
         with np.errstate(divide="ignore"):  # a message that is certain leaves no chance: exp(-inf)
             lost = np.log1p(-q)
-        self._total = np.stack([self.pulls(p, mask) for p, mask in enumerate(masks)])
-        self._missed = np.stack([np.exp(_product(lost, mask)) for mask in masks])  # (P, L, D)
+        total, missed = [], []
+        for phase, mask in enumerate(held):
+            holds = mask.astype(np.float64)
+            total.append(self.pulls(phase, holds))
+            missed.append(np.exp(_product(lost, holds)))
+        self._total, self._missed = np.stack(total), np.stack(missed)  # (P, L, D)
 
     def pulls(self, phase: int, sent: FloatArray) -> FloatArray:
         """Sums of what is sent (K, D; zero outside the windows), weighted, by age: (L, D)."""
         by_node = self._by_node[phase % len(self._by_node)]
-        pulled: FloatArray = (by_node * (self._share @ sent)).sum(axis=1)
+        L, S, K = self._share.shape
+        by_share = (self._share.reshape(-1, K) @ sent).reshape(L, S, -1)  # as one product
+        pulled: FloatArray = (by_node * by_share).sum(axis=1)
         return pulled
 
     def move(self, w: FloatArray, n: int, pulls: FloatArray) -> FloatArray:

@@ -1,0 +1,286 @@
+"""The mean models of one algorithm, server and clients, from tick to tick.
+
+What clients do is linear, so it is followed in the modes of their R_k (paofed.theory.modes). Where
+whole models travel, clients that rest while away need not be followed one by one.
+"""
+
+import math
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm, Settled
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.selection import Windows
+from paofed.core.staleness import weight_of
+from paofed.theory.cost import picked_share
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.modes import Modes
+from paofed.theory.weights import ExpectedWeights
+
+
+class Reach(NamedTuple):
+    """How far back one algorithm reaches, and what has to be remembered for it."""
+
+    mu: float
+    counts: BoolArray  # which ages of the fleet's messages count
+    ages: IntArray  # (L,), those
+    sizes: tuple[int, int]  # of a message down and up
+    period: int  # of the windows (P)
+    live: bool
+
+    @classmethod
+    def of(cls, fleet: FleetInTheory, method: Algorithm, settings: Settled, ticks: int) -> Self:
+        """Of an algorithm that theory knows, over so many ticks."""
+        parts = method.require_paper_parts("theory")
+        D = fleet.moments.r.shape[1]
+        method.require_fits(D)
+        down, up = (windows.size(D) for windows in (parts.downlink, parts.uplink))
+        mu, max_age = method.settled(**settings._asdict())
+        ages = fleet.contacts.ages
+        counts = (ages <= max_age) & (ages < ticks)
+        period = math.lcm(*(D // math.gcd(size, D) for size in (down, up)))
+        return cls(mu, counts, ages[counts], (down, up), period, method.exchange == "live")
+
+    @property
+    def longest(self) -> int:
+        """The highest age that counts."""
+        return int(self.ages.max(initial=0))
+
+    @property
+    def cells(self) -> IntArray:
+        """What is on its way for l ticks takes l + 1 cells, used in turn: how many, by age."""
+        return self.ages + 1
+
+    def bytes(self, K: int, D: int) -> float:
+        """What it takes at least: windows, weights, what is on its way, what "live" answers."""
+        windows, weights = self.period * K * sum(self.sizes), 2 * self.period * self.ages.size * D
+        waiting = int(self.cells.sum()) * D
+        answers = (self.longest + 1) * K * D if self.live else 0
+        return 8.0 * (windows + weights + waiting + answers)
+
+
+class MeanModels(Protocol):
+    """What MeanRecursion needs of the mean models of one algorithm."""
+
+    @property
+    def w(self) -> FloatArray:
+        """The server's, (D,)."""
+        ...
+
+    def tick(self, n: int) -> None:
+        """Move on by tick n."""
+        ...
+
+    def normalise(self) -> float:
+        """Scale everything so that the longest model has length 1; return the log of its length."""
+        ...
+
+
+def mean_models(
+    fleet: FleetInTheory, modes: Modes, method: Algorithm, reach: Reach, *, driven: bool
+) -> MeanModels:
+    """The mean models of an algorithm at the start, followed in the way that costs least."""
+    K, D = fleet.moments.r.shape
+    rests = method.exchange == "paper" and not method.learns_while_away
+    if rests and reach.sizes == (D, D) and reach.ages.size <= K:
+        return _WholeModels(fleet, method, reach, driven=driven)
+    return _ModelsInModes(fleet, modes, method, reach, driven=driven)
+
+
+class _ServerModel:
+    """The server's mean model, and what is on its way to it as sums by sending tick and age."""
+
+    def __init__(self, weights: ExpectedWeights, cells: IntArray, start: FloatArray) -> None:
+        self.w = start
+        self._weights = weights
+        # What was sent, by age and by tick modulo its cells; where the cells of each age begin.
+        self._cells = cells
+        self._begins = np.cumsum(cells) - cells
+        self._pulls = np.zeros((int(cells.sum()), start.size))
+
+    def move(self, n: int, pulls: FloatArray) -> None:
+        """Send the pulls (L, D) on their way, and take those that arrive at tick n."""
+        self._pulls[self._begins + n % self._cells] = pulls
+        arriving = self._pulls[self._begins + (n - self._weights.ages) % self._cells]
+        self.w = self._weights.move(self.w, n, arriving)
+
+    def shrink(self, length: float) -> None:
+        """Divide everything by a length."""
+        self.w /= length
+        self._pulls /= length
+
+
+class _ModelsInModes:
+    """Any algorithm: the clients' mean models in the modes of their R_k."""
+
+    def __init__(
+        self, fleet: FleetInTheory, modes: Modes, method: Algorithm, reach: Reach, *, driven: bool
+    ) -> None:
+        K, D = fleet.moments.r.shape
+        down, up, _ = method.require_paper_parts("theory")
+        contact, alone = _chances(fleet, method)
+        self._modes, self._exchange, self._period = modes, method.exchange, reach.period
+        self._up, self._down = (_coordinates(link, reach.period, K, D) for link in (up, down))
+        self._weights = _weights(fleet, method, reach, _masks(self._up, D))
+        w, W = _start(K, D, driven=driven)
+        self._server = _ServerModel(self._weights, reach.cells, w)
+        self._v = modes.of_models(W)
+        # An LMS step is v <- stay v + gain, by mode; without contact only some learn.
+        self._stay = 1 - reach.mu * modes.rates
+        self._gain = reach.mu * modes.of_models(fleet.moments.r * driven)
+        self._contact, self._learns = contact, contact + alone
+        self._stay_alone = 1 - contact - alone + alone * self._stay
+        self._gain_alone = alone * self._gain
+        # By how much a client that sends has learned more than the mean; for "live" answers.
+        self._surplus = np.zeros((reach.longest + 1, K, D) if reach.live else (1, 1, 1))
+
+    @property
+    def w(self) -> FloatArray:
+        """The server's, (D,)."""
+        return self._server.w
+
+    def tick(self, n: int) -> None:
+        """Move on by tick n."""
+        phase = n % self._period
+        down, up = self._down[phase], self._up[phase]
+        merges = self._exchange == "paper"
+        told = self._modes.overwritten(self._v, down, self.w[down]) if merges else self._v
+        told = self._stay * told
+        told += self._gain
+        sent = np.zeros_like(self._v)
+        np.put_along_axis(sent, up, self._modes.seen(told, up), axis=1)
+        if self._exchange == "single":
+            told = self._modes.overwritten(told, down, self.w[down])
+        if self._exchange == "live":
+            self._surplus[n % len(self._surplus)] = (1 - self._learns) * (told - self._v)
+        self._v *= self._stay_alone
+        self._v += self._gain_alone
+        told *= self._contact
+        self._v += told
+        if self._exchange == "live":
+            self._answer(n, down)
+        self._server.move(n, self._weights.pulls(phase, sent))
+
+    def _answer(self, n: int, down: IntArray) -> None:
+        """Overwrite where a message arrives; who sent one has learned, so the others have less."""
+        begun = self._weights.ages <= n
+        ages, q = self._weights.ages[begun], self._weights.q[begun]
+        quiet = np.prod(1 - q, axis=0)[:, None]
+        kept = quiet * self._v
+        for i, age in enumerate(ages.tolist()):
+            alone = q[i] * np.prod(1 - np.delete(q, i, axis=0), axis=0)
+            kept -= alone[:, None] * self._surplus[(n - age) % len(self._surplus)]
+        answered = (1 - quiet) * self.w[down] + self._modes.seen(kept, down)
+        self._v = self._modes.overwritten(self._v, down, answered)
+
+    def normalise(self) -> float:
+        """Scale everything so that the longest model has length 1; return the log of its length."""
+        length = _longest(self.w, self._v)
+        if length > 0:
+            self._server.shrink(length)
+            self._v /= length
+            self._surplus /= length
+        return _log(length)
+
+
+class _WholeModels:
+    """Whole models travel, and clients rest while away: what they hold is what they once heard.
+
+    A contact replaces a client's model by (I - mu R_k) w + mu r_k, so the server moves by sums of
+    these, and a client holds the same of the mean of what it heard. No sum has to be made anew.
+    """
+
+    def __init__(
+        self, fleet: FleetInTheory, method: Algorithm, reach: Reach, *, driven: bool
+    ) -> None:
+        R, r = fleet.moments.R, fleet.moments.r * driven
+        K, D = r.shape
+        self._contact, _ = _chances(fleet, method)
+        weights = _weights(fleet, method, reach, np.ones((1, K, D), dtype=bool))
+        w, self._W = _start(K, D, driven=driven)
+        self._server = _ServerModel(weights, reach.cells, w)
+        self._R, self._r, self._mu = R, r, reach.mu
+        shares = weights.pulls(0, np.eye(K))
+        self._share = shares.sum(axis=1)[:, None]
+        self._learned = np.tensordot(shares, R, 1).reshape(-1, D)  # (L D, D)
+        self._gained = shares @ r
+        self._heard = np.zeros((K, D))  # mean of what a client heard since W was worked out
+        self._kept = np.ones((K, 1))  # chance that it has heard nothing since
+
+    @property
+    def w(self) -> FloatArray:
+        """The server's, (D,)."""
+        return self._server.w
+
+    def tick(self, n: int) -> None:
+        """Move on by tick n."""
+        w = self.w
+        self._heard += self._contact * (w - self._heard)
+        self._kept *= 1 - self._contact
+        learned = (self._learned @ w).reshape(-1, w.size)
+        self._server.move(n, self._share * w - self._mu * (learned - self._gained))
+
+    def normalise(self) -> float:
+        """Scale everything so that the longest model has length 1; return the log of its length."""
+        heard, kept = self._heard, self._kept
+        Rx = np.matmul(heard[:, None, :], self._R)[:, 0]
+        self._W = kept * self._W + heard - self._mu * (Rx - (1 - kept) * self._r)
+        self._heard, self._kept = np.zeros_like(heard), np.ones_like(kept)
+        length = _longest(self.w, self._W)
+        if length > 0:
+            self._server.shrink(length)
+            self._W /= length
+        return _log(length)
+
+
+def _chances(fleet: FleetInTheory, method: Algorithm) -> tuple[FloatArray, FloatArray]:
+    """By client, (K, 1): of a contact at a tick, and of learning without one."""
+    contact = (fleet.contacts.available * picked_share(method))[:, None]
+    alone = (fleet.contacts.data[:, None] - contact) * method.learns_while_away
+    return contact, alone
+
+
+def _weights(
+    fleet: FleetInTheory, method: Algorithm, reach: Reach, held: BoolArray
+) -> ExpectedWeights:
+    """Those of an algorithm whose messages hold `held`, (P, K, D)."""
+    _, up, server = method.require_paper_parts("theory")
+    contact, _ = _chances(fleet, method)
+    return ExpectedWeights(
+        reach.ages,
+        np.array([weight_of(server.staleness, age) for age in reach.ages.tolist()]),
+        contact.T * fleet.contacts.late[:, reach.counts].T,
+        held,
+        # Where all messages hold the same, the holders of a coordinate are the class.
+        by_coverage=server.divisor == "coverage" and not up.coordinated and not held.all(),
+    )
+
+
+def _start(K: int, D: int, *, driven: bool) -> tuple[FloatArray, FloatArray]:
+    """The models of the server (D,) and the clients (K, D): zeros, or deviations at random."""
+    start = np.random.default_rng(0).standard_normal((K + 1, D)) * (not driven)
+    return start[0], start[1:]
+
+
+def _longest(w: FloatArray, local: FloatArray) -> float:
+    return max(float(np.linalg.norm(w)), float(np.linalg.norm(local, axis=1).max()))
+
+
+def _log(length: float) -> float:
+    with np.errstate(divide="ignore"):
+        return float(np.log(length))
+
+
+def _coordinates(windows: Windows, period: int, clients: int, features: int) -> IntArray:
+    """Which coordinates travel, (P, K, m)."""
+    return np.array(
+        [[windows(k, n, features) for k in range(clients)] for n in range(period)], dtype=np.int64
+    )
+
+
+def _masks(coordinates: IntArray, features: int) -> BoolArray:
+    """The same as truth values, (P, K, D)."""
+    masks = np.zeros((*coordinates.shape[:2], features), dtype=bool)
+    np.put_along_axis(masks, coordinates, values=True, axis=-1)
+    return masks
