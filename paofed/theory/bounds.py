@@ -63,7 +63,7 @@ class StepSizes(NamedTuple):
 def step_sizes(moments: Moments, modes: Modes | None = None) -> StepSizes:
     """The limits of a fleet; `modes` are those of R, where they are known already."""
     with one_thread_algebra():
-        rates = np.linalg.eigvalsh(moments.R) if modes is None else modes.rates
+        rates: FloatArray = np.linalg.eigvalsh(moments.R) if modes is None else modes.rates
     traces = np.trace(moments.R, axis1=1, axis2=2)
     sums = np.stack([np.abs(R).sum(axis=1) for R in moments.R])
     dominant = bool((2 * np.diagonal(moments.R, axis1=1, axis2=2) > sums).all())

@@ -171,8 +171,9 @@ class _ModelsInModes:
         for i, age in enumerate(ages.tolist()):
             alone = q[i] * np.prod(1 - np.delete(q, i, axis=0), axis=0)
             kept -= alone[:, None] * self._surplus[(n - age) % len(self._surplus)]
-        answered = (1 - quiet) * self.w[down] + self._modes.seen(kept, down)
-        self._v = self._modes.overwritten(self._v, down, answered)
+        # On the window: what is kept, and the server's. What is not kept is overwritten by that.
+        answer = (1 - quiet) * self.w[down]
+        self._v = kept + self._modes.overwritten(self._v - kept, down, answer)
 
     def normalise(self) -> float:
         """Scale everything so that the longest model has length 1; return the log of its length."""
@@ -273,10 +274,9 @@ def _log(length: float) -> float:
 
 
 def _coordinates(windows: Windows, period: int, clients: int, features: int) -> IntArray:
-    """Which coordinates travel, (P, K, m)."""
-    return np.array(
-        [[windows(k, n, features) for k in range(clients)] for n in range(period)], dtype=np.int64
-    )
+    """Which coordinates travel, (P, K, m), rising."""
+    travel = [[windows(k, n, features) for k in range(clients)] for n in range(period)]
+    return np.sort(np.array(travel, dtype=np.int64), axis=-1)
 
 
 def _masks(coordinates: IntArray, features: int) -> BoolArray:

@@ -16,7 +16,6 @@ from paofed.core.arrays import FloatArray, IntArray
 
 THREADS = 2  # what is gathered of the modes comes from memory: more would gain little
 _BLOCK = 2**18  # numbers gathered at once: two megabytes stay near the processor
-_STAGES = 16  # of progress while matrices are taken apart
 
 
 class Modes(NamedTuple):
@@ -30,13 +29,12 @@ class Modes(NamedTuple):
         """Take symmetric matrices (K, D, D) apart."""
         modes = cls(np.empty(R.shape[:2]), np.empty(R.shape))
 
-        def take_apart(stage: int) -> None:
-            part = slice(len(R) * stage // _STAGES, len(R) * (stage + 1) // _STAGES)
-            modes.rates[part], modes.Q[part] = np.linalg.eigh(R[part])
+        def take_apart(k: int) -> None:
+            modes.rates[k], modes.Q[k] = np.linalg.eigh(R[k])
 
         with one_thread_algebra(), ThreadPoolExecutor(THREADS) as pool:
-            for stage, _ in enumerate(pool.map(take_apart, range(_STAGES))):
-                report((stage + 1) / _STAGES)
+            for k, _ in enumerate(pool.map(take_apart, range(len(R)))):
+                report((k + 1) / len(R))
         return modes
 
     def of_models(self, models: FloatArray) -> FloatArray:
@@ -45,14 +43,21 @@ class Modes(NamedTuple):
         return v
 
     def seen(self, v: FloatArray, coordinates: IntArray) -> FloatArray:
-        """The coordinates (K, m) of models in modes (K, D)."""
+        """The coordinates (K, m) of models in modes (K, D); all of them must be in order."""
+        if coordinates.shape[1] == v.shape[1]:
+            return _times(self.Q, v)
         seen = np.empty(coordinates.shape)
         for part, rows in self._rows(coordinates):
             seen[part] = _times(rows, v[part])
         return seen
 
     def overwritten(self, v: FloatArray, coordinates: IntArray, values: FloatArray) -> FloatArray:
-        """Models in modes (K, D) after their coordinates (K, m) have been set to values (K, m)."""
+        """Models in modes (K, D) after their coordinates (K, m) have been set to values (K, m).
+
+        All coordinates must be in order.
+        """
+        if coordinates.shape[1] == v.shape[1]:
+            return self.of_models(values)
         overwritten = np.empty_like(v)
         for part, rows in self._rows(coordinates):
             change = values[part] - _times(rows, v[part])
