@@ -93,7 +93,6 @@ _EXTRAS = {
     "paho": "device",
     "cryptography": "fleet",
     "polars": "table",
-    "threadpoolctl": "table",
     "sklearn": "boost",
     "distributed": "cluster",
 }  # and `sim`, for all the others

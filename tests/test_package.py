@@ -83,7 +83,7 @@ def test_the_simulator_needs_its_own_extra_alone(tmp_path: Path) -> None:
     small.write_text(small_scenario().to_toml(), encoding="utf-8")
     code = (
         "import sys\n"
-        "for name in 'polars threadpoolctl sklearn distributed paho cryptography'.split():\n"
+        "for name in 'polars sklearn distributed paho cryptography'.split():\n"
         "    sys.modules[name] = None\n"
         "import paofed.cli.reproduce, paofed.cli.theory, paofed.cli.replay, paofed.cli.result\n"
         "from paofed.cli import main\n"

@@ -62,10 +62,14 @@ class StepSizes(NamedTuple):
 
 def step_sizes(moments: Moments, modes: Modes | None = None) -> StepSizes:
     """The limits of a fleet; `modes` are those of R, where they are known already."""
-    with one_thread_algebra():
-        rates: FloatArray = np.linalg.eigvalsh(moments.R) if modes is None else modes.rates
+    largest = _largest_eigenvalues(moments.R) if modes is None else modes.rates[:, -1]
     traces = np.trace(moments.R, axis1=1, axis2=2)
     sums = np.stack([np.abs(R).sum(axis=1) for R in moments.R])
     dominant = bool((2 * np.diagonal(moments.R, axis1=1, axis2=2) > sums).all())
     guaranteed = float(2.0 / sums.max()) if dominant else None
-    return StepSizes(2.0 / rates[:, -1], float(2.0 / traces.max()), guaranteed)
+    return StepSizes(2.0 / largest, float(2.0 / traces.max()), guaranteed)
+
+
+def _largest_eigenvalues(correlations: FloatArray) -> FloatArray:
+    with one_thread_algebra():
+        return np.array([np.linalg.eigvalsh(R)[-1] for R in correlations])

@@ -56,7 +56,7 @@ class ExpectedWeights:
         """Sums of what is sent (K, D; zero outside the windows), weighted, by age: (L, D)."""
         by_node = self._by_node[phase % len(self._by_node)]
         L, S, K = self._share.shape
-        by_share = (self._share.reshape(-1, K) @ sent).reshape(L, S, -1)  # as one product
+        by_share = (self._share.reshape(L * S, K) @ sent).reshape(L, S, sent.shape[1])
         pulled: FloatArray = (by_node * by_share).sum(axis=1)
         return pulled
 
