@@ -24,8 +24,9 @@ from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.memory import require_memory
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.models import MeanModels, Reach, mean_models
+from paofed.theory.models import MeanModels, mean_models
 from paofed.theory.modes import THREADS, Modes
+from paofed.theory.reach import Reach
 
 _STRETCH = 20  # ticks between two normalisations: no overflow in between
 

@@ -4,60 +4,19 @@ What clients do is linear, so it is followed in the modes of their R_k (paofed.t
 whole models travel, clients that rest while away need not be followed one by one.
 """
 
-import math
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol
 
 import numpy as np
 
-from paofed.algorithms.base import Algorithm, Settled
+from paofed.algorithms.base import Algorithm
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.theory.cost import picked_share
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.modes import Modes
+from paofed.theory.reach import Reach
 from paofed.theory.weights import ExpectedWeights
-
-
-class Reach(NamedTuple):
-    """How far back one algorithm reaches, and what has to be remembered for it."""
-
-    mu: float
-    counts: BoolArray  # which ages of the fleet's messages count
-    ages: IntArray  # (L,), those
-    sizes: tuple[int, int]  # of a message down and up
-    period: int  # of the windows (P)
-    live: bool
-
-    @classmethod
-    def of(cls, fleet: FleetInTheory, method: Algorithm, settings: Settled, ticks: int) -> Self:
-        """Of an algorithm that theory knows, over so many ticks."""
-        parts = method.require_paper_parts("theory")
-        D = fleet.moments.r.shape[1]
-        method.require_fits(D)
-        down, up = (windows.size(D) for windows in (parts.downlink, parts.uplink))
-        mu, max_age = method.settled(**settings._asdict())
-        ages = fleet.contacts.ages
-        counts = (ages <= max_age) & (ages < ticks)
-        period = math.lcm(*(D // math.gcd(size, D) for size in (down, up)))
-        return cls(mu, counts, ages[counts], (down, up), period, method.exchange == "live")
-
-    @property
-    def longest(self) -> int:
-        """The highest age that counts."""
-        return int(self.ages.max(initial=0))
-
-    @property
-    def cells(self) -> IntArray:
-        """What is on its way for l ticks takes l + 1 cells, used in turn: how many, by age."""
-        return self.ages + 1
-
-    def bytes(self, K: int, D: int) -> float:
-        """What it takes at least: windows, weights, what is on its way, what "live" answers."""
-        windows, weights = self.period * K * sum(self.sizes), 2 * self.period * self.ages.size * D
-        waiting = int(self.cells.sum()) * D
-        answers = (self.longest + 1) * K * D if self.live else 0
-        return 8.0 * (windows + weights + waiting + answers)
 
 
 class MeanModels(Protocol):
@@ -81,9 +40,7 @@ def mean_models(
     fleet: FleetInTheory, modes: Modes, method: Algorithm, reach: Reach, *, driven: bool
 ) -> MeanModels:
     """The mean models of an algorithm at the start, followed in the way that costs least."""
-    K, D = fleet.moments.r.shape
-    rests = method.exchange == "paper" and not method.learns_while_away
-    if rests and reach.sizes == (D, D) and reach.ages.size <= K:
+    if reach.by_sums:
         return _WholeModels(fleet, method, reach, driven=driven)
     return _ModelsInModes(fleet, modes, method, reach, driven=driven)
 
@@ -145,8 +102,8 @@ class _ModelsInModes:
         phase = n % self._period
         down, up = self._down[phase], self._up[phase]
         merges = self._exchange == "paper"
-        told = self._modes.overwritten(self._v, down, self.w[down]) if merges else self._v
-        told = self._stay * told
+        merged = self._modes.overwritten(self._v, down, self.w[down]) if merges else self._v
+        told = self._stay * merged  # in the end, the model of a client that has a contact
         told += self._gain
         sent = np.zeros_like(self._v)
         np.put_along_axis(sent, up, self._modes.seen(told, up), axis=1)
@@ -188,8 +145,9 @@ class _ModelsInModes:
 class _WholeModels:
     """Whole models travel, and clients rest while away: what they hold is what they once heard.
 
-    A contact replaces a client's model by (I - mu R_k) w + mu r_k, so the server moves by sums of
-    these, and a client holds the same of the mean of what it heard. No sum has to be made anew.
+    A contact replaces a client's model by (I - mu R_k) w + mu r_k. The server moves by the clients'
+    weighted sum of that, for which the sum of their R_k is made once; and what a client holds is
+    the same of the mean of what it heard, worked out only where its length is asked for.
     """
 
     def __init__(

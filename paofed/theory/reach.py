@@ -1,0 +1,60 @@
+"""How far back an algorithm reaches, before anything is followed."""
+
+import math
+from typing import NamedTuple, Self
+
+from paofed.algorithms.base import Algorithm, Settled
+from paofed.core.arrays import BoolArray, IntArray
+from paofed.theory.fleet import FleetInTheory
+
+
+class Reach(NamedTuple):
+    """How far back one algorithm reaches, and what has to be remembered for it."""
+
+    mu: float
+    counts: BoolArray  # which ages of the fleet's messages count
+    ages: IntArray  # (L,), those
+    sizes: tuple[int, int]  # of a message down and up
+    period: int  # of the windows (P)
+    live: bool
+    by_sums: bool  # whole models and clients that rest: R_k summed over them by age will do
+
+    @classmethod
+    def of(cls, fleet: FleetInTheory, method: Algorithm, settings: Settled, ticks: int) -> Self:
+        """Of an algorithm that theory knows, over so many ticks."""
+        parts = method.require_paper_parts("theory")
+        K, D = fleet.moments.r.shape
+        method.require_fits(D)
+        down, up = (windows.size(D) for windows in (parts.downlink, parts.uplink))
+        mu, max_age = method.settled(**settings._asdict())
+        ages = fleet.contacts.ages
+        counts = (ages <= max_age) & (ages < ticks)
+        period = math.lcm(*(D // math.gcd(size, D) for size in (down, up)))
+        rests = method.exchange == "paper" and not method.learns_while_away
+        return cls(
+            mu,
+            counts,
+            ages[counts],
+            sizes=(down, up),
+            period=period,
+            live=method.exchange == "live",
+            by_sums=rests and down == up == D and int(counts.sum()) <= K,
+        )
+
+    @property
+    def longest(self) -> int:
+        """The highest age that counts."""
+        return int(self.ages.max(initial=0))
+
+    @property
+    def cells(self) -> IntArray:
+        """What is on its way for l ticks takes l + 1 cells, used in turn: how many, by age."""
+        return self.ages + 1
+
+    def bytes(self, K: int, D: int) -> float:
+        """What it takes at least: windows, weights, what is on its way, answers or sums."""
+        windows, weights = self.period * K * sum(self.sizes), 2 * self.period * self.ages.size * D
+        waiting = int(self.cells.sum()) * D
+        answers = (self.longest + 1) * K * D if self.live else 0
+        sums = self.ages.size * D**2 if self.by_sums else 0
+        return 8.0 * (windows + weights + waiting + answers + sums)
