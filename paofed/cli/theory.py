@@ -7,7 +7,7 @@ prediction is held against the average over so many runs in the same world.
 import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
 from paofed.files import write_table
 from paofed.report.paper.theory import CURVES, Beside
-from paofed.simulate.average import Average, average
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.result import curve_ticks, versions
 from paofed.theory.bounds import NEVER_EXPANDS
@@ -29,6 +28,9 @@ from paofed.theory.outlook import Outlook, outlook
 from paofed.words import counted, table
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.trace import Trace
+
+if TYPE_CHECKING:
+    from paofed.simulate.average import Average
 
 EXAMPLE = "paofed theory setting-1 --algorithm pao-fed-u1 --runs 40 --figure theory.png"
 
@@ -74,6 +76,8 @@ def run(args: Namespace) -> int:
         found = outlook(fleet, methods, settings, curve_ticks(ticks, args.every), progress)
     simulated = None
     if scenario is not None and args.runs:
+        from paofed.simulate.average import average  # and the engine, which takes a second
+
         with (
             Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
             engine_of(USUAL).announced(outputs.say),
@@ -86,7 +90,9 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _show(args: Namespace, found: Outlook, simulated: Average | None, fleet: FleetInTheory) -> None:
+def _show(
+    args: Namespace, found: Outlook, simulated: "Average | None", fleet: FleetInTheory
+) -> None:
     beside = Beside(found.prediction, simulated)
     if args.csv is not None:
         curves = beside.curves(beside.names[0])

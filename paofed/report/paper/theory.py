@@ -1,11 +1,13 @@
 """Theory beside simulation: the mean model as predicted, and as the average of many runs."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paofed.core.metrics import decibels
-from paofed.simulate.average import Average
 from paofed.theory.mean import Prediction
+
+if TYPE_CHECKING:  # theory alone need not wait for an engine
+    from paofed.simulate.average import Average
 
 CURVES = ("mean_model_db", "averaged_model_db", "learning_curve_db")
 
@@ -14,7 +16,7 @@ class Beside(NamedTuple):
     """Both over the same ticks, for the same algorithms in the same world."""
 
     prediction: Prediction
-    simulated: Average | None
+    simulated: "Average | None"
 
     @property
     def names(self) -> list[str]:
