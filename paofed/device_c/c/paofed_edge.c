@@ -1,0 +1,518 @@
+/* The device's part of the protocol: what it sends, what replies mean, what survives a power cut. */
+#include "paofed.h"
+
+#include <string.h>
+
+enum { UPDATE = 0, REPLY = 1, HELLO = 2, MODEL = 3, REREAD = 4 };
+enum { WIRE_VERSION = 2, LOST_AFTER = 5, ALL = (1 << PAOFED_WAITING) - 1 };
+
+static const uint32_t LAST_TICK = 0xFFFFFFFFu;
+static const uint32_t MARK = 0x70616F32u; /* with the size of what is kept added */
+
+/* Bytes, the lowest first, whatever the processor's order is. */
+
+static void put_word(uint8_t *to, uint32_t word)
+{
+    to[0] = (uint8_t)(word & 0xFFu);
+    to[1] = (uint8_t)((word >> 8) & 0xFFu);
+    to[2] = (uint8_t)((word >> 16) & 0xFFu);
+    to[3] = (uint8_t)((word >> 24) & 0xFFu);
+}
+
+static uint32_t word_at(const uint8_t *from)
+{
+    return (uint32_t)from[0] | ((uint32_t)from[1] << 8) | ((uint32_t)from[2] << 16)
+        | ((uint32_t)from[3] << 24);
+}
+
+static float value_at(const uint8_t *from)
+{
+    const uint32_t word = word_at(from);
+    float value;
+
+    (void)memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static uint8_t *put_values(uint8_t *to, const float *values, uint16_t count)
+{
+    uint16_t i;
+
+    for (i = 0u; i < count; i++) {
+        uint32_t word;
+
+        (void)memcpy(&word, &values[i], sizeof word);
+        put_word(to, word);
+        to += 4;
+    }
+    return to;
+}
+
+static bool are_sane(const uint8_t *from, uint16_t count)
+{
+    uint16_t i;
+
+    for (i = 0u; i < count; i++) {
+        const float value = value_at(&from[4u * i]);
+
+        if (!paofed_is_sane(&value, 1u)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint8_t *put_header(uint8_t *to, int kind, uint8_t epoch, uint32_t tick)
+{
+    to[0] = (uint8_t)((WIRE_VERSION << 4) | kind);
+    to[1] = epoch;
+    put_word(&to[2], tick);
+    return &to[PAOFED_HEADER];
+}
+
+/* Which coordinates travel: the first of the window of a tick. */
+static uint32_t window(const struct paofed *device, uint32_t tick, uint32_t ahead)
+{
+    const struct paofed_agreed *agreed = device->agreed;
+    const uint32_t features = agreed->features;
+    const uint32_t further = (agreed->coordinated != 0u) ? 0u : device->kept.device % features;
+    const uint32_t steps = (tick % features + ahead + further) % features;
+
+    return agreed->shared * steps % features;
+}
+
+/* Updates that wait. */
+
+static void drop(struct paofed_kept *kept, unsigned place)
+{
+    const unsigned before = (1u << place) - 1u;
+    unsigned i;
+
+    kept->waiting--;
+    for (i = place; i < kept->waiting; i++) {
+        kept->updates[i] = kept->updates[i + 1u];
+    }
+    for (i = 0u; i < kept->waiting; i++) {
+        const unsigned carried = kept->updates[i].carried;
+
+        kept->updates[i].carried = (uint8_t)((carried & before) | ((carried >> 1) & ~before));
+    }
+}
+
+static void stamp(struct paofed *device, uint32_t now)
+{
+    struct paofed_kept *kept = &device->kept;
+    const struct paofed_agreed *agreed = device->agreed;
+    struct paofed_update *update;
+    uint32_t coordinate = window(device, now, agreed->ahead);
+    uint16_t i;
+
+    if (kept->waiting == (uint8_t)PAOFED_WAITING) {
+        drop(kept, 0u);
+    }
+    update = &kept->updates[kept->waiting];
+    kept->waiting++;
+    kept->stamped = (int64_t)now;
+    update->tick = now;
+    update->left = now;
+    update->level = paofed_level(device);
+    update->carried = (uint8_t)ALL;
+    for (i = 0u; i < agreed->shared; i++) {
+        update->values[i] = kept->w[coordinate];
+        coordinate++;
+        coordinate = (coordinate == agreed->features) ? 0u : coordinate;
+    }
+}
+
+/* Time. */
+
+static uint32_t ticks_since(const struct paofed *device, uint32_t *since)
+{
+    const uint32_t passed = device->port->milliseconds(device->port->context) - *since;
+    const uint32_t ticks = (passed < 0x80000000u) ? passed / device->agreed->tick_ms : 0u;
+
+    *since += ticks * device->agreed->tick_ms;
+    return ticks;
+}
+
+/* Look at the clock: the tick and the doubt go on by what has passed. */
+static void pass_time(struct paofed *device)
+{
+    uint32_t ticks;
+
+    if (device->has_clock) {
+        ticks = ticks_since(device, &device->clock_ms);
+        device->clock_tick += (ticks < LAST_TICK - device->clock_tick)
+            ? ticks : LAST_TICK - device->clock_tick;
+    }
+    if (device->doubt_left > 0u) {
+        ticks = ticks_since(device, &device->doubt_ms);
+        device->doubt_left -= (ticks < device->doubt_left) ? ticks : device->doubt_left;
+    }
+}
+
+int64_t paofed_tick(struct paofed *device)
+{
+    pass_time(device);
+    return device->has_clock ? (int64_t)device->clock_tick : -1;
+}
+
+static void set_clock(struct paofed *device, uint32_t tick)
+{
+    device->has_clock = true;
+    device->clock_tick = tick;
+    device->clock_ms = device->port->milliseconds(device->port->context);
+}
+
+static void follow_clock(struct paofed *device, uint32_t tick)
+{
+    if ((int64_t)tick > paofed_tick(device)) {
+        set_clock(device, tick);
+    }
+}
+
+static bool is_lost(const struct paofed *device)
+{
+    const uint32_t most = (uint32_t)device->agreed->max_age + (uint32_t)LOST_AFTER;
+
+    return !device->has_clock || (device->unanswered > most);
+}
+
+/* What goes up. */
+
+static void send_hello(struct paofed *device)
+{
+    uint8_t message[PAOFED_HEADER];
+
+    (void)put_header(message, HELLO, device->agreed->epoch, 0u);
+    device->port->send(device->port->context, message, sizeof message);
+}
+
+static void send_updates(struct paofed *device, uint32_t now)
+{
+    struct paofed_kept *kept = &device->kept;
+    const struct paofed_agreed *agreed = device->agreed;
+    const unsigned last = kept->waiting - 1u;
+    struct paofed_update *head = &kept->updates[last];
+    unsigned carried = 1u << last;
+    uint8_t message[PAOFED_LONGEST];
+    uint8_t *end = put_header(message, UPDATE, agreed->epoch, head->tick);
+    unsigned i;
+
+    *end = head->level;
+    end = put_values(end + 1, head->values, agreed->shared);
+    for (i = 0u; i < last; i++) {
+        struct paofed_update *update = &kept->updates[i];
+
+        if ((int64_t)now - (int64_t)update->left >= (int64_t)device->patience) {
+            update->left = now;
+            carried |= (device->doubt_left > 0u) ? 0u : 1u << i;
+            end[0] = (uint8_t)(head->tick - update->tick);
+            end[1] = update->level;
+            end = put_values(end + 2, update->values, agreed->shared);
+        }
+    }
+    /* A reply does not say which of several messages with this head it answers. */
+    head->carried = (uint8_t)(head->carried & carried);
+    device->port->send(device->port->context, message, (size_t)(end - message));
+}
+
+bool paofed_contact(struct paofed *device)
+{
+    struct paofed_kept *kept = &device->kept;
+    const int64_t now = paofed_tick(device);
+
+    if (is_lost(device) || (kept->joined == 0u)) {
+        device->unanswered++;
+        send_hello(device);
+        return true;
+    }
+    while ((kept->waiting > 0u)
+           && (now - (int64_t)kept->updates[0].tick > (int64_t)device->agreed->max_age)) {
+        drop(kept, 0u); /* worthless by now */
+    }
+    if (now > kept->stamped) {
+        stamp(device, (uint32_t)now);
+    }
+    if (kept->waiting == 0u) {
+        return false;
+    }
+    device->unanswered++;
+    send_updates(device, (uint32_t)now);
+    return true;
+}
+
+/* What comes down. */
+
+static unsigned confirm(struct paofed *device, int64_t tick, uint8_t age)
+{
+    struct paofed_kept *kept = &device->kept;
+    const int64_t answers = tick - ((age < 240u) ? (int64_t)age : (int64_t)age - 256);
+    const int64_t oldest = tick - (int64_t)device->agreed->max_age;
+    unsigned carried = 0u;
+    unsigned confirmed = 0u;
+    unsigned i;
+
+    for (i = 0u; i < kept->waiting; i++) {
+        if ((int64_t)kept->updates[i].tick == answers) {
+            carried = kept->updates[i].carried;
+        }
+    }
+    for (i = kept->waiting; i > 0u; i--) {
+        const bool safe = (int64_t)kept->updates[i - 1u].tick >= oldest;
+
+        if (safe && ((carried & (1u << (i - 1u))) != 0u)) {
+            drop(kept, i - 1u);
+            confirmed++;
+        }
+    }
+    return confirmed;
+}
+
+static void take(struct paofed *device, uint32_t coordinate, float value)
+{
+    device->kept.w[coordinate] = value;
+#if PAOFED_TWO_SPEED
+    device->kept.lead[coordinate] = 0.0f;
+#endif
+}
+
+static unsigned reply(struct paofed *device, uint32_t tick, const uint8_t *body)
+{
+    const struct paofed_agreed *agreed = device->agreed;
+    uint32_t coordinate = window(device, tick, 0u);
+    unsigned confirmed;
+    uint16_t i;
+
+    device->unanswered = 0u;
+    confirmed = confirm(device, (int64_t)tick, body[0]);
+    if ((int64_t)tick > device->kept.merged) {
+        for (i = 0u; i < agreed->shared; i++) {
+            if (coordinate < agreed->heard) {
+                take(device, coordinate, value_at(&body[1u + 4u * i]));
+            }
+            coordinate++;
+            coordinate = (coordinate == agreed->features) ? 0u : coordinate;
+        }
+        device->kept.merged = (int64_t)tick;
+    }
+    follow_clock(device, tick);
+    return confirmed;
+}
+
+/* The time may go back here, and here alone: ticks may be used again. */
+static void set_back(struct paofed *device, uint32_t tick)
+{
+    struct paofed_kept *kept = &device->kept;
+    unsigned i;
+
+    set_clock(device, tick);
+    device->doubt_left = device->doubt;
+    device->doubt_ms = device->clock_ms;
+    kept->stamped = (kept->stamped < (int64_t)tick) ? kept->stamped : (int64_t)tick;
+    kept->merged = (kept->merged < (int64_t)tick) ? kept->merged : (int64_t)tick;
+    for (i = kept->waiting; i > 0u; i--) {
+        struct paofed_update *update = &kept->updates[i - 1u];
+
+        update->left = (update->left < tick) ? update->left : tick;
+        if (update->tick > tick) {
+            drop(kept, i - 1u);
+        }
+    }
+}
+
+static void whole_model(struct paofed *device, uint32_t tick, const uint8_t *body)
+{
+    const bool lost = is_lost(device);
+    uint16_t j;
+
+    device->unanswered = 0u;
+    if (device->kept.joined == 0u) {
+        for (j = 0u; j < device->agreed->features; j++) {
+            take(device, j, value_at(&body[4u * j]));
+        }
+        device->kept.joined = 1u;
+    }
+    if (lost) {
+        set_back(device, tick);
+    }
+    follow_clock(device, tick);
+}
+
+unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t size)
+{
+    const struct paofed_agreed *agreed = device->agreed;
+    const uint8_t *body = &message[PAOFED_HEADER];
+    uint32_t tick;
+    int kind;
+
+    if ((size < (size_t)PAOFED_HEADER) || ((message[0] >> 4) != WIRE_VERSION)) {
+        return 0u;
+    }
+    kind = message[0] & 15;
+    tick = word_at(&message[2]);
+    size -= (size_t)PAOFED_HEADER;
+    if ((kind == REREAD) && (size == 0u) && (tick == 0u)) {
+        device->outdated = device->outdated || (message[1] != agreed->epoch);
+    }
+    if (message[1] != agreed->epoch) {
+        return 0u;
+    }
+    if ((kind == REPLY) && (size == 1u + 4u * (size_t)agreed->shared)
+        && are_sane(&body[1], agreed->shared)) {
+        return reply(device, tick, body);
+    }
+    if ((kind == MODEL) && (size == 4u * (size_t)agreed->features)
+        && are_sane(body, agreed->features)) {
+        whole_model(device, tick, body);
+    }
+    return 0u;
+}
+
+/* What survives. */
+
+static uint32_t checksum(const struct paofed_kept *kept)
+{
+    const uint8_t *bytes = (const uint8_t *)kept;
+    uint32_t sum = 0xFFFFFFFFu; /* CRC-32 */
+    size_t i;
+    int bit;
+
+    for (i = offsetof(struct paofed_kept, device); i < sizeof *kept; i++) {
+        sum ^= bytes[i];
+        for (bit = 0; bit < 8; bit++) {
+            sum = (sum >> 1) ^ (((sum & 1u) != 0u) ? 0xEDB88320u : 0u);
+        }
+    }
+    return ~sum;
+}
+
+static uint32_t mark(void)
+{
+    return MARK + (uint32_t)sizeof(struct paofed_kept);
+}
+
+bool paofed_save(struct paofed *device)
+{
+    struct paofed_kept *kept = &device->kept;
+
+    kept->mark = mark();
+    kept->sequence++;
+    kept->sum = checksum(kept);
+    return device->port->write(device->port->context, kept->sequence & 1u, kept, sizeof *kept);
+}
+
+/* Read a slot into the device: whether it is whole. */
+static bool load(struct paofed *device, unsigned slot)
+{
+    struct paofed_kept *kept = &device->kept;
+
+    return device->port->read(device->port->context, slot, kept, sizeof *kept)
+        && (kept->mark == mark()) && (kept->sum == checksum(kept));
+}
+
+/* The slot that was written last; where that was cut off, the other one is whole. */
+static unsigned newest_slot(const struct paofed_port *port)
+{
+    uint32_t headers[PAOFED_SLOTS][2] = {{0u, 0u}, {0u, 0u}}; /* mark and sequence */
+    unsigned i;
+
+    for (i = 0u; i < (unsigned)PAOFED_SLOTS; i++) {
+        if (!port->read(port->context, i, headers[i], sizeof headers[i])
+            || (headers[i][0] != mark())) {
+            return 1u - i;
+        }
+    }
+    return (headers[1][1] - headers[0][1] < 0x80000000u) ? 1u : 0u;
+}
+
+static void forget(struct paofed *device)
+{
+    device->unanswered = 0u;
+    device->restarts = 0u;
+    device->passed_over = 0u;
+    device->doubt_left = 0u;
+    device->has_clock = false;
+    device->outdated = false;
+}
+
+static void begin_level(struct paofed_kept *kept)
+{
+    kept->samples = 0.0f;
+    kept->square = 0.0f;
+    kept->implausible = 0.0f;
+}
+
+static void begin_anew(struct paofed *device, uint32_t number)
+{
+    struct paofed_kept *kept = &device->kept;
+    const struct paofed_agreed *agreed = device->agreed;
+
+    (void)memset(kept, 0, sizeof *kept);
+    kept->device = number;
+    kept->fleet = agreed->fleet;
+    kept->meaning = agreed->meaning;
+    kept->lineage = agreed->lineage;
+    kept->epoch = agreed->epoch;
+    kept->learner = agreed->learner;
+    kept->merged = -1;
+    kept->stamped = -1;
+    paofed_begin_learning(device);
+}
+
+void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed)
+{
+    struct paofed_kept *kept = &device->kept;
+    const bool same = kept->meaning == agreed->meaning;
+
+    device->agreed = agreed;
+    forget(device);
+    kept->waiting = 0u; /* no update of an earlier epoch travels */
+    kept->merged = -1;
+    if (!same || (kept->lineage != agreed->lineage)) {
+        kept->joined = 0u;
+    }
+    if (!same) {
+        paofed_begin_learning(device);
+    } else if ((kept->joined == 0u) || (kept->learner != agreed->learner)) {
+        paofed_forget_errors(device);
+    } else {
+        /* The errors are still those of this model. */
+    }
+    if (kept->joined == 0u) {
+        begin_level(kept);
+    }
+    kept->meaning = agreed->meaning;
+    kept->lineage = agreed->lineage;
+    kept->epoch = agreed->epoch;
+    kept->learner = agreed->learner;
+}
+
+bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
+                  const struct paofed_port *port, uint32_t number)
+{
+    struct paofed_kept *kept = &device->kept;
+    const unsigned slot = newest_slot(port);
+    unsigned i;
+
+    device->agreed = agreed;
+    device->port = port;
+    device->patience = 1u;
+    device->doubt = 256u;
+    device->clock_tick = 0u;
+    device->clock_ms = 0u;
+    device->doubt_ms = 0u;
+    forget(device);
+    if ((!load(device, slot) && !load(device, 1u - slot)) || (kept->device != number)
+        || (kept->fleet != agreed->fleet) || (kept->waiting > (uint8_t)PAOFED_WAITING)) {
+        begin_anew(device, number);
+        return false;
+    }
+    for (i = 0u; i < kept->waiting; i++) {
+        kept->updates[i].carried = 0u; /* what messages of an earlier life carried is not known */
+    }
+    if (kept->epoch != agreed->epoch) {
+        paofed_adopt(device, agreed);
+    }
+    return true;
+}
