@@ -101,8 +101,8 @@ struct paofed_update {
 /* What survives a power cut. */
 struct paofed_kept {
     uint32_t mark; /* what this is, and its size */
+    uint32_t sum;  /* of all that follows */
     uint32_t sequence;
-    uint32_t sum; /* of all that follows */
     uint32_t device;
     uint32_t fleet;
     uint32_t meaning;

@@ -378,7 +378,7 @@ static uint32_t checksum(const struct paofed_kept *kept)
     size_t i;
     int bit;
 
-    for (i = offsetof(struct paofed_kept, device); i < sizeof *kept; i++) {
+    for (i = offsetof(struct paofed_kept, sequence); i < sizeof *kept; i++) {
         sum ^= bytes[i];
         for (bit = 0; bit < 8; bit++) {
             sum = (sum >> 1) ^ (((sum & 1u) != 0u) ? 0xEDB88320u : 0u);
@@ -395,11 +395,16 @@ static uint32_t mark(void)
 bool paofed_save(struct paofed *device)
 {
     struct paofed_kept *kept = &device->kept;
+    bool written;
 
     kept->mark = mark();
     kept->sequence++;
     kept->sum = checksum(kept);
-    return device->port->write(device->port->context, kept->sequence & 1u, kept, sizeof *kept);
+    written = device->port->write(device->port->context, kept->sequence & 1u, kept, sizeof *kept);
+    if (!written) {
+        kept->sequence--; /* the other slot has what was saved last: never the next to be written */
+    }
+    return written;
 }
 
 /* Read a slot into the device: whether it is whole. */
@@ -414,7 +419,7 @@ static bool load(struct paofed *device, unsigned slot)
 /* The slot that was written last; where that was cut off, the other one is whole. */
 static unsigned newest_slot(const struct paofed_port *port)
 {
-    uint32_t headers[PAOFED_SLOTS][2] = {{0u, 0u}, {0u, 0u}}; /* mark and sequence */
+    uint32_t headers[PAOFED_SLOTS][3] = {{0u, 0u, 0u}, {0u, 0u, 0u}}; /* mark, sum, sequence */
     unsigned i;
 
     for (i = 0u; i < (unsigned)PAOFED_SLOTS; i++) {
@@ -423,7 +428,7 @@ static unsigned newest_slot(const struct paofed_port *port)
             return 1u - i;
         }
     }
-    return (headers[1][1] - headers[0][1] < 0x80000000u) ? 1u : 0u;
+    return (headers[1][2] - headers[0][2] < 0x80000000u) ? 1u : 0u;
 }
 
 static void forget(struct paofed *device)
