@@ -89,6 +89,8 @@ class Driven:
             text=True,
             env={"ASAN_OPTIONS": "detect_leaks=0"},  # the library has no heap; looking takes seconds
         )
+        self.lines: list[str] = []  # all that was said to it,
+        self.answers: list[str] = []  # and what it answered
         self._end = weakref.finalize(self, _end, self._process)
 
     def tell(self, line: str) -> str:
@@ -99,6 +101,8 @@ class Driven:
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         assert answer, f"the device has ended after {line[:200]!r}"  # what a sanitizer does
+        self.lines.append(line)
+        self.answers.append(answer.strip())
         return answer.strip()
 
     def agree(self, agreed: AgreedInC) -> None:

@@ -69,8 +69,8 @@ class _Both:
                 return None, None
 
 
-def replay(seed: int, program: str) -> None:
-    """Replay one conversation."""
+def replay(seed: int, program: str) -> Driven:
+    """Replay one conversation; returns the device, which has ended, with all that was said."""
     talk = Conversation(seed)
     both = _Both(talk, program, drawn=seed % 2 == 1)
     for number, event in enumerate(talk.happened):
@@ -90,6 +90,7 @@ def replay(seed: int, program: str) -> None:
         assert abs(told.level - event.level) <= 1, where
         _compare(event, mine, talk, both.agreed.shared, scale, where)
     both.c.close()
+    return both.c
 
 
 def _compare(
