@@ -1,24 +1,28 @@
 """Builds the device in C for this machine and for boards."""
 
+import os
 import subprocess
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 
 from paofed.device_c.kit import SOURCES, source
-from tests.system import needs
+from tests.system import lacks, needs
 
 HERE = Path(__file__).parent
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wpedantic")
 STRICT = ("-std=c99", *WARNINGS, "-Werror")
 SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # the library has no heap, and looking takes seconds
 # Room for every fleet that the tests try.
 LARGEST = {"FEATURES": 40, "SHARED": 40, "INPUTS": 6, "TWO_SPEED": 1, "DRAWS": 1}
 
 
 def run(words: list[str]) -> str:
     """Run a program that must succeed; returns what it printed."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603 (compilers, and what they made)
+        words, capture_output=True, text=True, check=False, env={**os.environ, **NO_LEAKS}
+    )
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
@@ -53,3 +57,10 @@ def host_program(name: str, *flags: str) -> str:
     own = [f"-I{folder}", str(HERE / f"{name}.c")]
     run([compiler, *STRICT, *(flags or SANITIZERS), *own, *files, "-o", program])
     return program
+
+
+def require_libmosquitto() -> None:
+    """Skip a test where there is no libmosquitto to build with, or fail it in CI."""
+    words = [needs("gcc"), "-x", "c", "-fsyntax-only", "-include", "mosquitto.h", os.devnull]
+    if subprocess.run(words, capture_output=True, check=False).returncode:  # noqa: S603
+        lacks("needs the system package libmosquitto-dev")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.device_c.agreed import AgreedInC
+from tests.device_c.building import NO_LEAKS
 
 Floats32 = NDArray[np.float32]
 WHOLE = 0xFFFF  # of a save: all bytes are written
@@ -87,7 +88,7 @@ class Driven:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={"ASAN_OPTIONS": "detect_leaks=0"},  # the library has no heap; looking takes seconds
+            env=NO_LEAKS,
         )
         self.lines: list[str] = []  # all that was said to it,
         self.answers: list[str] = []  # and what it answered

@@ -13,6 +13,7 @@
  *   S n               saves; only n bytes are written                      -> 1: written
  *   F                 forgets what was saved                               -> 0
  *   T t               the tick is t further on; T - loses the clock        -> 0
+ *   D d               a doubt lasts d ticks                                -> 0
  *   Z                                                                      -> 1: it has the map
  *   ?                 tells                                                -> its state
  */
@@ -297,6 +298,10 @@ static void obey(char command)
         } else {
             device.clock_tick += word();
         }
+        (void)printf("0");
+        break;
+    case 'D':
+        device.doubt = (uint16_t)word();
         (void)printf("0");
         break;
     case 'Z':

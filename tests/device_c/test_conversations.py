@@ -98,7 +98,7 @@ def _compare(
 ) -> None:
     if event.what == "contact" and mine is not None:
         assert event.said is not None, where
-        assert _without_values(mine, shared) == _without_values(event.said, shared), where
+        assert without_values(mine, shared) == without_values(event.said, shared), where
     elif event.what == "predict":
         unit = talk.manifest.target.scale * 4
         assert mine == pytest.approx(event.said, abs=APART * scale * unit * 10), where
@@ -106,7 +106,7 @@ def _compare(
         assert mine == event.said, where
 
 
-def _without_values(frame: bytes, shared: int) -> bytes:
+def without_values(frame: bytes, shared: int) -> bytes:
     """A message but for values and levels."""
     if frame[0] & 15:
         return frame

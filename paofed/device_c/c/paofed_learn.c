@@ -114,7 +114,7 @@ bool paofed_has_the_map(struct paofed *device, const float *probes)
 /* The median of the last errors, or 0 where there are none. */
 static float usual_error(const float *errors)
 {
-    float sorted[PAOFED_ERRORS];
+    float sorted[PAOFED_ERRORS] = {0.0f};
     int count = 0;
     int i;
 

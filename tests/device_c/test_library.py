@@ -1,0 +1,104 @@
+"""The sources: clean under two compilers and two analysers, with no heap, no double, no library."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from paofed.device_c.agreed import agreed_in_c
+from paofed.device_c.kit import EXAMPLES, SOURCES, write_kit
+from tests.device_c.boards import M3, compiler
+from tests.device_c.building import STRICT, host_program, run
+from tests.device_c.test_boards import fleet_of
+from tests.effort import effort
+from tests.live.fleets import manifest
+from tests.system import needs
+
+FLEETS = {
+    "table": agreed_in_c(fleet_of(20)),
+    "drawn": agreed_in_c(manifest(), drawn=True),
+    "two-speed": agreed_in_c(manifest(learner="two-speed", linear=((-1.0, 1.0), (0.0, 2.0)))),
+}
+# What a processor without a unit for floats takes from its compiler, and three functions on memory.
+_FROM_THE_COMPILER = r"__aeabi_(f\w+|[u]?i2f|cf\w+|[u]?[il]divmod|[u]?idiv|l\w+)|__popcountsi2"
+_ON_MEMORY = "memcpy|memset|memmove"
+
+
+@pytest.fixture(params=FLEETS)
+def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    write_kit(tmp_path, FLEETS[request.param], "A fleet of the tests.")
+    return tmp_path
+
+
+def files(kit: Path) -> list[str]:
+    return [str(kit / name) for name in (*SOURCES, *EXAMPLES) if name.endswith(".c")]
+
+
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_a_compiler_has_nothing_to_say(name: str, kit: Path) -> None:
+    for optimised in effort_levels():
+        for file in files(kit):
+            run([needs(name), *STRICT, optimised, "-c", file, "-o", str(kit / "out.o")])
+
+
+def effort_levels() -> list[str]:
+    return ["-Os", "-O0", "-O3"][: effort(everyday=1, thorough=3)]
+
+
+def test_analysers_have_nothing_to_say(kit: Path) -> None:
+    analysed = ["--analyze", "-Xclang", "-analyzer-werror", "-std=c99", f"-I{kit}"]
+    run([needs("clang"), *analysed, *files(kit)])
+    checks = ["--enable=warning,performance,portability", "--error-exitcode=1", "--std=c99"]
+    run([needs("cppcheck"), *checks, "--inline-suppr", "--quiet", f"-I{kit}", *files(kit)])
+
+
+def test_analysers_and_compilers_find_what_is_wrong(tmp_path: Path) -> None:
+    """Each of them is switched on."""
+    wrong = tmp_path / "wrong.c"
+    wrong.write_text("int f(int *p) { int a[2] = {0, 0}; if (!p) { *p = 1; } return a[2]; }\n")
+    for words in (
+        [needs("clang"), "--analyze", "-Xclang", "-analyzer-werror", str(wrong)],
+        [needs("cppcheck"), "--error-exitcode=1", "--quiet", str(wrong)],
+    ):
+        with pytest.raises(AssertionError):
+            run(words)
+    wrong.write_text("float f(float x) { return x * 2.0; }\n")
+    for name in ("gcc", "clang"):
+        with pytest.raises(AssertionError, match="-Wdouble-promotion|-Wfloat-conversion"):
+            run([needs(name), *STRICT, "-c", str(wrong), "-o", str(tmp_path / "out.o")])
+
+
+def test_nothing_is_asked_of_a_system(kit: Path) -> None:
+    """No heap, no double (whose arithmetic would be functions here), no mathematics of a library."""
+    nm = needs("binutils-arm-none-eabi", "arm-none-eabi-nm")
+    own, asked = set(), set()
+    for name in SOURCES:
+        if name.endswith(".c"):
+            made = str(kit / "out.o")
+            run([compiler(), *STRICT, *M3.flags, "-Os", "-c", str(kit / name), "-o", made])
+            for line in run([nm, made]).splitlines():
+                *_, kind, symbol = line.split()
+                (asked if kind == "U" else own).add(symbol)
+    allowed = re.compile(f"{_FROM_THE_COMPILER}|{_ON_MEMORY}")
+    assert {symbol for symbol in asked - own if not allowed.fullmatch(symbol)} == set()
+    assert all(symbol.startswith("paofed_") for symbol in visible(kit, nm))
+
+
+def visible(kit: Path, nm: str) -> set[str]:
+    """The names that a firmware which links the library must not use itself."""
+    found = set()
+    for name in SOURCES:
+        if name.endswith(".c"):
+            made = str(kit / "out.o")
+            run([compiler(), *STRICT, *M3.flags, "-Os", "-c", str(kit / name), "-o", made])
+            said = run([nm, "--extern-only", "--defined-only", made])
+            found |= {line.split()[-1] for line in said.splitlines()}
+    return found
+
+
+def test_no_bytes_from_outside_do_harm() -> None:
+    """Decoders and storage under sanitizers; the numbers show that it came to everything."""
+    times = effort(everyday=100_000, thorough=5_000_000)
+    said = run([host_program("fuzz"), str(times), "1"]).split()
+    counts = dict(zip(said[::2], map(int, said[1::2]), strict=True))
+    assert min(counts[name] for name in ("confirmed", "replies", "kept", "begun")) > 10
