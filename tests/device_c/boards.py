@@ -38,22 +38,19 @@ def emulated(board: Board, program: Path, *words: str, counting: bool = False) -
     """Run a program on a board; returns what it printed."""
     arguments = "".join(f",arg={word}" for word in words)
     counted = ["-icount", "shift=0"] if counting else []
-    return run(
-        [needs("qemu-system-arm"), "-M", board.machine, "-display", "none", "-monitor", "none"]
-        + ["-serial", "none", *counted, "-kernel", str(program)]
-        + ["-semihosting-config", f"enable=on,target=native{arguments}"]
-    )
+    start = [needs("qemu-system-arm"), "-M", board.machine, *counted, "-kernel", str(program)]
+    alone = ["-display", "none", "-monitor", "none", "-serial", "none"]
+    return run([*start, *alone, "-semihosting-config", f"enable=on,target=native{arguments}"])
 
 
 def built_driver(board: Board, folder: Path) -> Path:
     """Build driver.c for a board, with a C library that talks to the emulator."""
     files, program = unpacked(folder, sizes(LARGEST)), folder / f"driver-{board.name}.elf"
     begin = run([compiler(), *board.flags, "-print-file-name=rdimon-crt0.o"]).strip()
-    run(
-        [compiler(), *STRICT, *board.flags, "-Os", "-Wno-pedantic", "-Dbegin_program=_start"]
-        + ["-nostartfiles", "--specs=rdimon.specs", f"-T{HERE / 'board.ld'}", f"-I{folder}"]
-        + [str(HERE / "driver.c"), str(HERE / "startup.c"), *files, begin, "-o", str(program)]
-    )
+    words = [compiler(), *STRICT, *board.flags, "-Os", "-Wno-pedantic", "-Dbegin_program=_start"]
+    words += ["-nostartfiles", "--specs=rdimon.specs", f"-T{HERE / 'board.ld'}", f"-I{folder}"]
+    words += [str(HERE / "driver.c"), str(HERE / "startup.c"), *files, begin]
+    run([*words, "-o", str(program)])
     return program
 
 
@@ -82,8 +79,7 @@ def _built(board: Board, folder: Path, name: str, more: Sequence[Path], main: Pa
     library = [folder / file for file in SOURCES if file.endswith(".c")]
     program = folder / f"{name}-{board.name}.elf"
     files = [main, *more, *library, HERE / "startup.c"]
-    run(
-        [compiler(), "-std=gnu99", "-ffp-contract=off", *board.flags, *_SMALL, *_LEAN]
-        + [f"-T{HERE / 'board.ld'}", f"-I{folder}", *map(str, files), "-o", str(program)]
-    )
+    words = [compiler(), "-std=gnu99", "-ffp-contract=off", *board.flags, *_SMALL, *_LEAN]
+    words += [f"-T{HERE / 'board.ld'}", f"-I{folder}", *map(str, files)]
+    run([*words, "-o", str(program)])
     return program

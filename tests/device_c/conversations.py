@@ -154,9 +154,7 @@ class Conversation:
             return Model(agreed.epoch, tick, self._values(agreed.features))
         assert isinstance(message, Update)
         tick = max(tick, message.tick - 2)
-        return Reply(
-            agreed.epoch, tick, age_of(tick, message.tick), self._values(agreed.shared)
-        )
+        return Reply(agreed.epoch, tick, age_of(tick, message.tick), self._values(agreed.shared))
 
     def _values(self, count: int) -> Any:
         return self.random.normal(0, 2, count).astype("<f4")

@@ -66,12 +66,21 @@ def read_told(text: str) -> Told:
     numbers, waiting, w, recent = text.split("|")
     values = [int(word, 16) for word in numbers.split()]
     epoch, joined, outdated, level, unanswered, restarts, passed_over, *ticks = values
+    tick, merged, stamped = (one - 1 for one in ticks)
     return Told(
-        *(epoch, bool(joined), bool(outdated), level, unanswered, restarts, passed_over),
-        *(tick - 1 for tick in ticks),
-        [int(word, 16) for word in waiting.split()],
-        _floats(w.split()),
-        _floats(recent.split()),
+        epoch=epoch,
+        joined=bool(joined),
+        outdated=bool(outdated),
+        level=level,
+        unanswered=unanswered,
+        restarts=restarts,
+        passed_over=passed_over,
+        tick=tick,
+        merged=merged,
+        stamped=stamped,
+        waiting=[int(word, 16) for word in waiting.split()],
+        w=_floats(w.split()),
+        recent=_floats(recent.split()),
     )
 
 

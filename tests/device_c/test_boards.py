@@ -44,7 +44,9 @@ def test_a_board_has_the_bits_of_this_machine(board: Board, tmp_path: Path) -> N
     for seed in range(SEEDS):
         here = replay(seed, host_program("driver"))
         script.write_text("\n".join([*here.lines, ""]), encoding="ascii")
-        there = [line.strip() for line in emulated(board, program, "driver", str(script)).splitlines()]
+        there = [
+            line.strip() for line in emulated(board, program, "driver", str(script)).splitlines()
+        ]
         assert there == here.answers, f"seed {seed}"
 
 
@@ -53,7 +55,7 @@ def test_two_hundred_parameters_fit(drawn: bool, tmp_path: Path) -> None:
     found = taken(M4F, tmp_path, agreed_in_c(fleet_of(200), drawn=drawn))
     assert found.flash <= MOST_FLASH
     assert found.memory + found.stack <= MOST_MEMORY
-    assert 0 < found.stack
+    assert found.stack > 0
     assert set(found.instructions) >= {"learn", "predict", "contact", "reply", "save"}
     assert all(count > 0 for count in found.instructions.values())
 

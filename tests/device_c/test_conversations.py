@@ -46,7 +46,9 @@ class _Both:
                 x, y = event.given
                 return self.c.learn(x, y), twin.learn(x, y)
             case "predict":
-                return float(self.c.predict(event.given)), float(np.float32(twin.predict(event.given)))
+                return float(self.c.predict(event.given)), float(
+                    np.float32(twin.predict(event.given))
+                )
             case "contact":
                 return self.c.contact(at), twin.contact(at, self.talk.patience)
             case "receive":
@@ -82,7 +84,9 @@ def replay(seed: int, program: str) -> Driven:
         assert told.w.tobytes() == twin.w.tobytes(), where
         assert told.waiting == [update.tick for update in twin.waiting], where
         ticks = twin.merged, twin.stamped, twin.unanswered, twin.joined, twin.restarts
-        assert (told.merged, told.stamped, told.unanswered, told.joined, told.restarts) == ticks, where
+        assert (told.merged, told.stamped, told.unanswered, told.joined, told.restarts) == ticks, (
+            where
+        )
         assert told.level == twin.level.byte(), where
         # The Python edge, within what float32 can hold.
         scale = max(float(np.abs(event.w).max()), 1.0)

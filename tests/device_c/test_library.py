@@ -8,9 +8,9 @@ import pytest
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import EXAMPLES, SOURCES, write_kit
 from tests.device_c.boards import M3, compiler
-from tests.device_c.building import STRICT, host_program, run
+from tests.device_c.building import STRICT, host_program, require_libmosquitto, run
 from tests.device_c.test_boards import fleet_of
-from tests.effort import effort
+from tests.effort import effort, long, some
 from tests.live.fleets import manifest
 from tests.system import needs
 
@@ -24,27 +24,25 @@ _FROM_THE_COMPILER = r"__aeabi_(f\w+|[u]?i2f|cf\w+|[u]?[il]divmod|[u]?idiv|l\w+)
 _ON_MEMORY = "memcpy|memset|memmove"
 
 
-@pytest.fixture(params=FLEETS)
+@pytest.fixture(params=some(FLEETS, everyday=1))
 def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     write_kit(tmp_path, FLEETS[request.param], "A fleet of the tests.")
     return tmp_path
 
 
 def files(kit: Path) -> list[str]:
+    require_libmosquitto()
     return [str(kit / name) for name in (*SOURCES, *EXAMPLES) if name.endswith(".c")]
 
 
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_a_compiler_has_nothing_to_say(name: str, kit: Path) -> None:
-    for optimised in effort_levels():
+    for optimised in some(["-Os", "-O0", "-O3"], everyday=1):
         for file in files(kit):
             run([needs(name), *STRICT, optimised, "-c", file, "-o", str(kit / "out.o")])
 
 
-def effort_levels() -> list[str]:
-    return ["-Os", "-O0", "-O3"][: effort(everyday=1, thorough=3)]
-
-
+@long
 def test_analysers_have_nothing_to_say(kit: Path) -> None:
     analysed = ["--analyze", "-Xclang", "-analyzer-werror", "-std=c99", f"-I{kit}"]
     run([needs("clang"), *analysed, *files(kit)])
@@ -52,6 +50,7 @@ def test_analysers_have_nothing_to_say(kit: Path) -> None:
     run([needs("cppcheck"), *checks, "--inline-suppr", "--quiet", f"-I{kit}", *files(kit)])
 
 
+@long
 def test_analysers_and_compilers_find_what_is_wrong(tmp_path: Path) -> None:
     """Each of them is switched on."""
     wrong = tmp_path / "wrong.c"
@@ -64,14 +63,15 @@ def test_analysers_and_compilers_find_what_is_wrong(tmp_path: Path) -> None:
             run(words)
     wrong.write_text("float f(float x) { return x * 2.0; }\n")
     for name in ("gcc", "clang"):
-        with pytest.raises(AssertionError, match="-Wdouble-promotion|-Wfloat-conversion"):
+        with pytest.raises(AssertionError, match=r"-Wdouble-promotion|-Wfloat-conversion"):
             run([needs(name), *STRICT, "-c", str(wrong), "-o", str(tmp_path / "out.o")])
 
 
 def test_nothing_is_asked_of_a_system(kit: Path) -> None:
-    """No heap, no double (whose arithmetic would be functions here), no mathematics of a library."""
+    """No heap, no double (whose arithmetic would be functions), no mathematics of a library."""
     nm = needs("binutils-arm-none-eabi", "arm-none-eabi-nm")
-    own, asked = set(), set()
+    own: set[str] = set()
+    asked: set[str] = set()
     for name in SOURCES:
         if name.endswith(".c"):
             made = str(kit / "out.o")

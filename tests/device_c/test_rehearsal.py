@@ -2,8 +2,6 @@
 
 import tempfile
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 from paofed.errors import PaofedError

@@ -34,9 +34,7 @@ def test_whole_lives(life: Life) -> None:
         assert np.abs(device.state().w - w).max() <= APART * scale, event
 
 
-def _require_same(
-    device: Driven, event: dict[str, Any], agreed: Manifest, number: int
-) -> None:
+def _require_same(device: Driven, event: dict[str, Any], agreed: Manifest, number: int) -> None:
     at = event["at"]
     if "learn" in event:
         device.learn(event["learn"]["x"], event["learn"]["y"])

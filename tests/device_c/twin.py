@@ -20,7 +20,10 @@ F = np.float32
 Floats32 = NDArray[np.float32]
 _SINE = (6.28318501, -41.3416557, 81.6010056, -76.5497818, 39.5367012)
 _LOGARITHM = (2.88539004, 0.961800754, 0.576584518, 0.434256047)
-_CENTRAL = ((3.38713272, 50.4342719, 159.291132, 59.1093747), (1.0, 17.8951695, 78.7577577, 67.1875636))
+_CENTRAL = (
+    (3.38713272, 50.4342719, 159.291132, 59.1093747),
+    (1.0, 17.8951695, 78.7577577, 67.1875636),
+)
 _TAIL = ((1.42343728, 2.75681539, 1.30672848, 0.170238211), (1.0, 0.737001643, 0.12021133))
 _FORGET = F(1 / 32)
 _FAR = F(3e38)
@@ -38,7 +41,8 @@ def cosine(turns: Floats32) -> Floats32:
     rest = np.abs(turns - np.trunc(turns))
     rest = np.where(rest > F(0.5), F(1) - rest, rest)
     u = F(0.25) - rest
-    return np.where(whole, F(1), u * polynomial(_SINE, u * u))
+    found: Floats32 = u * polynomial(_SINE, u * u)
+    return np.where(whole, F(1), found)
 
 
 def log2(x: Floats32) -> Floats32:
@@ -48,7 +52,8 @@ def log2(x: Floats32) -> Floats32:
     large = m > F(1.41421354)
     m, exponent = np.where(large, F(0.5) * m, m), exponent + large
     t = (m - F(1)) / (m + F(1))
-    return exponent.astype(np.float32) + t * polynomial(_LOGARITHM, t * t)
+    found: Floats32 = exponent.astype(np.float32) + t * polynomial(_LOGARITHM, t * t)
+    return found
 
 
 def square_root(x: Floats32) -> Floats32:
@@ -67,7 +72,7 @@ def normal(word: NDArray[np.uint32]) -> Floats32:
     central = size * polynomial(_CENTRAL[0], r) / polynomial(_CENTRAL[1], r)
     t = square_root(F(-0.693147181) * log2(tail)) - F(1.6)
     outer = polynomial(_TAIL[0], t) / polynomial(_TAIL[1], t)
-    found = np.where(size <= F(0.425), central, outer)
+    found: Floats32 = np.where(size <= F(0.425), central, outer)
     return np.where(below, -found, found)
 
 
@@ -76,13 +81,17 @@ def dot(a: Floats32, b: Floats32) -> np.float32:
 
 
 class Level32(Level):
+    n: Any
+    s: Any
+    p: Any
+
     def __init__(self) -> None:
-        self.n, self.s, self.p = F(0), F(0), F(0)  # type: ignore[assignment]
+        self.n, self.s, self.p = F(0), F(0), F(0)
 
     def learned(self, e: float) -> None:
         with np.errstate(over="ignore"):
             square = F(e) * F(e)
-        self.n = min(self.n + F(1), F(32))  # type: ignore[assignment]
+        self.n = min(self.n + F(1), F(32))
         self.s += (min(square, F(1e30)) - self.s) / self.n
         self.p -= _FORGET * self.p
 
@@ -100,6 +109,9 @@ class Level32(Level):
 
 class Twin(TinyDevice):
     """`drawn`: it draws the map for every sample; `doubt`: ticks that a doubt lasts."""
+
+    w: Any
+    errors: Any
 
     def __init__(
         self, manifest: Json, device: int, *, drawn: bool = False, doubt: int = 256
@@ -125,7 +137,7 @@ class Twin(TinyDevice):
 
     def begin(self) -> None:
         start = self.agreed.start
-        self.w: Any = np.zeros(self.agreed.features, dtype=F) if start is None else start.copy()
+        self.w = np.zeros(self.agreed.features, dtype=F) if start is None else start.copy()
         self.forget_errors()
 
     def forget_errors(self) -> None:
@@ -172,11 +184,16 @@ class Twin(TinyDevice):
             kept = np.where(kept > high, high, kept)
             return np.concatenate([z, (kept - middle) * gain, [agreed.constant]])
 
-    def predict(self, x: list[Any], time: float | None = None) -> float:
+    def predict(self, x: list[Any], time: float | None = None) -> float:  # noqa: ARG002
         offset, scale = self.agreed.numbers[-1, :2]
         return float(offset + scale * dot(self.w, self.z(x)))
 
-    def learn(self, x: list[Any], y: float, time: float | None = None) -> bool:  # type: ignore[override]
+    def learn(  # type: ignore[override]
+        self,
+        x: list[Any],
+        y: float,
+        time: float | None = None,  # noqa: ARG002 (tiny_device.py has one)
+    ) -> bool:
         with np.errstate(over="ignore"):
             measured = np.array([*x, y], dtype=F)
             numbers = self.agreed.numbers
@@ -209,8 +226,8 @@ class Twin(TinyDevice):
         known = sorted(self.errors)
         usual: Any = size
         if known:
-            usual = F(0.5) * (known[(len(known) - 1) // 2] + known[len(known) // 2])  # type: ignore[operator]
-        self.errors = [*self.errors, size][-16:]  # type: ignore[list-item]
+            usual = F(0.5) * (known[(len(known) - 1) // 2] + known[len(known) // 2])
+        self.errors = [*self.errors, size][-16:]
         most = bound * usual
         return F(np.copysign(most, e)) if bound > 0 and size > most else e
 

@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("manifest", type=Path, metavar="MANIFEST", help="a fleet's model (.npz), or its manifest")
     add("--out", type=Path, metavar="DIR", required=True, help="where to write")
     add("--map", choices=("table", "drawn"), default="table",
-        help="the map's frequencies: in flash, or drawn for every sample (%(default)s)")  # fmt: skip
+        help="the map's numbers: in flash, or drawn for each sample (%(default)s)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:
