@@ -1,5 +1,6 @@
 """What a fleet has agreed on, as the device in C takes it: whole numbers and float32."""
 
+import json
 import zlib
 from dataclasses import dataclass
 
@@ -21,6 +22,11 @@ TWO_SPEED = "two-speed"
 LMS_LEARNER, BOUNDED_LEARNER, TWO_SPEED_LEARNER = range(3)  # as paofed.h numbers them
 _MOST_FEATURES = 2**15 - 1  # a window's place is found in 32 bits
 _LONGEST_TICK = 7 * 86_400_000  # milliseconds: a clock of 32 bits must not wrap in a tick or two
+# Members of a manifest that a device in C takes from the text, or does not need.
+_CAN_CHANGE = {
+    *("epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval", "options"),
+    "probes",  # of a map that the other members say
+}
 _PROBE_TOLERANCE = 1e-5  # of the manifest's probes, as docs/live.md has it
 
 
@@ -42,6 +48,7 @@ class AgreedInC:
     lineage: int
     meaning: int
     fleet: int
+    rules: int
     step_size: np.float32
     bound: np.float32
     forgetting: np.float32
@@ -92,6 +99,7 @@ def agreed_in_c(
         lineage=manifest.lineage,
         meaning=_word(_meaning(manifest)),
         fleet=_word(manifest.start),
+        rules=_rules(manifest),
         step_size=np.float32(manifest.step_size),
         bound=np.float32(manifest.bound or 0.0),
         forgetting=np.float32(manifest.forgetting or FORGETFUL[TWO_SPEED].usual),
@@ -153,6 +161,17 @@ def _meaning(manifest: Manifest) -> object:
     """What `Manifest.means_the_same` compares."""
     kept = manifest.features, manifest.kernel_width, manifest.seed
     return *kept, manifest.meaning, manifest.linear
+
+
+def _rules(manifest: Manifest) -> int:
+    """The sum of the checksums of what matters, as paofed_manifest.c finds it in the JSON."""
+    members = json.loads(manifest.to_json())
+    texts = [
+        json.dumps({name: value}, separators=(",", ":"))[1:-1]
+        for name, value in members.items()
+        if name not in _CAN_CHANGE
+    ]
+    return sum(zlib.crc32(text.encode()) for text in texts) % 2**32
 
 
 def _word(value: object) -> int:

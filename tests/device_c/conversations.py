@@ -5,6 +5,7 @@ fleet agrees on something else. Every choice comes from one seed. Inputs are flo
 who replay a conversation are given the same.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -209,9 +210,14 @@ class Conversation:
     def _adopted(self) -> Happened:
         old, random = self._edge.manifest, self.random
         other = some_manifest(random)
+        small: list[dict[str, Any]] = [
+            {},
+            {"lineage": old.lineage + 1},
+            {"from_tick": 7, "from_time": 9.5, "first_interval": 0.5},
+            {"aside": not old.aside, "lineage": old.lineage + 100},
+        ]
         changes: list[dict[str, Any]] = [
             {"step_size": 0.3},
-            {"lineage": old.lineage + 1},
             {"bound": 2.0 if old.bound is None else None},
             {"max_age": 7},
             {"tick_seconds": 1.5},
@@ -219,9 +225,17 @@ class Conversation:
             {"target": other.target},
             {"learner": None if old.learner else "two-speed", "forgetting": None},
         ]
-        change = changes[int(random.integers(len(changes)))]
+        some = small if random.random() < 0.4 else changes
+        change = some[int(random.integers(len(some)))]
         new = replace(old, epoch=old.next_epoch, **change)
         self._edge = self._edge.under(new)
         self.agreed.append(new)
         self._coming.clear()
-        return self._note("adopt", new)
+        return self._note("adopt", new, _needed(new) == _needed(old))
+
+
+def _needed(manifest: Manifest) -> dict[str, Any]:
+    """What a device in C needs a new header for."""
+    others = {"epoch", "lineage", "from_tick", "from_time", "aside", "first_interval", "probes"}
+    members = json.loads(manifest.to_json())
+    return {name: value for name, value in members.items() if name not in others}

@@ -125,6 +125,9 @@ class Driven:
         self.agree(agreed)
         self.tell(f"N {doubt:x}")
 
+    def follow(self, manifest: str) -> bool:
+        return self.tell(f"J{manifest}") == "1"
+
     def learn(self, x: Iterable[float], y: float) -> bool:
         return self.tell(f"L {words_of([*x, y])}") == "1"
 

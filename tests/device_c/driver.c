@@ -5,6 +5,7 @@
  *   A numbers...      what a fleet has agreed on, for the next B or N
  *   B k p d           power comes on: device k, patience p, doubt d        -> 1: it had been saved
  *   N d               adopts what A said, doubt d                          -> 0
+ *   J text            reads a manifest, in pieces, and follows it          -> 1: it can
  *   L x... y          learns                                               -> 1: learned from
  *   P x...            predicts                                             -> bits
  *   C                 contacts                                             -> message or -
@@ -124,6 +125,7 @@ static void agree(struct paofed_agreed *a, int place)
     a->lineage = word();
     a->meaning = word();
     a->fleet = word();
+    a->rules = word();
     a->step_size = number();
     a->bound = number();
     a->forgetting = number();
@@ -227,6 +229,23 @@ static void receive(void)
     free(exact);
 }
 
+static void follow(void)
+{
+    struct paofed_manifest manifest;
+    size_t size = strcspn(rest, "\n");
+    size_t piece = 1u;
+
+    paofed_manifest_begin(&manifest);
+    while (size > 0u) {
+        piece = (piece < size) ? piece : size;
+        paofed_manifest_read(&manifest, rest, piece);
+        rest += piece;
+        size -= piece;
+        piece = piece % 13u + 1u;
+    }
+    (void)printf("%x", (unsigned)paofed_manifest_follow(&device, &manifest));
+}
+
 static void contact(void)
 {
     size_t i;
@@ -263,6 +282,9 @@ static void obey(char command)
         paofed_adopt(&device, &agreed[next]);
         device.doubt = (uint16_t)word();
         (void)printf("0");
+        break;
+    case 'J':
+        follow();
         break;
     case 'L':
         floats(x, device.agreed->inputs);

@@ -113,6 +113,25 @@ static void receives(void)
     free(message);
 }
 
+/* Text that is nearly a manifest. */
+static void reads(void)
+{
+    static const char letters[] = "{}[]:,\"\\ 0123456789epochlinag_";
+    struct paofed_manifest manifest;
+    char text[80];
+    size_t i;
+
+    for (i = 0u; i < sizeof text; i++) {
+        text[i] = letters[random_word() % (sizeof letters - 1u)];
+    }
+    if (random_word() & 1u) {
+        (void)memcpy(text, "{\"epoch\":4,\"lineage\":1,\"x\":{\"", 29u);
+    }
+    paofed_manifest_begin(&manifest);
+    paofed_manifest_read(&manifest, text, random_word() % sizeof text);
+    require(!paofed_manifest_follow(&device, &manifest), "manifest");
+}
+
 static void lives(void)
 {
     static const float values[] = {0.5f, -3.0f, 1e30f, 8.0f, -1e-30f, 99.0f};
@@ -120,7 +139,7 @@ static void lives(void)
 
     x[0] = values[random_word() % 6u];
     x[1] = values[random_word() % 6u];
-    switch (random_word() % 6u) {
+    switch (random_word() % 7u) {
     case 0:
         (void)paofed_learn(&device, x, values[random_word() % 6u]);
         break;
@@ -144,6 +163,9 @@ static void lives(void)
                 begun++;
             }
         }
+        break;
+    case 4:
+        reads();
         break;
     default:
         receives();

@@ -11,6 +11,7 @@ void board_measure(float *x, float *y);
 bool board_may_talk(void);
 void board_send(const uint8_t *message, size_t size);
 size_t board_heard(uint8_t *message, size_t most);
+size_t board_manifest(char *text, size_t most);
 bool board_write(unsigned slot, const void *bytes, size_t size);
 bool board_read(unsigned slot, void *bytes, size_t size);
 int main(void);
@@ -45,6 +46,12 @@ void board_send(const uint8_t *message, size_t size)
 size_t board_heard(uint8_t *message, size_t most)
 {
     message[0] = (uint8_t)port[6];
+    return port[6] + most;
+}
+
+size_t board_manifest(char *text, size_t most)
+{
+    text[0] = (char)port[6];
     return port[6] + most;
 }
 

@@ -38,6 +38,13 @@ class _Both:
     def power(self) -> bool:
         return self.c.begin(self.talk.device, self.talk.patience, self.talk.doubt)
 
+    def _follow(self) -> bool:
+        """Read the manifest, or else take a new header; returns whether the manifest was enough."""
+        enough = self.c.follow(self.agreed.to_json())
+        if not enough:
+            self.c.adopt(agreed_in_c(self.agreed, drawn=self.drawn), self.talk.doubt)
+        return enough
+
     def does(self, event: Happened) -> tuple[Any, Any]:
         """Let both do it; returns what each said."""
         twin, at = self.twin, event.at
@@ -63,12 +70,12 @@ class _Both:
                 self.twin = self._new() if self.saved is None else self.saved.saved()
                 if self.twin.m["epoch"] != self.agreed.epoch:
                     self.twin.adopt(json.loads(self.agreed.to_json()))
+                self._follow()  # what it read after it was saved, it is told to read again
                 return kept, self.saved is not None
             case _:
                 self.agreed = event.given
-                self.c.adopt(agreed_in_c(self.agreed, drawn=self.drawn), self.talk.doubt)
                 twin.adopt(json.loads(self.agreed.to_json()))
-                return None, None
+                return self._follow(), event.said
 
 
 def replay(seed: int, program: str) -> Driven:

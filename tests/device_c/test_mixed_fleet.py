@@ -16,7 +16,7 @@ from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.credential import Credential
 from paofed.live.server.clock import at_present
-from paofed.live.trials.processes import Process, start
+from paofed.live.trials.processes import Process, end, start
 from tests.device_c.building import STRICT, require_libmosquitto, run
 from tests.effort import effort, long
 from tests.live.brokers import TICK, Site, sample, until
@@ -55,6 +55,12 @@ class MixedFleet(Fleet):
         words += ["-f", str(self.notes / "samples.csv"), "-i", str(int(500 * TICK))]
         return start(words, self.notes / f"{k}.log")
 
+    def change(self) -> None:
+        """Let the fleet agree on something else, for which a device in C needs no new header."""
+        assert end(self.server) == 0
+        assert main(["fleet", "change", str(self.site.folder), "--clip", "9"]) == 0
+        self.server = self.start_server()
+
     def confirmed(self, k: int) -> list[int]:
         if k not in self.in_c:
             return super().confirmed(k)
@@ -90,6 +96,7 @@ def lived(folder: Path, in_c: tuple[int, ...], kills: int, updates: int, **chang
                     chance.uniform(0, 2 * TICK)
                 )
                 wait_for(fleet, updates // kills)
+            fleet.change()
             had = [len(fleet.confirmed(k)) for k in range(DEVICES)]
             until(lambda: all(len(fleet.confirmed(k)) > had[k] + 2 for k in range(DEVICES)), 120)
         finally:

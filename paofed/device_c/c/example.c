@@ -17,6 +17,8 @@ bool board_may_talk(void);
 void board_send(const uint8_t *message, size_t size);
 /* What came on NAME/k/d since the last call; 0: nothing. */
 size_t board_heard(uint8_t *message, size_t most);
+/* The next piece of what is retained under NAME/c2; 0: it has ended, or cannot be had now. */
+size_t board_manifest(char *text, size_t most);
 /* Two places of the flash, each as large as struct paofed_kept. */
 bool board_write(unsigned slot, const void *bytes, size_t size);
 bool board_read(unsigned slot, void *bytes, size_t size);
@@ -51,6 +53,21 @@ static uint8_t heard[PAOFED_LARGEST_HEARD];
 
 enum { SAVE_EVERY = 64 }; /* samples: flash wears out */
 
+/* Follow the manifest, if it is one that needs no new firmware. */
+static void read_manifest(void)
+{
+    struct paofed_manifest manifest;
+    char piece[64];
+    size_t size = board_manifest(piece, sizeof piece);
+
+    paofed_manifest_begin(&manifest);
+    while (size > 0u) {
+        paofed_manifest_read(&manifest, piece, size);
+        size = board_manifest(piece, sizeof piece);
+    }
+    (void)paofed_manifest_follow(&device, &manifest);
+}
+
 int main(void)
 {
     float x[PAOFED_INPUTS];
@@ -64,6 +81,9 @@ int main(void)
         (void)paofed_predict(&device, x);
         (void)paofed_learn(&device, x, y);
         if (board_may_talk()) {
+            if (device.outdated) {
+                read_manifest();
+            }
             (void)paofed_contact(&device);
         }
         size = board_heard(heard, sizeof heard);

@@ -62,6 +62,7 @@ struct paofed_agreed {
     uint32_t lineage;
     uint32_t meaning; /* equal where a model's parameters mean the same */
     uint32_t fleet;   /* tells the fleet from others */
+    uint32_t rules;   /* equal where nothing that a device needs differs but epoch and lineage */
     float step_size;
     float bound;      /* an error counts at most so many usual ones; 0: as it is */
     float forgetting; /* of the two-speed learner */
@@ -105,6 +106,7 @@ struct paofed_kept {
     uint32_t sequence;
     uint32_t device;
     uint32_t fleet;
+    uint32_t rules;
     uint32_t meaning;
     uint32_t lineage;
     int64_t merged;  /* tick of the newest reply whose values were taken; -1: none */
@@ -141,15 +143,41 @@ struct paofed {
     uint16_t patience;   /* ticks to wait before an update is sent again */
     uint16_t doubt;      /* ticks that a doubt lasts */
     bool has_clock;
-    bool outdated; /* the fleet has agreed on something else: this device needs a new header */
+    bool outdated; /* the fleet has agreed on something else: its manifest says what */
+};
+
+/* What was read of a manifest so far. */
+struct paofed_manifest {
+    uint32_t rules;
+    uint32_t lineage;
+    uint32_t number;
+    uint32_t sum; /* of the member that is being read */
+    uint8_t epoch;
+    uint8_t depth;
+    uint8_t length; /* of the key */
+    char key[16];
+    bool in_string;
+    bool escaped;
+    bool in_value;
+    bool has_epoch;
+    bool has_lineage;
+    bool whole;
+    bool broken;
 };
 
 /* Begin, or go on from what was saved. Returns whether there was anything of this device. */
 bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
                   const struct paofed_port *port, uint32_t number);
 
-/* Go on under something else that the fleet has agreed on. */
+/* Go on under something else that the fleet has agreed on, as another header says it. */
 void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed);
+
+/* Read the manifest that is retained under NAME/c2, in pieces of any size; then follow it. Returns
+ * false where more differs than epoch and lineage, or the text is none: the device then goes on
+ * alone, and needs a new header. */
+void paofed_manifest_begin(struct paofed_manifest *manifest);
+void paofed_manifest_read(struct paofed_manifest *manifest, const char *text, size_t size);
+bool paofed_manifest_follow(struct paofed *device, const struct paofed_manifest *manifest);
 
 /* Whether this device maps inputs as the fleet does; call it once when a firmware is new, with the
  * `paofed_probes` of the fleet's header. */
@@ -182,5 +210,7 @@ float paofed_log2(float x);
 void paofed_begin_learning(struct paofed *device);
 void paofed_forget_errors(struct paofed *device);
 bool paofed_is_sane(const float *values, uint16_t count);
+uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size);
+void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage);
 
 #endif

@@ -184,7 +184,7 @@ static void send_hello(struct paofed *device)
 {
     uint8_t message[PAOFED_HEADER];
 
-    (void)put_header(message, HELLO, device->agreed->epoch, 0u);
+    (void)put_header(message, HELLO, device->kept.epoch, 0u);
     device->port->send(device->port->context, message, sizeof message);
 }
 
@@ -196,7 +196,7 @@ static void send_updates(struct paofed *device, uint32_t now)
     struct paofed_update *head = &kept->updates[last];
     unsigned carried = 1u << last;
     uint8_t message[PAOFED_LONGEST];
-    uint8_t *end = put_header(message, UPDATE, agreed->epoch, head->tick);
+    uint8_t *end = put_header(message, UPDATE, kept->epoch, head->tick);
     unsigned i;
 
     *end = head->level;
@@ -353,9 +353,9 @@ unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t si
     tick = word_at(&message[2]);
     size -= (size_t)PAOFED_HEADER;
     if ((kind == REREAD) && (size == 0u) && (tick == 0u)) {
-        device->outdated = device->outdated || (message[1] != agreed->epoch);
+        device->outdated = device->outdated || (message[1] != device->kept.epoch);
     }
-    if (message[1] != agreed->epoch) {
+    if (message[1] != device->kept.epoch) {
         return 0u;
     }
     if ((kind == REPLY) && (size == 1u + 4u * (size_t)agreed->shared)
@@ -371,20 +371,28 @@ unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t si
 
 /* What survives. */
 
-static uint32_t checksum(const struct paofed_kept *kept)
+/* CRC-32, of which `sum` is that of the bytes before; 0: there are none. */
+uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size)
 {
-    const uint8_t *bytes = (const uint8_t *)kept;
-    uint32_t sum = 0xFFFFFFFFu; /* CRC-32 */
+    const uint8_t *byte = bytes;
     size_t i;
     int bit;
 
-    for (i = offsetof(struct paofed_kept, sequence); i < sizeof *kept; i++) {
-        sum ^= bytes[i];
+    sum = ~sum;
+    for (i = 0u; i < size; i++) {
+        sum ^= byte[i];
         for (bit = 0; bit < 8; bit++) {
             sum = (sum >> 1) ^ (((sum & 1u) != 0u) ? 0xEDB88320u : 0u);
         }
     }
     return ~sum;
+}
+
+static uint32_t checksum(const struct paofed_kept *kept)
+{
+    const size_t from = offsetof(struct paofed_kept, sequence);
+
+    return paofed_checksum(0u, (const uint8_t *)kept + from, sizeof *kept - from);
 }
 
 static uint32_t mark(void)
@@ -448,33 +456,43 @@ static void begin_level(struct paofed_kept *kept)
     kept->implausible = 0.0f;
 }
 
-static void begin_anew(struct paofed *device, uint32_t number)
+/* Take over what the device remembers of what was agreed on. */
+static void note_agreed(struct paofed *device)
 {
     struct paofed_kept *kept = &device->kept;
     const struct paofed_agreed *agreed = device->agreed;
 
-    (void)memset(kept, 0, sizeof *kept);
-    kept->device = number;
     kept->fleet = agreed->fleet;
+    kept->rules = agreed->rules;
     kept->meaning = agreed->meaning;
-    kept->lineage = agreed->lineage;
-    kept->epoch = agreed->epoch;
     kept->learner = agreed->learner;
+}
+
+static void begin_anew(struct paofed *device, uint32_t number)
+{
+    struct paofed_kept *kept = &device->kept;
+
+    (void)memset(kept, 0, sizeof *kept);
+    note_agreed(device);
+    kept->device = number;
+    kept->lineage = device->agreed->lineage;
+    kept->epoch = device->agreed->epoch;
     kept->merged = -1;
     kept->stamped = -1;
     paofed_begin_learning(device);
 }
 
-void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed)
+/* Go on under another epoch; no update of an earlier one travels. */
+void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
 {
     struct paofed_kept *kept = &device->kept;
+    const struct paofed_agreed *agreed = device->agreed;
     const bool same = kept->meaning == agreed->meaning;
 
-    device->agreed = agreed;
     forget(device);
-    kept->waiting = 0u; /* no update of an earlier epoch travels */
+    kept->waiting = 0u;
     kept->merged = -1;
-    if (!same || (kept->lineage != agreed->lineage)) {
+    if (!same || (kept->lineage != lineage)) {
         kept->joined = 0u;
     }
     if (!same) {
@@ -487,10 +505,23 @@ void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed)
     if (kept->joined == 0u) {
         begin_level(kept);
     }
-    kept->meaning = agreed->meaning;
-    kept->lineage = agreed->lineage;
-    kept->epoch = agreed->epoch;
-    kept->learner = agreed->learner;
+    note_agreed(device);
+    kept->epoch = epoch;
+    kept->lineage = lineage;
+}
+
+void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed)
+{
+    device->agreed = agreed;
+    paofed_go_on(device, agreed->epoch, agreed->lineage);
+}
+
+/* Whether the header is newer than what was saved; epochs begin again after 255. */
+static bool is_news(const struct paofed_kept *kept, const struct paofed_agreed *agreed)
+{
+    const uint8_t later = (uint8_t)(agreed->epoch - kept->epoch);
+
+    return (kept->rules != agreed->rules) || ((later > 0u) && (later < 128u));
 }
 
 bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
@@ -516,7 +547,7 @@ bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
     for (i = 0u; i < kept->waiting; i++) {
         kept->updates[i].carried = 0u; /* what messages of an earlier life carried is not known */
     }
-    if (kept->epoch != agreed->epoch) {
+    if (is_news(kept, agreed)) {
         paofed_adopt(device, agreed);
     }
     return true;

@@ -39,6 +39,7 @@ static struct mosquitto *broker;
 static volatile sig_atomic_t ended;
 static char down[256];
 static char up[256];
+static char agreed[256]; /* the topic of the manifest */
 static const char *state;
 
 static void end(int number)
@@ -112,6 +113,21 @@ static void on_connect(struct mosquitto *client, void *context, int code)
     }
 }
 
+/* Follow what the fleet has agreed on, if no new header is needed for it. */
+static void read_manifest(const char *text, size_t size)
+{
+    struct paofed_manifest manifest;
+
+    paofed_manifest_begin(&manifest);
+    paofed_manifest_read(&manifest, text, size);
+    if (paofed_manifest_follow(&device, &manifest)) {
+        (void)mosquitto_unsubscribe(broker, NULL, agreed);
+    } else {
+        (void)fputs("posix: the fleet has changed what this program was built for; it goes on "
+                    "alone: write the header anew\n", stderr);
+    }
+}
+
 /* Take a message, and say which of the updates that waited are confirmed. */
 static void on_message(struct mosquitto *client, void *context,
                        const struct mosquitto_message *message)
@@ -123,6 +139,10 @@ static void on_message(struct mosquitto *client, void *context,
     (void)client;
     (void)context;
     if (message->payloadlen <= 0) {
+        return;
+    }
+    if (strcmp(message->topic, agreed) == 0) {
+        read_manifest(message->payload, (size_t)message->payloadlen);
         return;
     }
     if (paofed_receive(&device, message->payload, (size_t)message->payloadlen) == 0u) {
@@ -179,7 +199,11 @@ static void take(char *line)
     (void)printf("%.9g\n", (double)paofed_predict(&device, numbers));
     (void)fflush(stdout);
     (void)paofed_learn(&device, numbers, numbers[PAOFED_INPUTS]);
-    (void)paofed_contact(&device);
+    if (device.outdated) { /* nothing is sent until the manifest is read, which is retained */
+        (void)mosquitto_subscribe(broker, NULL, agreed, 0);
+    } else {
+        (void)paofed_contact(&device);
+    }
 }
 
 /* The next line, if there is one by now; false: the samples have ended. */
@@ -255,6 +279,7 @@ int main(int count, char **words)
 {
     const char *host = NULL, *authority = NULL, *certificate = NULL, *key = NULL;
     const char *user = NULL, *password = NULL, *topic = NULL, *samples = NULL;
+    const char *last_slash;
     uint32_t interval = 0u, save_every = 60000u, number = 0u;
     int broker_port = 1883, file = STDIN_FILENO, option, code;
 
@@ -276,12 +301,14 @@ int main(int count, char **words)
         default: (void)fputs(USAGE, stderr); return 2;
         }
     }
-    if ((host == NULL) || (topic == NULL) || (state == NULL)) {
+    last_slash = (topic == NULL) ? NULL : strrchr(topic, '/');
+    if ((host == NULL) || (last_slash == NULL) || (state == NULL)) {
         (void)fputs(USAGE, stderr);
         return 2;
     }
     (void)snprintf(up, sizeof up, "%s/u", topic);
     (void)snprintf(down, sizeof down, "%s/d", topic);
+    (void)snprintf(agreed, sizeof agreed, "%.*s/c2", (int)(last_slash - topic), topic);
     if (samples != NULL) {
         file = open(samples, O_RDONLY);
         if (file < 0) {
