@@ -74,7 +74,7 @@ static const struct paofed_port port = {NULL, milliseconds, send, write, read};
 static struct paofed_agreed agreed = {
     .features = 8u, .shared = 3u, .inputs = 2u, .waves = 8u, .heard = 8u, .epoch = 3u,
     .max_age = 4u, .ahead = 1u, .learner = PAOFED_TWO_SPEED_LEARNER, .tick_ms = 1000u,
-    .meaning = 1u, .fleet = 1u, .step_size = 0.5f, .bound = 6.0f, .forgetting = 0.9f,
+    .meaning = 1u, .fleet = 1u, .rules = 12345u, .step_size = 0.5f, .bound = 6.0f, .forgetting = 0.9f,
     .wave_scale = 0.5f, .frequency_scale = 0.16f, .seed = {7u, 9u}, .frequencies = table,
     .phases = table, .numbers = numbers,
 };

@@ -34,13 +34,16 @@ class EdgeInC:
     def __init__(self, manifest: Manifest, device: int, patience: int) -> None:
         self.manifest, self.device, self.patience = manifest, device, patience
         self._doubt = 256
+        self._known = {manifest.epoch: manifest}
         self.c = Driven(host_program("driver"))
         self.c.agree(agreed_in_c(manifest))
         self.begin()
 
     def begin(self) -> bool:
-        """Power comes on."""
-        return self.c.begin(self.device, self.patience, self._doubt)
+        """Power comes on; what was read since the last save is to be read again."""
+        saved = self.c.begin(self.device, self.patience, self._doubt)
+        self.manifest = self._known[self.told.epoch]
+        return saved
 
     def under(self, manifest: Manifest) -> "EdgeInC | Edge":
         """Go on under another manifest; one that C cannot follow is for a device in Python."""
@@ -48,8 +51,9 @@ class EdgeInC:
             edge = Edge(manifest, self.device, patience=self.patience)
             edge.stamped = self.told.stamped  # no tick is used twice
             return edge
-        self.manifest = manifest
-        self.c.adopt(agreed_in_c(manifest), self._doubt)
+        self.manifest = self._known[manifest.epoch] = manifest
+        if not self.c.follow(manifest.to_json()):
+            self.c.adopt(agreed_in_c(manifest), self._doubt)
         return self
 
     @property

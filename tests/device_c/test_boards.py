@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SEEDS = effort(everyday=2, thorough=20)
 SHOWN = ("learn", "predict", "contact", "reply", "save")
 
-MOST_FLASH, MOST_MEMORY = 12 * 1024, 4 * 1024
+MOST_FLASH, MOST_MEMORY = 12_000, 4_000
 
 
 def fleet_of(features: int) -> Manifest:

@@ -19,9 +19,9 @@ FLEETS = {
     "drawn": agreed_in_c(manifest(), drawn=True),
     "two-speed": agreed_in_c(manifest(learner="two-speed", linear=((-1.0, 1.0), (0.0, 2.0)))),
 }
-# What a processor without a unit for floats takes from its compiler, and a few on memory.
+# What a processor without a unit for floats takes from its compiler, and three functions on memory.
 _FROM_THE_COMPILER = r"__aeabi_(f\w+|[u]?i2f|cf\w+|[u]?[il]divmod|[u]?idiv|l\w+)|__popcountsi2"
-_ON_MEMORY = "memcpy|memset|memmove|strcmp"
+_ON_MEMORY = "memcpy|memset|memmove"
 
 
 @pytest.fixture(params=some(FLEETS, everyday=1))

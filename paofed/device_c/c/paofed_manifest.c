@@ -15,6 +15,16 @@ static const char *const OTHERS[] = {
     "probes",
 };
 
+static bool is_key(const struct paofed_manifest *manifest, const char *name)
+{
+    size_t i = 0u;
+
+    while ((name[i] != '\0') && (manifest->key[i] == name[i])) {
+        i++;
+    }
+    return manifest->key[i] == name[i];
+}
+
 static void begin_member(struct paofed_manifest *manifest)
 {
     manifest->sum = 0u;
@@ -30,14 +40,14 @@ static void end_member(struct paofed_manifest *manifest)
     size_t i;
 
     for (i = 0u; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
-        counts = counts && (strcmp(manifest->key, OTHERS[i]) != 0);
+        counts = counts && !is_key(manifest, OTHERS[i]);
     }
     if (counts) {
         manifest->rules += manifest->sum;
-    } else if (strcmp(manifest->key, OTHERS[0]) == 0) {
+    } else if (is_key(manifest, OTHERS[0])) {
         manifest->has_epoch = manifest->number < 256u;
         manifest->epoch = (uint8_t)(manifest->number & 0xFFu);
-    } else if (strcmp(manifest->key, OTHERS[1]) == 0) {
+    } else if (is_key(manifest, OTHERS[1])) {
         manifest->has_lineage = true;
         manifest->lineage = manifest->number;
     } else {
