@@ -52,7 +52,7 @@ def header(agreed: AgreedInC, about: str) -> str:
     present = {name: getattr(agreed, name) for name in _ARRAYS}
     arrays = [_array(name, value) for name, value in present.items() if value is not None]
     return _TEXT.format(
-        about=about.replace("*/", "* /"),
+        about=about.replace("*/", "* /").replace("/*", "/ *"),
         features=agreed.features,
         shared=agreed.shared,
         inputs=agreed.inputs,

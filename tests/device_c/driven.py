@@ -56,17 +56,12 @@ def agreement(agreed: AgreedInC) -> str:
     return f"A {' '.join(said)}"
 
 
-def milliseconds(seconds: float) -> int:
-    """A time by a clock of 32 bits."""
-    return math.floor(1000 * seconds + 0.5) % 2**32
-
-
 def read_told(text: str) -> Told:
     """Read what a device tells of itself."""
     numbers, waiting, w, recent = text.split("|")
-    values = [int(word, 16) for word in numbers.split()]
+    values = [-1 if word == "-" else int(word, 16) for word in numbers.split()]
     epoch, joined, outdated, level, unanswered, restarts, passed_over, *ticks = values
-    tick, merged, stamped = (one - 1 for one in ticks)
+    tick, merged, stamped = ticks
     return Told(
         epoch=epoch,
         joined=bool(joined),
@@ -91,7 +86,9 @@ def _floats(words: Sequence[str]) -> Floats32:
 class Driven:
     """A program that was built from driver.c."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, started: int = 0) -> None:
+        """`started`: what its clock shows at the time 0, in milliseconds."""
+        self._started = started
         self._process = subprocess.Popen(  # noqa: S603 (our own program)
             [program],
             stdin=subprocess.PIPE,
@@ -144,7 +141,8 @@ class Driven:
         return [int(word, 16) for word in self.tell(f"R {payload.hex()}").split()]
 
     def at(self, seconds: float) -> None:
-        self.tell(f"M {milliseconds(seconds):x}")
+        milliseconds = self._started + math.floor(1000 * seconds + 0.5)
+        self.tell(f"M {milliseconds % 2**32:x}")
 
     def save(self, written: int = WHOLE) -> bool:
         return self.tell(f"S {written:x}") == "1"

@@ -163,6 +163,15 @@ static void agree(struct paofed_agreed *a, int place)
     floats(probes[place], 3u * a->features);
 }
 
+static void say_tick(int64_t tick)
+{
+    if (tick < 0) {
+        (void)printf(" -");
+    } else {
+        (void)printf(" %lx", (unsigned long)tick);
+    }
+}
+
 static void tell(void)
 {
     const struct paofed_kept *kept = &device.kept;
@@ -172,9 +181,10 @@ static void tell(void)
                  (unsigned)device.outdated, (unsigned)paofed_level(&device));
     (void)printf(" %lx %lx %lx", (unsigned long)device.unanswered, (unsigned long)device.restarts,
                  (unsigned long)device.passed_over);
-    /* What may be -1 is told as one more. */
-    (void)printf(" %lx %lx %lx |", (unsigned long)(paofed_tick(&device) + 1),
-                 (unsigned long)(kept->merged + 1), (unsigned long)(kept->stamped + 1));
+    say_tick(paofed_tick(&device));
+    say_tick(kept->merged);
+    say_tick(kept->stamped);
+    (void)printf(" |");
     for (i = 0u; i < kept->waiting; i++) {
         (void)printf(" %lx", (unsigned long)kept->updates[i].tick);
     }

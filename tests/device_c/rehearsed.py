@@ -117,9 +117,11 @@ class UnluckyInC(Unlucky):
     """A device of a rehearsal, of which the first few are in C while their fleet allows it."""
 
     edge: Any
+    in_c = True  # until it cannot be; what C saved is not for Python, nor the other way round
 
     def _new_edge(self, manifest: Manifest) -> Any:
-        if self._device >= IN_C or not can_be_in_c(manifest):
+        self.in_c = self.in_c and self._device < IN_C and can_be_in_c(manifest)
+        if not self.in_c:
             return super()._new_edge(manifest)
         return self._doubting(EdgeInC(manifest, self._device, 1 + self._device % 2))  # type: ignore[arg-type]
 
@@ -132,12 +134,11 @@ class UnluckyInC(Unlucky):
         super()._adopt()
         if isinstance(self.edge, EdgeInC):
             self._fate.hits["manifest adopted in C"] += self.edge.manifest != before
-        elif not can_be_in_c(self.edge.manifest) and self._device < IN_C:
-            self._lose_state()  # what C saved is not for Python
-            self._saved, self._kept = -1, {}
+        elif self.in_c:
+            self.in_c, self._saved, self._kept = False, -1, {}
 
     def _save(self) -> None:
-        if not isinstance(self.edge, EdgeInC):
+        if not self.in_c:
             super()._save()
             return
         self._save_in_c()
@@ -147,7 +148,7 @@ class UnluckyInC(Unlucky):
         self.edge.c.save(written)
 
     def _save_a_part(self) -> None:
-        if not isinstance(self.edge, EdgeInC):
+        if not self.in_c:
             super()._save_a_part()
             return
         before = self._saved, self._kept
@@ -160,11 +161,11 @@ class UnluckyInC(Unlucky):
 
     def _lose_state(self) -> None:
         super()._lose_state()
-        if isinstance(self.edge, EdgeInC):
+        if self.in_c:
             self.edge.c.forget()
 
     def _restart(self) -> None:
-        if not isinstance(self.edge, EdgeInC):
+        if not self.in_c:
             super()._restart()
             return
         self._fate.hits["restart in C"] += 1

@@ -17,6 +17,7 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
 from tests.device_c.building import STRICT, host_program, run
 from tests.device_c.driven import Driven
+from tests.effort import effort, some
 from tests.live.fleets import manifest, stored
 from tests.live.protocol.test_seen import seeing
 from tests.system import needs
@@ -71,12 +72,14 @@ def model_of(agreed: Manifest) -> FleetModel:
     [{}, {"linear": ((-1.0, 0.5), (-0.25, 3.0))}, {"learner": "two-speed", "seed": 2**64 - 1}],
     ids=["plain", "linear", "two-speed"],
 )
-@pytest.mark.parametrize("drawn", [False, True], ids=["table", "drawn"])
+@pytest.mark.parametrize("map_kind", some(["drawn", "table"], everyday=1))
 def test_a_header_predicts_as_the_fleet_does(
-    changes: dict[str, Any], drawn: bool, tmp_path: Path
+    changes: dict[str, Any], map_kind: str, tmp_path: Path
 ) -> None:
     model = model_of(manifest(**changes))
-    fleet = header(agreed_in_c(model.manifest, start=model.w, drawn=drawn), "*/ a name")
+    fleet = header(
+        agreed_in_c(model.manifest, start=model.w, drawn=map_kind == "drawn"), "*/ a /* name"
+    )
     value, right = predicted(tmp_path, fleet)
     expected = float(model.predict(np.array([0.3, 1.7])))
     assert value == pytest.approx(expected, abs=2e-5)
@@ -175,7 +178,7 @@ def test_a_save_that_is_cut_off_anywhere_leaves_one_state_or_the_other() -> None
     device.begin(3)
     device.contact(0.0)
     assert device.save()
-    for written in range(1300):
+    for written in range(0, 1300, effort(everyday=19, thorough=1)):
         before = device.state()
         device.learn([0.1 * (written % 7), 1.0], 10.0 + written % 5)
         after, whole = device.state(), device.save(written)

@@ -35,7 +35,7 @@ def files(kit: Path) -> list[str]:
     return [str(kit / name) for name in (*SOURCES, *EXAMPLES) if name.endswith(".c")]
 
 
-@pytest.mark.parametrize("name", ["gcc", "clang"])
+@pytest.mark.parametrize("name", some(["gcc", "clang"], everyday=1))
 def test_a_compiler_has_nothing_to_say(name: str, kit: Path) -> None:
     for optimised in some(["-Os", "-O0", "-O3"], everyday=1):
         for file in files(kit):
