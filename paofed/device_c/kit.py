@@ -11,7 +11,8 @@ from paofed.device_c.agreed import AgreedInC, Floats32
 from paofed.files import make_folder, write_text
 
 HEADER = "paofed_fleet.h"
-SOURCES = ("paofed.h", "paofed_map.c", "paofed_learn.c", "paofed_edge.c", "paofed_manifest.c")
+LIBRARY = tuple(f"paofed_{part}.c" for part in ("map", "learn", "edge", "kept", "manifest"))
+SOURCES = ("paofed.h", *LIBRARY)
 EXAMPLES = ("example.c", "posix.c")  # to be changed by whoever has them
 _IN_A_LINE = 6  # numbers
 _ARRAYS = ("frequencies", "phases", "start", "linear", "numbers", "probes")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paofed.device_c.agreed import AgreedInC
-from paofed.device_c.kit import SOURCES, write_kit
+from paofed.device_c.kit import LIBRARY, write_kit
 from tests.device_c.building import HERE, LARGEST, STRICT, run, sizes, unpacked
 from tests.system import needs
 
@@ -76,7 +76,7 @@ def taken(board: Board, folder: Path, agreed: AgreedInC) -> Taken:
 
 
 def _built(board: Board, folder: Path, name: str, more: Sequence[Path], main: Path) -> Path:
-    library = [folder / file for file in SOURCES if file.endswith(".c")]
+    library = [folder / file for file in LIBRARY]
     program = folder / f"{name}-{board.name}.elf"
     files = [main, *more, *library, HERE / "startup.c"]
     words = [compiler(), "-std=gnu99", "-ffp-contract=off", *board.flags, *_SMALL, *_LEAN]

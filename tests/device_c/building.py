@@ -6,7 +6,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from paofed.device_c.kit import SOURCES, source
+from paofed.device_c.kit import LIBRARY, SOURCES, source
 from tests.system import lacks, needs
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ def unpacked(folder: Path, fleet: str) -> list[str]:
     for name in SOURCES:
         (folder / name).write_text(source(name), encoding="utf-8")
     (folder / "paofed_fleet.h").write_text(fleet, encoding="utf-8")
-    return [str(folder / name) for name in SOURCES if name.endswith(".c")]
+    return [str(folder / name) for name in LIBRARY]
 
 
 @lru_cache

@@ -138,7 +138,7 @@ class Driven:
 
     def receive(self, payload: bytes, seconds: float) -> list[int]:
         self.at(seconds)
-        return [int(word, 16) for word in self.tell(f"R {payload.hex()}").split()]
+        return sorted(int(word, 16) for word in self.tell(f"R {payload.hex()}").split())
 
     def at(self, seconds: float) -> None:
         milliseconds = self._started + math.floor(1000 * seconds + 0.5)

@@ -202,9 +202,9 @@ static void tell(void)
 static void receive(void)
 {
     static uint8_t message[32768];
-    static struct paofed_kept before;
     size_t size = 0u;
     uint8_t *exact;
+    unsigned confirmed;
     unsigned i;
 
     while (*rest == ' ') {
@@ -217,24 +217,14 @@ static void receive(void)
         size++;
         rest += 2;
     }
-    before = device.kept;
     exact = malloc(size + 1u); /* so that a byte too far is noticed */
     if (exact == NULL) {
         abort();
     }
     (void)memmove(exact + 1, message, size);
-    if (paofed_receive(&device, exact + 1, size) > 0u) {
-        for (i = 0u; i < before.waiting; i++) {
-            bool waits = false;
-            unsigned j;
-
-            for (j = 0u; j < device.kept.waiting; j++) {
-                waits = waits || (device.kept.updates[j].tick == before.updates[i].tick);
-            }
-            if (!waits) {
-                (void)printf("%lx ", (unsigned long)before.updates[i].tick);
-            }
-        }
+    confirmed = paofed_receive(&device, exact + 1, size);
+    for (i = 0u; i < confirmed; i++) {
+        (void)printf("%lx ", (unsigned long)device.confirmed[i]);
     }
     free(exact);
 }

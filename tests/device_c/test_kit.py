@@ -9,7 +9,7 @@ import pytest
 
 from paofed.cli import main
 from paofed.device_c.agreed import agreed_in_c
-from paofed.device_c.kit import EXAMPLES, HEADER, SOURCES, header, write_kit
+from paofed.device_c.kit import EXAMPLES, HEADER, LIBRARY, SOURCES, header, write_kit
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Coordinator
@@ -55,7 +55,7 @@ def predicted(folder: Path, fleet: str) -> tuple[float, bool]:
     write_kit(folder, agreed_in_c(manifest()), "")
     (folder / HEADER).write_text(fleet, encoding="utf-8")
     (folder / "main.c").write_text(_PREDICTS, encoding="utf-8")
-    files = [str(folder / name) for name in ("main.c", *SOURCES) if name.endswith(".c")]
+    files = [str(folder / name) for name in ("main.c", *LIBRARY)]
     program = str(folder / "program")
     run([needs("gcc"), *STRICT, *files, "-o", program])
     value, right = run([program]).split()

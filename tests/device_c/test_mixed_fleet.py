@@ -11,7 +11,7 @@ import numpy as np
 
 from paofed.cli import main
 from paofed.device_c.agreed import agreed_in_c
-from paofed.device_c.kit import SOURCES, write_kit
+from paofed.device_c.kit import LIBRARY, write_kit
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.credential import Credential
@@ -74,7 +74,7 @@ def built(site: Site, folder: Path) -> str:
     require_libmosquitto()
     kit = folder / "firmware"
     write_kit(kit, agreed_in_c(site.manifest), "A fleet of the tests.")
-    files = [str(kit / name) for name in ("posix.c", *SOURCES) if name.endswith(".c")]
+    files = [str(kit / name) for name in ("posix.c", *LIBRARY)]
     program = str(folder / "posix")
     run([needs("gcc"), *STRICT, "-g", "-O1", *files, "-lmosquitto", "-o", program])
     return program

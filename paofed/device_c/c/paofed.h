@@ -140,6 +140,7 @@ struct paofed {
     uint32_t unanswered; /* contacts since anything was heard */
     uint32_t restarts;   /* times that its numbers could not travel */
     uint32_t passed_over; /* samples that were not plausible */
+    uint32_t confirmed[PAOFED_WAITING]; /* ticks of the updates that a message has confirmed */
     uint16_t patience;   /* ticks to wait before an update is sent again */
     uint16_t doubt;      /* ticks that a doubt lasts */
     bool has_clock;
@@ -192,7 +193,8 @@ bool paofed_learn(struct paofed *device, const float *x, float y);
 /* Send what was learned. Returns false where the server has all there is. */
 bool paofed_contact(struct paofed *device);
 
-/* A message arrived from the server. Returns how many updates it says to be on the server's disk. */
+/* A message arrived from the server. Returns how many updates it says to be on the server's disk:
+ * those of the first ticks of `device->confirmed`. */
 unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t size);
 
 /* Save what must survive a power cut. Returns whether it could be written. */

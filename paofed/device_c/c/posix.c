@@ -132,9 +132,8 @@ static void read_manifest(const char *text, size_t size)
 static void on_message(struct mosquitto *client, void *context,
                        const struct mosquitto_message *message)
 {
-    const struct paofed_kept before = device.kept;
+    unsigned confirmed;
     unsigned i;
-    unsigned j;
 
     (void)client;
     (void)context;
@@ -145,18 +144,9 @@ static void on_message(struct mosquitto *client, void *context,
         read_manifest(message->payload, (size_t)message->payloadlen);
         return;
     }
-    if (paofed_receive(&device, message->payload, (size_t)message->payloadlen) == 0u) {
-        return;
-    }
-    for (i = 0u; i < before.waiting; i++) {
-        bool waits = false;
-
-        for (j = 0u; j < device.kept.waiting; j++) {
-            waits = waits || (device.kept.updates[j].tick == before.updates[i].tick);
-        }
-        if (!waits) {
-            (void)printf("confirmed %lu\n", (unsigned long)before.updates[i].tick);
-        }
+    confirmed = paofed_receive(&device, message->payload, (size_t)message->payloadlen);
+    for (i = 0u; i < confirmed; i++) {
+        (void)printf("confirmed %lu\n", (unsigned long)device.confirmed[i]);
     }
     (void)fflush(stdout);
 }
