@@ -24,7 +24,7 @@ _MOST_FEATURES = 2**15 - 1  # a window's place is found in 32 bits
 _LONGEST_TICK = 7 * 86_400_000  # milliseconds: a clock of 32 bits must not wrap in a tick or two
 # Members of a manifest that a device in C takes from the text, or does not need.
 _CAN_CHANGE = {
-    *("epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval", "options"),
+    *("epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval"),
     "probes",  # of a map that the other members say
 }
 _PROBE_TOLERANCE = 1e-5  # of the manifest's probes, as docs/live.md has it
@@ -82,8 +82,7 @@ def agreed_in_c(
     frequencies, phases, ranges = fourier
     begins_with = manifest.begins_with if start is None else start
     key, terms = key_of(manifest.seed), linear_terms(ranges)
-    up, down = manifest.parts.uplink, manifest.parts.downlink
-    assert isinstance(up, Windows) and isinstance(down, Windows)  # noqa: S101, PT018 (see above)
+    up, down = _windows(manifest)
     found = AgreedInC(
         features=manifest.features,
         shared=manifest.shared,
@@ -126,11 +125,6 @@ def _require_followed(manifest: Manifest) -> None:
             f"the fleet's learner is {manifest.learner}, which keeps {size} beside the model, too "
             f"many for a microcontroller: expected lms or {TWO_SPEED} (`paofed fleet change`)"
         )
-    if not (manifest.up.is_plain and manifest.down.is_plain):
-        raise InputError(
-            f"the fleet's algorithm is {manifest.algorithm}, whose values have few bits: the "
-            f"device in C sends float32 alone; use pao-fed-u1, which has the same windows"
-        )
     if manifest.seen is not None:
         raise InputError(
             "the fleet's model sees more than scaled numbers (`seen` of the manifest): the device "
@@ -148,6 +142,17 @@ def _require_followed(manifest: Manifest) -> None:
             f"a tick of the fleet has {manifest.tick_seconds:g} seconds: the device in C takes a "
             f"whole number of milliseconds, up to seven days (`paofed fleet change --tick`)"
         )
+
+
+def _windows(manifest: Manifest) -> tuple[Windows, Windows]:
+    """What goes up and what comes down."""
+    up, down = manifest.parts.uplink, manifest.parts.downlink
+    if isinstance(up, Windows) and isinstance(down, Windows):
+        return up, down
+    raise InputError(
+        f"the fleet's algorithm is {manifest.algorithm}, whose values may have few bits: the "
+        f"device in C sends float32 alone; use pao-fed-u1, which has the same windows"
+    )
 
 
 def _learner(manifest: Manifest) -> int:

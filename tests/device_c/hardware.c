@@ -5,15 +5,6 @@
 
 static volatile uint32_t port[8];
 
-uint32_t board_number(void);
-uint32_t board_milliseconds(void);
-void board_measure(float *x, float *y);
-bool board_may_talk(void);
-void board_send(const uint8_t *message, size_t size);
-size_t board_heard(uint8_t *message, size_t most);
-size_t board_manifest(char *text, size_t most);
-bool board_write(unsigned slot, const void *bytes, size_t size);
-bool board_read(unsigned slot, void *bytes, size_t size);
 int main(void);
 void begin_program(void);
 

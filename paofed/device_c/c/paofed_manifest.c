@@ -11,8 +11,7 @@
 
 /* What a device takes from the text, and what it does not need or has checked before. */
 static const char *const OTHERS[] = {
-    "epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval", "options",
-    "probes",
+    "epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval", "probes",
 };
 
 static bool is_key(const struct paofed_manifest *manifest, const char *name)
