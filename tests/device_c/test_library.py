@@ -8,7 +8,7 @@ import pytest
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import EXAMPLES, LIBRARY, write_kit
 from tests.device_c.boards import M3, compiler
-from tests.device_c.building import STRICT, host_program, require_libmosquitto, run
+from tests.device_c.building import STRICT, WARNINGS, host_program, require_libmosquitto, run
 from tests.device_c.test_boards import fleet_of
 from tests.effort import effort, long, some
 from tests.live.fleets import manifest
@@ -40,6 +40,13 @@ def test_a_compiler_has_nothing_to_say(name: str, kit: Path) -> None:
     for optimised in some(["-Os", "-O0", "-O3"], everyday=1):
         for file in files(kit):
             run([needs(name), *STRICT, optimised, "-c", file, "-o", str(kit / "out.o")])
+
+
+@long
+def test_a_program_in_c_plus_plus_may_use_it(kit: Path) -> None:
+    own = kit / "firmware.cpp"
+    own.write_text('#include "paofed.h"\nbool f(paofed *p) { return paofed_contact(p); }\n')
+    run([needs("clang"), "-x", "c++", "-fsyntax-only", *WARNINGS, "-Werror", str(own)])
 
 
 @long

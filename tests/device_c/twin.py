@@ -42,7 +42,7 @@ def cosine(turns: Floats32) -> Floats32:
     rest = np.where(rest > F(0.5), F(1) - rest, rest)
     u = F(0.25) - rest
     found: Floats32 = u * polynomial(_SINE, u * u)
-    return np.where(whole, F(1), found)
+    return np.where(whole, F(1) + (turns - turns), found)
 
 
 def log2(x: Floats32) -> Floats32:
@@ -194,18 +194,16 @@ class Twin(TinyDevice):
         y: float,
         time: float | None = None,  # noqa: ARG002 (tiny_device.py has one)
     ) -> bool:
-        with np.errstate(over="ignore"):
-            measured = np.array([*x, y], dtype=F)
-            numbers = self.agreed.numbers
-            seen = (measured[-1] - numbers[-1, 0]) / numbers[-1, 1]
-        within = (measured >= numbers[:, 2]) & (measured <= numbers[:, 3])
-        finite = np.abs(np.append(measured, seen)) < _FAR
+        with np.errstate(over="ignore", invalid="ignore"):
+            measured, numbers = np.array([*x, y], dtype=F), self.agreed.numbers
+            within = (measured >= numbers[:, 2]) & (measured <= numbers[:, 3])
+            z = self.z(x)
+            error = (measured[-1] - numbers[-1, 0]) / numbers[-1, 1] - dot(self.w, z)
+        finite = np.abs(np.append(measured, error)) < _FAR
         if not (within.all() and finite.all()):
             self.level.passed_over()
             self.passed_over += 1
             return False
-        z = self.z(x)
-        error = seen - dot(self.w, z)
         self.level.learned(error)
         with np.errstate(over="ignore", invalid="ignore"):
             error = self.counted32(error)

@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "paofed_fleet.h" /* made by `paofed device c`: the sizes of the arrays below */
 
 enum {
@@ -214,5 +218,9 @@ void paofed_forget_errors(struct paofed *device);
 bool paofed_is_sane(const float *values, uint16_t count);
 uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size);
 void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

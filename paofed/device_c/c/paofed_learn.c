@@ -232,21 +232,23 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
     const struct paofed_agreed *agreed = device->agreed;
     const struct paofed_number *target = &agreed->numbers[agreed->inputs];
     struct paofed_kept *kept = &device->kept;
-    const float seen = (y - target->offset) / target->scale;
-    bool plausible = is_plausible(target, y) && is_finite(seen);
-    float error;
+    bool plausible = is_plausible(target, y);
+    float error = 0.0f;
     uint16_t i;
 
     for (i = 0u; i < agreed->inputs; i++) {
         plausible = plausible && is_plausible(&agreed->numbers[i], x[i]);
     }
-    if (!plausible) {
+    if (plausible) {
+        see(device, x);
+        error = (y - target->offset) / target->scale
+            - dot(kept->w, device->z, agreed->features);
+    }
+    if (!plausible || !is_finite(error)) { /* numbers may be too large to be scaled */
         kept->implausible += FORGET * (1.0f - kept->implausible);
         device->passed_over++;
         return false;
     }
-    see(device, x);
-    error = seen - dot(kept->w, device->z, agreed->features);
     note_error(kept, error);
     error = counted(device, error);
 #if PAOFED_TWO_SPEED

@@ -25,7 +25,8 @@ static float cosine(float turns)
     float square;
 
     if (!((turns > -8388608.0f) && (turns < 8388608.0f))) {
-        return 1.0f; /* so large an angle is a whole number of turns */
+        /* So large an angle is a whole number of turns; of what is no number there is none. */
+        return 1.0f + (turns - turns);
     }
     rest = turns - (float)(int32_t)turns;
     if (rest < 0.0f) {
