@@ -1,13 +1,14 @@
 """Emulated boards: a Cortex-M3, which has no unit for floats, and a Cortex-M4 with one."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from paofed.device_c.agreed import AgreedInC
 from paofed.device_c.kit import LIBRARY, write_kit
 from tests.device_c.building import HERE, LARGEST, STRICT, run, sizes, unpacked
-from tests.system import needs
+from tests.system import lacks, needs
 
 _SMALL = ("-Os", "-ffunction-sections", "-fdata-sections")
 _LEAN = ("-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections")
@@ -30,8 +31,13 @@ M4F = Board(
 BOARDS = (M3, M4F)
 
 
+@lru_cache
 def compiler() -> str:
-    return needs("gcc-arm-none-eabi", "arm-none-eabi-gcc")
+    """The cross compiler, which needs a C library beside it."""
+    found = needs("gcc-arm-none-eabi", "arm-none-eabi-gcc")
+    if not Path(run([found, "-print-file-name=nano.specs"]).strip()).is_absolute():
+        lacks("needs the system package libnewlib-arm-none-eabi")
+    return found
 
 
 def emulated(board: Board, program: Path, *words: str, counting: bool = False) -> str:

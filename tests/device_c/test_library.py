@@ -1,6 +1,7 @@
 """The sources: clean under two compilers and two analysers, with no heap, no double, no library."""
 
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,21 @@ def test_nothing_is_asked_of_a_system(kit: Path) -> None:
     allowed = re.compile(f"{_FROM_THE_COMPILER}|{_ON_MEMORY}")
     assert {symbol for symbol in asked - seen if not allowed.fullmatch(symbol)} == set()
     assert {symbol for symbol in seen if not symbol.startswith("paofed_")} == set()
+
+
+def test_no_function_calls_itself(kit: Path) -> None:
+    """Nor by way of others: the stack has a bound."""
+    calls: dict[str, set[str]] = {}
+    for name in LIBRARY:
+        made = kit / "out.o"
+        words = [*STRICT, "-Os", "-fno-inline", "-fcallgraph-info", "-c", str(kit / name)]
+        run([needs("gcc"), *words, "-o", str(made)])
+        graph = made.with_suffix(".ci").read_text(encoding="utf-8")
+        for caller, called in re.findall(r'edge: { sourcename: "(.*?)" targetname: "(.*?)"', graph):
+            calls.setdefault(caller, set()).add(called)
+    assert len(calls) > 20
+    # An order in which every function stands behind those that it calls; there is none in a circle.
+    assert len(list(TopologicalSorter(calls).static_order())) >= len(calls)
 
 
 def test_no_bytes_from_outside_do_harm() -> None:
