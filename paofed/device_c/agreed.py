@@ -3,14 +3,17 @@
 import json
 import zlib
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.algorithms.rivals.channels.quantised import PLAIN
 from paofed.core.arrays import FloatArray
 from paofed.core.bounded_steps import BoundedWeights
 from paofed.core.features import linear_terms
 from paofed.core.learners import FORGETFUL
+from paofed.core.parts import Channel
 from paofed.core.random import key_of
 from paofed.core.selection import Windows
 from paofed.errors import InputError
@@ -32,7 +35,7 @@ _PROBE_TOLERANCE = 1e-5  # of the manifest's probes, as docs/live.md has it
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgreedInC:
-    """The fields of `struct paofed_agreed` in paofed.h, under their names, and the probes."""
+    """The fields of `struct paofed_agreed` in paofed.h by name, and what else a header has."""
 
     features: int
     shared: int
@@ -44,6 +47,8 @@ class AgreedInC:
     ahead: int
     coordinated: int
     learner: int
+    bits: int
+    down_bits: int
     tick_ms: int
     lineage: int
     meaning: int
@@ -55,6 +60,7 @@ class AgreedInC:
     wave_scale: np.float32
     constant: np.float32
     frequency_scale: np.float32
+    key: tuple[int, int]
     seed: tuple[int, int]
     frequencies: Floats32 | None  # (d, F), in turns; None: they are drawn on the device
     phases: Floats32 | None  # (F,), in turns
@@ -62,11 +68,17 @@ class AgreedInC:
     linear: Floats32 | None  # (d, 4): low, high, middle, gain
     numbers: Floats32  # (d + 1, 4): offset, scale, low, high
     probes: Floats32  # (3, D), which the device needs once
+    block: int  # bytes of the values in an update
 
     @property
     def is_two_speed(self) -> bool:
         """Whether the device needs room for a second model."""
         return self.learner == TWO_SPEED_LEARNER
+
+    @property
+    def has_few_bits(self) -> bool:
+        """Whether values travel otherwise than as float32."""
+        return (self.bits, self.down_bits) != (PLAIN, PLAIN)
 
 
 def agreed_in_c(
@@ -82,7 +94,7 @@ def agreed_in_c(
     frequencies, phases, ranges = fourier
     begins_with = manifest.begins_with if start is None else start
     key, terms = key_of(manifest.seed), linear_terms(ranges)
-    up, down = _windows(manifest)
+    up, uplink = manifest.up, manifest.parts.uplink
     found = AgreedInC(
         features=manifest.features,
         shared=manifest.shared,
@@ -91,9 +103,11 @@ def agreed_in_c(
         heard=manifest.heard,
         epoch=manifest.epoch,
         max_age=manifest.max_age,
-        ahead=up.ahead - down.ahead,
-        coordinated=int(up.coordinated),
+        ahead=uplink.ahead if isinstance(uplink, Windows) else 1,  # as of pao-fed-u1
+        coordinated=int(isinstance(uplink, Windows) and uplink.coordinated),
         learner=_learner(manifest),
+        bits=_bits(uplink),
+        down_bits=_bits(manifest.parts.downlink),
         tick_ms=round(1000 * manifest.tick_seconds),
         lineage=manifest.lineage,
         meaning=_word(_meaning(manifest)),
@@ -105,6 +119,7 @@ def agreed_in_c(
         wave_scale=np.float32(fourier.fourier_scale),
         constant=np.float32(1 / np.sqrt(terms) if terms else 0.0),
         frequency_scale=np.float32(1 / (2 * np.pi * manifest.kernel_width)),
+        key=(up.key.low, up.key.high),
         seed=(key.low, key.high),
         frequencies=None if drawn else _turns(frequencies),
         phases=None if drawn else _turns(phases),
@@ -112,6 +127,7 @@ def agreed_in_c(
         linear=_linear(manifest) if terms else None,
         numbers=_numbers(manifest),
         probes=manifest.probes().astype(np.float32),
+        block=up.length,
     )
     _require_digits(manifest, found)
     return found
@@ -144,15 +160,9 @@ def _require_followed(manifest: Manifest) -> None:
         )
 
 
-def _windows(manifest: Manifest) -> tuple[Windows, Windows]:
-    """What goes up and what comes down."""
-    up, down = manifest.parts.uplink, manifest.parts.downlink
-    if isinstance(up, Windows) and isinstance(down, Windows):
-        return up, down
-    raise InputError(
-        f"the fleet's algorithm is {manifest.algorithm}, whose values may have few bits: the "
-        f"device in C sends float32 alone; use pao-fed-u1, which has the same windows"
-    )
+def _bits(channel: Windows | Channel) -> int:
+    """How many bits a value has; windows of few bits are the only other channel that is served."""
+    return channel.encode.args[0] if isinstance(channel.encode, partial) else PLAIN
 
 
 def _learner(manifest: Manifest) -> int:

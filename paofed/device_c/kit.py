@@ -11,7 +11,9 @@ from paofed.device_c.agreed import AgreedInC, Floats32
 from paofed.files import make_folder, write_text
 
 HEADER = "paofed_fleet.h"
-LIBRARY = tuple(f"paofed_{part}.c" for part in ("map", "learn", "edge", "kept", "manifest"))
+LIBRARY = tuple(
+    f"paofed_{part}.c" for part in ("map", "learn", "block", "edge", "kept", "manifest")
+)
 SOURCES = ("paofed.h", *LIBRARY)
 EXAMPLES = ("example.c", "posix.c")  # to be changed by whoever has them
 _IN_A_LINE = 6  # numbers
@@ -28,9 +30,11 @@ _TEXT = """\
 
 #define PAOFED_FEATURES {features}
 #define PAOFED_SHARED {shared}
+#define PAOFED_BLOCK {block} /* bytes of the shared values in a message */
 #define PAOFED_INPUTS {inputs}
 #define PAOFED_TWO_SPEED {two_speed}
 #define PAOFED_DRAWS {draws}
+#define PAOFED_FEW_BITS {few_bits}
 
 #endif
 
@@ -56,9 +60,11 @@ def header(agreed: AgreedInC, about: str) -> str:
         about=about.replace("*/", "* /").replace("/*", "/ *"),
         features=agreed.features,
         shared=agreed.shared,
+        block=agreed.block,
         inputs=agreed.inputs,
         two_speed=int(agreed.is_two_speed),
         draws=int(agreed.frequencies is None),
+        few_bits=int(agreed.has_few_bits),
         arrays="\n".join(arrays),
         fields="\n".join(f"    .{name} = {value}," for name, value in _fields(agreed)),
     )
@@ -86,14 +92,14 @@ def source(name: str) -> str:
 def _fields(agreed: AgreedInC) -> Iterator[tuple[str, str]]:
     """The fields of the record in their order, each with its value in C."""
     for name, value in vars(agreed).items():
-        if name != "probes":  # apart: a firmware that does not check them need not have them
+        if name not in ("probes", "block"):  # apart: a firmware may do without probes
             yield name, _value(name, value)
 
 
 def _value(name: str, value: Any) -> str:
     if name in _ARRAYS:
         return "NULL" if value is None else f"paofed_{name}"
-    if name == "seed":
+    if isinstance(value, tuple):
         return f"{{{value[0]}u, {value[1]}u}}"
     return _number(value) if isinstance(value, np.float32) else f"{value}u"
 

@@ -15,7 +15,8 @@ STRICT = ("-std=c99", *WARNINGS, "-Werror")
 SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # the library has no heap, and looking takes seconds
 # Room for every fleet that the tests try.
-LARGEST = {"FEATURES": 40, "SHARED": 40, "INPUTS": 6, "TWO_SPEED": 1, "DRAWS": 1}
+LARGEST = {"FEATURES": 40, "SHARED": 40, "BLOCK": 160, "INPUTS": 6}
+LARGEST |= {"TWO_SPEED": 1, "DRAWS": 1, "FEW_BITS": 1}
 
 
 def run(words: list[str]) -> str:

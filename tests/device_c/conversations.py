@@ -25,7 +25,7 @@ from paofed.live.protocol.messages import (
     encode,
 )
 from paofed.live.protocol.scaling import Scaling
-from paofed.live.protocol.served import ROWS, UNBOUNDED, WHOLE
+from paofed.live.protocol.served import FEW_BITS, ROWS, UNBOUNDED, WHOLE
 
 _EIGHTH = 0.125  # seconds: a time that both milliseconds and floating point hold
 
@@ -44,7 +44,7 @@ class Happened:
 
 def some_manifest(random: np.random.Generator) -> Manifest:
     """A small fleet that the device in C can follow."""
-    rows = (*ROWS, *UNBOUNDED)
+    rows = (*ROWS, *UNBOUNDED, FEW_BITS, FEW_BITS)
     algorithm = rows[int(random.integers(len(rows)))]
     inputs = int(random.integers(1, 5))
     linear = random.random() < 0.4
@@ -59,6 +59,7 @@ def some_manifest(random: np.random.Generator) -> Manifest:
     def chance(value: Any) -> Any:
         return value if random.random() < 0.4 else None
 
+    bits = {"bits": int(random.integers(2, 17)), "down_bits": int(random.choice([3, 8, 16, 32]))}
     low = random.normal(-1, 0.5, inputs)
     learner = chance("two-speed")
     return Manifest(
@@ -74,6 +75,7 @@ def some_manifest(random: np.random.Generator) -> Manifest:
         epoch=int(random.integers(256)),
         inputs=tuple(number(f"x{i}") for i in range(inputs)),
         target=number("y"),
+        options=bits if algorithm == FEW_BITS else None,
         bound=chance(float(random.uniform(1, 8))),
         learner=learner,
         forgetting=chance(float(random.uniform(0.5, 1))) if learner else None,
@@ -170,7 +172,8 @@ class Conversation:
             return Model(agreed.epoch, tick, self._values(agreed.features))
         assert isinstance(message, Update)
         tick = max(tick, message.tick - 2)
-        return Reply(agreed.epoch, tick, age_of(tick, message.tick), self._values(agreed.shared))
+        block = agreed.down.block(self._values(agreed.shared).astype(float), self.device, tick)
+        return Reply(agreed.epoch, tick, age_of(tick, message.tick), block)
 
     def _values(self, count: int) -> Any:
         return self.random.normal(0, 2, count).astype("<f4")
@@ -183,7 +186,8 @@ class Conversation:
         """Messages that mean nothing, or something else than they should."""
         random, agreed = self.random, self._edge.manifest
         tick = self._tick()
-        good = encode(Reply(agreed.epoch, tick, 0, self._values(agreed.shared)))
+        block = agreed.down.block(self._values(agreed.shared).astype(float), self.device, tick)
+        good = encode(Reply(agreed.epoch, tick, 0, block))
         whole = encode(Model(agreed.epoch, tick, self._values(agreed.features)))
         kinds = [
             random.bytes(int(random.integers(0, 40))),
@@ -206,7 +210,7 @@ class Conversation:
         """Save; in some cases the power fails meanwhile, and comes back."""
         written = 0xFFFF
         if self.random.random() < 0.4:
-            written = int(self.random.integers(0, 200))
+            written = int(self.random.integers(0, 13))  # nothing of what is kept, at most its sum
         else:
             self._saved = self._edge.manifest, self._edge.state()
         return self._note("save", written)
@@ -236,6 +240,7 @@ class Conversation:
             {"bound": 2.0 if old.bound is None else None},
             {"max_age": 7},
             {"tick_seconds": 1.5},
+            {"options": {"bits": 5, "down_bits": 8} if old.algorithm == FEW_BITS else None},
             {"seed": old.seed + 1},
             {"target": other.target},
             {"learner": None if old.learner else "two-speed", "forgetting": None},

@@ -121,6 +121,8 @@ static void agree(struct paofed_agreed *a, int place)
     a->ahead = (uint8_t)word();
     a->coordinated = (uint8_t)word();
     a->learner = (uint8_t)word();
+    a->bits = (uint8_t)word();
+    a->down_bits = (uint8_t)word();
     a->tick_ms = word();
     a->lineage = word();
     a->meaning = word();
@@ -132,6 +134,8 @@ static void agree(struct paofed_agreed *a, int place)
     a->wave_scale = number();
     a->constant = number();
     a->frequency_scale = number();
+    a->key[0] = word();
+    a->key[1] = word();
     a->seed[0] = word();
     a->seed[1] = word();
     a->frequencies = NULL;

@@ -14,6 +14,14 @@ static struct paofed device;
 static struct paofed_number numbers[3] = {
     {0.0f, 1.0f, -9.0f, 9.0f}, {0.5f, 2.0f, -9.0f, 9.0f}, {1.0f, 4.0f, -99.0f, 99.0f}};
 static float table[16];
+static struct paofed_agreed agreed = {
+    .features = 8u, .shared = 3u, .inputs = 2u, .waves = 8u, .heard = 8u, .epoch = 3u,
+    .max_age = 4u, .ahead = 1u, .learner = PAOFED_TWO_SPEED_LEARNER, .bits = 32u, .down_bits = 32u, .tick_ms = 1000u,
+    .meaning = 1u, .fleet = 1u, .rules = 12345u, .step_size = 0.5f, .bound = 6.0f, .forgetting = 0.9f,
+    .wave_scale = 0.5f, .frequency_scale = 0.16f, .seed = {7u, 9u}, .frequencies = table,
+    .phases = table, .numbers = numbers,
+};
+
 static uint8_t slots[PAOFED_SLOTS][sizeof(struct paofed_kept)];
 static size_t slot_size;
 static uint32_t now;
@@ -42,12 +50,12 @@ static uint32_t milliseconds(void *context)
 
 static void send(void *context, const uint8_t *message, size_t size)
 {
-    const uint16_t m = device.agreed->shared;
-    const size_t over = size - (7u + 4u * (size_t)m);
+    const size_t block = paofed_block_size(agreed.shared, agreed.bits);
+    const size_t over = size - (7u + block);
 
     (void)context;
     require((message[0] >> 4) == 2, "version");
-    require((size == 6u) || ((over % (2u + 4u * (size_t)m) == 0u) && (size <= PAOFED_LONGEST)),
+    require((size == 6u) || ((over % (2u + block) == 0u) && (size <= PAOFED_LONGEST)),
             "length");
 }
 
@@ -71,19 +79,12 @@ static bool read(void *context, unsigned slot, void *bytes, size_t size)
 
 static const struct paofed_port port = {NULL, milliseconds, send, write, read};
 
-static struct paofed_agreed agreed = {
-    .features = 8u, .shared = 3u, .inputs = 2u, .waves = 8u, .heard = 8u, .epoch = 3u,
-    .max_age = 4u, .ahead = 1u, .learner = PAOFED_TWO_SPEED_LEARNER, .tick_ms = 1000u,
-    .meaning = 1u, .fleet = 1u, .rules = 12345u, .step_size = 0.5f, .bound = 6.0f, .forgetting = 0.9f,
-    .wave_scale = 0.5f, .frequency_scale = 0.16f, .seed = {7u, 9u}, .frequencies = table,
-    .phases = table, .numbers = numbers,
-};
-
 /* A message that is nearly right, in a block of its own size. */
 static void receives(void)
 {
     static const uint8_t kinds[] = {0x20u, 0x21u, 0x21u, 0x22u, 0x23u, 0x23u, 0x24u, 0x11u};
-    const size_t usual = (random_word() & 1u) ? 7u + 4u * agreed.shared : 6u + 4u * agreed.features;
+    const size_t reply = 7u + paofed_block_size(agreed.shared, agreed.down_bits);
+    const size_t usual = (random_word() & 1u) ? reply : 6u + 4u * agreed.features;
     const size_t size = (random_word() % 8u == 0u) ? random_word() % 64u : usual;
     uint8_t *message = malloc(size + 1u);
     int64_t merged;
@@ -180,6 +181,10 @@ int main(int count, char **words)
     unsigned j;
 
     chance = (count > 2) ? strtoul(words[2], NULL, 10) : 1u;
+    if (chance % 2u == 0u) { /* values of few bits, in blocks of another length */
+        agreed.bits = 5u;
+        agreed.down_bits = 11u;
+    }
     for (j = 0u; j < 16u; j++) {
         table[j] = (float)(random_word() % 1000u) / 1000.0f;
     }

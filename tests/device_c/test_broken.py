@@ -37,7 +37,10 @@ BROKEN = {
     "a lost clock is not set back": ("if (lost) {", "if (false) {"),
     "personal terms are overwritten": ("if (coordinate < agreed->heard) {", "if (true) {"),
     "another lineage keeps its model": ("|| (kept->lineage != lineage)", ""),
-    "numbers that are none are taken": ("&& are_sane(&body[1], agreed->shared)", ""),
+    "numbers that are none are taken": (
+        "&& paofed_block_is_sane(&body[1], agreed->shared, agreed->down_bits)",
+        "",
+    ),
     "the window does not wrap": (
         "coordinate = (coordinate == agreed->features) ? 0u : coordinate;",
         "",
@@ -63,6 +66,12 @@ BROKEN = {
         "z[j] = z[j] + *frequency * x[i] * 1.0000001f;",
     ),
     "other rules are followed": ("|| (manifest->rules != device->agreed->rules)", ""),
+    "values of few bits are not rounded by chance": (
+        "= (int32_t)((float)most * size_of(value) / scale + chance);",
+        "= (int32_t)((float)most * size_of(value) / scale + 0.5f * (1.0f + 0.0f * chance));",
+    ),
+    "a scale is one digit too small": ("scale = scale * 1.00000012f;", ""),
+    "a value of few bits is not bounded": ("(number > most) ||", ""),
     "an epoch is not taken over": ("(uint8_t)(manifest->number & 0xFFu)", "3u"),
 }
 

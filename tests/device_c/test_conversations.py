@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paofed.algorithms.rivals.channels.quantised import PLAIN
 from paofed.device_c.agreed import agreed_in_c
 from paofed.live.protocol.manifest import Manifest
 from tests.device_c.building import host_program
@@ -119,7 +120,8 @@ def _require_near(both: _Both, event: Happened, mine: Any, apart: float, where: 
     elif event.what == "contact" and mine is not None:
         (frame, values, levels), right = parted(mine, agreed), parted(event.said, agreed)
         assert frame == right[0], where
-        assert np.abs(values - right[1]).max(initial=0.0) <= apart, where
+        far = apart + step_of(agreed, apart / APART)
+        assert np.abs(values - right[1]).max(initial=0.0) <= far, where
         assert np.abs(levels - right[2]).max(initial=0) <= 1, where
     elif event.what in ("learn", "receive", "contact", "power"):
         assert mine == event.said, where
@@ -129,13 +131,19 @@ def parted(message: bytes, agreed: Manifest) -> tuple[bytes, Any, Any]:
     """A message without values and levels, its values, and its levels."""
     if message[0] & 15:
         return message, np.zeros(0), np.zeros(0)
-    block = 4 * agreed.shared
+    block = agreed.up.length
     updates = [message[6 : 7 + block]]
     updates += [message[i : i + 2 + block] for i in range(7 + block, len(message), 2 + block)]
     ticks = message[:6] + b"".join(update[: len(update) - block - 1] for update in updates)
-    values = np.frombuffer(b"".join(update[-block:] for update in updates), "<f4")
+    values = [agreed.up.read(agreed.up.checked(one[-block:]), 0, 0).values for one in updates]
     levels = np.array([update[-block - 1] for update in updates])
-    return ticks, values, levels
+    return ticks, np.concatenate(values), levels
+
+
+def step_of(agreed: Manifest, largest: float) -> float:
+    """By how much values may differ where one of them was rounded down and the other up."""
+    bits = agreed_in_c(agreed).bits
+    return 0.0 if bits == PLAIN else 1.01 * largest / (2 ** (bits - 1) - 1)
 
 
 def test_conversations() -> None:

@@ -141,7 +141,6 @@ def test_a_fleet_s_model_as_a_header(tmp_path: Path) -> None:
     ("agreed", "says"),
     [
         (manifest(learner="rls"), "learner is rls, which keeps 64 numbers beside the model, too m"),
-        (manifest(algorithm="quantised"), "algorithm is quantised, whose values may have few"),
         (seeing(), "model sees more than scaled numbers"),
         (manifest(features=40_000), "model has 40000 parameters: the device in C takes 32767 at"),
         (manifest(tick_seconds=1 / 3), "a tick of the fleet has 0.333333 seconds: the device in C"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paofed.device_c.agreed import TWO_SPEED_LEARNER, agreed_in_c
 from paofed.live.protocol.manifest import Manifest
-from tests.live.tiny_device import Json, Level, TinyDevice, window, words
+from tests.live.tiny_device import Json, Level, TinyDevice, philox, window, words
 
 F = np.float32
 Floats32 = NDArray[np.float32]
@@ -259,9 +259,40 @@ class Twin(TinyDevice):
         if len(message) < 6 or (message[0] & 15 == 4 and (len(message) > 6 or any(message[2:6]))):
             return False
         body = message[7 if message[0] & 15 == 1 else 6 :]
-        if message[0] & 15 not in (1, 3) or len(body) % 4:
+        few_bits = message[0] & 15 == 1 and self.agreed.down_bits < 32
+        if message[0] & 15 not in (1, 3) or len(body) % 4 or few_bits:
             return True
         return bool((np.abs(np.frombuffer(body, "<f4")) <= F(1e6)).all())
+
+    def _block(self, tick: int) -> bytes:
+        bits, shared = self.agreed.bits, self.agreed.shared
+        if bits == 32:
+            return super()._block(tick)
+        values = self.w[window(self.m, self.device, tick, up=True)]
+        scale, most = np.abs(values).max() * F(1.00000012), 2 ** (bits - 1) - 1
+        number = 0
+        for i, value in enumerate(values):
+            word = philox([*self.agreed.key], [i // 4, self.device, tick, 0])[i % 4]
+            chance = F(word >> 8) * F(2.0**-24)
+            size = min(int(F(most) * abs(value) / scale + chance), most) if scale > 0 else 0
+            number = number << bits | most + (size if value > 0 else -size)
+        used = shared * bits
+        length = (used + 7) // 8
+        return bytes(scale.tobytes()) + (number << 8 * length - used).to_bytes(length, "big")
+
+    def _values(self, block: bytes) -> Any:
+        bits, shared = self.agreed.down_bits, self.agreed.shared
+        if bits == 32 or super()._values(block) is None:
+            return super()._values(block)
+        scale, most = np.frombuffer(block[:4], "<f4")[0], 2 ** (bits - 1) - 1
+        spare = 8 * (len(block) - 4) - bits * shared
+        number = int.from_bytes(block[4:], "big")
+        found = [number >> spare + bits * (shared - 1 - i) & 2**bits - 1 for i in range(shared)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = scale * (np.array(found, dtype=F) - F(most)) / F(most)
+        if not scale < F(3.4e38) or not (np.abs(values) <= F(1000000.95)).all():
+            return None
+        return np.clip(values, F(-1e6), F(1e6))
 
     def _model(self, tick: int, values: Any, at: float) -> None:
         joined, lost = self.joined, self._lost()

@@ -25,9 +25,10 @@ enum {
     PAOFED_WAITING = 4, /* updates that a device keeps until they are confirmed */
     PAOFED_ERRORS = 16, /* errors whose median is the usual one */
     PAOFED_HEADER = 6,  /* bytes before the values of every message */
-    PAOFED_LONGEST = PAOFED_HEADER + 1 + 4 * PAOFED_SHARED
-        + (PAOFED_WAITING - 1) * (2 + 4 * PAOFED_SHARED), /* bytes of the longest message sent */
+    PAOFED_LONGEST = PAOFED_HEADER + 1 + PAOFED_BLOCK
+        + (PAOFED_WAITING - 1) * (2 + PAOFED_BLOCK), /* bytes of the longest message sent */
     PAOFED_LARGEST_HEARD = PAOFED_HEADER + 4 * PAOFED_FEATURES, /* bytes of a whole model */
+    PAOFED_PLAIN = 32, /* bits of a value that is a float32 */
     PAOFED_SLOTS = 2 /* places of the storage, which are written in turn */
 };
 
@@ -62,6 +63,8 @@ struct paofed_agreed {
     uint8_t ahead;       /* by how many windows what goes up is ahead of what comes down */
     uint8_t coordinated; /* whether all devices have the same window */
     uint8_t learner;
+    uint8_t bits;      /* of a value that goes up, PAOFED_PLAIN or 2 to 16, */
+    uint8_t down_bits; /* and of one that comes down */
     uint32_t tick_ms;
     uint32_t lineage;
     uint32_t meaning; /* equal where a model's parameters mean the same */
@@ -73,6 +76,7 @@ struct paofed_agreed {
     float wave_scale;
     float constant;           /* the last linear term */
     float frequency_scale;    /* of frequencies that are drawn */
+    uint32_t key[2];          /* of the chances by which values of few bits are rounded */
     uint32_t seed[2];         /* of frequencies and phases that are drawn, the low word first */
     const float *frequencies; /* inputs x waves, in turns; NULL: they are drawn, and so are phases */
     const float *phases;      /* waves, in turns */
@@ -94,13 +98,13 @@ struct paofed_port {
     bool (*read)(void *context, unsigned slot, void *bytes, size_t size);
 };
 
-/* An update that is not confirmed yet. */
+/* An update that is not confirmed yet, with the bytes of its values as they travel. */
 struct paofed_update {
     uint32_t tick;
     uint32_t left; /* tick of the last message that carried it */
-    float values[PAOFED_SHARED];
     uint8_t level;
     uint8_t carried; /* a bit for each waiting update that was in every message which this one led */
+    uint8_t block[PAOFED_BLOCK];
 };
 
 /* What survives a power cut. */
@@ -213,6 +217,13 @@ uint8_t paofed_level(const struct paofed *device);
 /* Between the files of this library. */
 void paofed_map(const struct paofed_agreed *agreed, const float *x, float *z);
 float paofed_log2(float x);
+void paofed_philox(const uint32_t *key, uint32_t *words);
+size_t paofed_block_size(uint16_t shared, uint8_t bits);
+void paofed_write_block(const struct paofed *device, uint32_t tick, uint32_t from, uint8_t *block);
+bool paofed_block_is_sane(const uint8_t *block, uint16_t shared, uint8_t bits);
+float paofed_value_at(const uint8_t *block, uint16_t place, uint8_t bits);
+void paofed_put_word(uint8_t *to, uint32_t word);
+uint32_t paofed_word_at(const uint8_t *from);
 void paofed_begin_learning(struct paofed *device);
 void paofed_forget_errors(struct paofed *device);
 bool paofed_is_sane(const float *values, uint16_t count);

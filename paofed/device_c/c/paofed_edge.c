@@ -8,64 +8,11 @@ enum { WIRE_VERSION = 2, LOST_AFTER = 5, ALL = (1 << PAOFED_WAITING) - 1 };
 
 static const uint32_t LAST_TICK = 0xFFFFFFFFu;
 
-/* Bytes, the lowest first, whatever the processor's order is. */
-
-static void put_word(uint8_t *to, uint32_t word)
-{
-    to[0] = (uint8_t)(word & 0xFFu);
-    to[1] = (uint8_t)((word >> 8) & 0xFFu);
-    to[2] = (uint8_t)((word >> 16) & 0xFFu);
-    to[3] = (uint8_t)((word >> 24) & 0xFFu);
-}
-
-static uint32_t word_at(const uint8_t *from)
-{
-    return (uint32_t)from[0] | ((uint32_t)from[1] << 8) | ((uint32_t)from[2] << 16)
-        | ((uint32_t)from[3] << 24);
-}
-
-static float value_at(const uint8_t *from)
-{
-    const uint32_t word = word_at(from);
-    float value;
-
-    (void)memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-static uint8_t *put_values(uint8_t *to, const float *values, uint16_t count)
-{
-    uint16_t i;
-
-    for (i = 0u; i < count; i++) {
-        uint32_t word;
-
-        (void)memcpy(&word, &values[i], sizeof word);
-        put_word(to, word);
-        to += 4;
-    }
-    return to;
-}
-
-static bool are_sane(const uint8_t *from, uint16_t count)
-{
-    uint16_t i;
-
-    for (i = 0u; i < count; i++) {
-        const float value = value_at(&from[4u * i]);
-
-        if (!paofed_is_sane(&value, 1u)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static uint8_t *put_header(uint8_t *to, int kind, uint8_t epoch, uint32_t tick)
 {
     to[0] = (uint8_t)((WIRE_VERSION << 4) | kind);
     to[1] = epoch;
-    put_word(&to[2], tick);
+    paofed_put_word(&to[2], tick);
     return &to[PAOFED_HEADER];
 }
 
@@ -103,8 +50,6 @@ static void stamp(struct paofed *device, uint32_t now)
     struct paofed_kept *kept = &device->kept;
     const struct paofed_agreed *agreed = device->agreed;
     struct paofed_update *update;
-    uint32_t coordinate = window(device, now, agreed->ahead);
-    uint16_t i;
 
     if (kept->waiting == (uint8_t)PAOFED_WAITING) {
         drop(kept, 0u);
@@ -116,11 +61,7 @@ static void stamp(struct paofed *device, uint32_t now)
     update->left = now;
     update->level = paofed_level(device);
     update->carried = (uint8_t)ALL;
-    for (i = 0u; i < agreed->shared; i++) {
-        update->values[i] = kept->w[coordinate];
-        coordinate++;
-        coordinate = (coordinate == agreed->features) ? 0u : coordinate;
-    }
+    paofed_write_block(device, now, window(device, now, agreed->ahead), update->block);
 }
 
 /* Time. */
@@ -191,6 +132,7 @@ static void send_updates(struct paofed *device, uint32_t now)
 {
     struct paofed_kept *kept = &device->kept;
     const struct paofed_agreed *agreed = device->agreed;
+    const size_t size = paofed_block_size(agreed->shared, agreed->bits);
     const unsigned last = kept->waiting - 1u;
     struct paofed_update *head = &kept->updates[last];
     unsigned carried = 1u << last;
@@ -198,8 +140,9 @@ static void send_updates(struct paofed *device, uint32_t now)
     uint8_t *end = put_header(message, UPDATE, kept->epoch, head->tick);
     unsigned i;
 
-    *end = head->level;
-    end = put_values(end + 1, head->values, agreed->shared);
+    end[0] = head->level;
+    (void)memcpy(&end[1], head->block, size);
+    end += 1u + size;
     for (i = 0u; i < last; i++) {
         struct paofed_update *update = &kept->updates[i];
 
@@ -208,7 +151,8 @@ static void send_updates(struct paofed *device, uint32_t now)
             carried |= (device->doubt_left > 0u) ? 0u : 1u << i;
             end[0] = (uint8_t)(head->tick - update->tick);
             end[1] = update->level;
-            end = put_values(end + 2, update->values, agreed->shared);
+            (void)memcpy(&end[2], update->block, size);
+            end += 2u + size;
         }
     }
     /* A reply does not say which of several messages with this head it answers. */
@@ -289,7 +233,7 @@ static unsigned reply(struct paofed *device, uint32_t tick, const uint8_t *body)
     if ((int64_t)tick > device->kept.merged) {
         for (i = 0u; i < agreed->shared; i++) {
             if (coordinate < agreed->heard) {
-                take(device, coordinate, value_at(&body[1u + 4u * i]));
+                take(device, coordinate, paofed_value_at(&body[1], i, agreed->down_bits));
             }
             coordinate++;
             coordinate = (coordinate == agreed->features) ? 0u : coordinate;
@@ -329,7 +273,7 @@ static void whole_model(struct paofed *device, uint32_t tick, const uint8_t *bod
     device->unanswered = 0u;
     if (device->kept.joined == 0u) {
         for (j = 0u; j < device->agreed->features; j++) {
-            take(device, j, value_at(&body[4u * j]));
+            take(device, j, paofed_value_at(body, j, (uint8_t)PAOFED_PLAIN));
         }
         device->kept.joined = 1u;
     }
@@ -350,7 +294,7 @@ unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t si
         return 0u;
     }
     kind = message[0] & 15;
-    tick = word_at(&message[2]);
+    tick = paofed_word_at(&message[2]);
     size -= (size_t)PAOFED_HEADER;
     if ((kind == REREAD) && (size == 0u) && (tick == 0u)) {
         device->outdated = device->outdated || (message[1] != device->kept.epoch);
@@ -358,12 +302,12 @@ unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t si
     if (message[1] != device->kept.epoch) {
         return 0u;
     }
-    if ((kind == REPLY) && (size == 1u + 4u * (size_t)agreed->shared)
-        && are_sane(&body[1], agreed->shared)) {
+    if ((kind == REPLY) && (size == 1u + paofed_block_size(agreed->shared, agreed->down_bits))
+        && paofed_block_is_sane(&body[1], agreed->shared, agreed->down_bits)) {
         return reply(device, tick, body);
     }
     if ((kind == MODEL) && (size == 4u * (size_t)agreed->features)
-        && are_sane(body, agreed->features)) {
+        && paofed_block_is_sane(body, agreed->features, (uint8_t)PAOFED_PLAIN)) {
         whole_model(device, tick, body);
     }
     return 0u;

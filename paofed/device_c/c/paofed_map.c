@@ -65,6 +65,28 @@ float paofed_log2(float x)
                + 2.88539004f);
 }
 
+#if PAOFED_DRAWS || PAOFED_FEW_BITS
+/* Four random words in the place of a counter of four: Philox4x32-10. */
+void paofed_philox(const uint32_t *key, uint32_t *words)
+{
+    uint32_t low = key[0];
+    uint32_t high = key[1];
+    int i;
+
+    for (i = 0; i < 10; i++) {
+        const uint64_t first = (uint64_t)0xD2511F53u * words[0];
+        const uint64_t second = (uint64_t)0xCD9E8D57u * words[2];
+
+        words[0] = (uint32_t)(second >> 32) ^ words[1] ^ low;
+        words[1] = (uint32_t)second;
+        words[2] = (uint32_t)(first >> 32) ^ words[3] ^ high;
+        words[3] = (uint32_t)first;
+        low += 0x9E3779B9u;
+        high += 0xBB67AE85u;
+    }
+}
+#endif
+
 #if PAOFED_DRAWS
 static float square_root(float x)
 {
@@ -106,28 +128,18 @@ static float normal(uint32_t word)
     return below ? -found : found;
 }
 
-/* Four random words: Philox4x32-10. */
-static void philox(const uint32_t *seed, uint32_t block, uint32_t purpose, uint32_t *words)
+/* Number n of the map's, for a purpose: a new block of four words is drawn where one begins. */
+static uint32_t drawn_word(const struct paofed_agreed *agreed, uint32_t n, uint32_t purpose,
+                           uint32_t *words)
 {
-    uint32_t low = seed[0];
-    uint32_t high = seed[1];
-    int i;
-
-    words[0] = block;
-    words[1] = 0u;
-    words[2] = 0u;
-    words[3] = purpose;
-    for (i = 0; i < 10; i++) {
-        const uint64_t first = (uint64_t)0xD2511F53u * words[0];
-        const uint64_t second = (uint64_t)0xCD9E8D57u * words[2];
-
-        words[0] = (uint32_t)(second >> 32) ^ words[1] ^ low;
-        words[1] = (uint32_t)second;
-        words[2] = (uint32_t)(first >> 32) ^ words[3] ^ high;
-        words[3] = (uint32_t)first;
-        low += 0x9E3779B9u;
-        high += 0xBB67AE85u;
+    if ((n & 3u) == 0u) {
+        words[0] = n >> 2;
+        words[1] = 0u;
+        words[2] = 0u;
+        words[3] = purpose;
+        paofed_philox(agreed->seed, words);
     }
+    return words[n & 3u];
 }
 
 /* The angles, with frequencies and phases drawn on the fly. */
@@ -139,17 +151,13 @@ static void drawn_angles(const struct paofed_agreed *agreed, const float *x, flo
     uint16_t j;
 
     for (j = 0u; j < agreed->waves; j++) {
-        if ((j & 3u) == 0u) {
-            philox(agreed->seed, (uint32_t)j >> 2, 1u, words);
-        }
-        z[j] = (float)words[j & 3u] * 2.32830644e-10f;
+        z[j] = (float)drawn_word(agreed, j, 1u, words) * 2.32830644e-10f;
     }
     for (i = 0u; i < agreed->inputs; i++) {
         for (j = 0u; j < agreed->waves; j++) {
-            if ((number & 3u) == 0u) {
-                philox(agreed->seed, number >> 2, 0u, words);
-            }
-            z[j] += x[i] * (normal(words[number & 3u]) * agreed->frequency_scale);
+            const float frequency = normal(drawn_word(agreed, number, 0u, words));
+
+            z[j] += x[i] * (frequency * agreed->frequency_scale);
             number++;
         }
     }
