@@ -183,7 +183,7 @@ int main(int count, char **words)
     chance = (count > 2) ? strtoul(words[2], NULL, 10) : 1u;
     if (chance % 2u == 0u) { /* values of few bits, in blocks of another length */
         agreed.bits = 5u;
-        agreed.down_bits = 11u;
+        agreed.down_bits = 10u;
     }
     for (j = 0u; j < 16u; j++) {
         table[j] = (float)(random_word() % 1000u) / 1000.0f;
