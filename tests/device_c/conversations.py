@@ -70,7 +70,7 @@ def some_manifest(random: np.random.Generator) -> Manifest:
         seed=int(random.integers(2**63)),
         step_size=float(random.uniform(0.05, 0.8)),
         max_age=int(random.integers(0, 11)),
-        tick_seconds=float(random.choice([0.25, 1.0, 2.5])),
+        tick_seconds=float(random.choice([0.25, 1.0, 2.5, 20.0])),
         start=1.0,
         epoch=int(random.integers(256)),
         inputs=tuple(number(f"x{i}") for i in range(inputs)),
@@ -129,8 +129,10 @@ class Conversation:
             yield self._received(self._nonsense())
         elif chance < 0.93:
             yield self._save()
-        elif chance < 0.97:
+        elif chance < 0.96:
             yield self._power()
+        elif chance < 0.97:
+            yield from self._restart_at_once()
         elif chance < 0.985:
             yield self._adopted()
         else:
@@ -193,6 +195,7 @@ class Conversation:
             random.bytes(int(random.integers(0, 40))),
             good[:-1],
             good + b"\0",
+            good[:-2] + b"\xff\xff",
             good[:-4] + np.float32(np.nan).tobytes(),
             good[:-4] + np.float32(1.1e6).tobytes(),
             whole[:-4] + np.float32(-np.inf).tobytes(),
@@ -225,6 +228,18 @@ class Conversation:
             assert edge.restore(state)
             self._edge = edge if manifest.epoch == agreed.epoch else edge.under(agreed)
         return self._note("power", None, self._saved is not None)
+
+    def _restart_at_once(self) -> Iterator[Happened]:
+        """Mostly within a tick: what it sent before is then the head of a message again."""
+        yield self._contacted()
+        self._saved = self._edge.manifest, self._edge.state()
+        yield self._note("save", 0xFFFF)
+        yield self._power()
+        for _ in range(2):  # a hello, and that head
+            payload = self._edge.contact(self._now)
+            yield self._note("contact", None, payload)
+            if payload is not None:
+                yield self._received(encode(self._answer(payload, self._tick())))
 
     def _adopted(self) -> Happened:
         old, random = self._edge.manifest, self.random
