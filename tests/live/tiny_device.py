@@ -299,8 +299,7 @@ class TinyDevice:
         self.waiting = [u for u in self.waiting if now - u.tick <= self.m["max_age"]]
         if now > self.stamped:
             self.stamped = now
-            values = self.w[window(self.m, self.device, now, up=True)].astype("<f4").tobytes()
-            self.waiting = [*self.waiting, Waiting(now, values, self.level.byte())][-4:]
+            self.waiting = [*self.waiting, Waiting(now, self._block(now), self.level.byte())][-4:]
         if not self.waiting:
             return None
         self.unanswered += 1
@@ -329,9 +328,28 @@ class TinyDevice:
             return []
         if kind == MODEL and len(body) == 4 * self.m["features"]:
             self._model(tick, np.frombuffer(body, "<f4").astype(float), at)
-        if kind == REPLY and len(body) == 1 + 4 * self.m["shared"]:
-            return self._reply(tick, body[0], np.frombuffer(body[1:], "<f4").astype(float), at)
-        return []
+        values = self._values(body[1:]) if kind == REPLY else None
+        return [] if values is None else self._reply(tick, body[0], values, at)
+
+    def _bits(self, name: str, usual: int) -> int:
+        few = self.m["algorithm"] == "quantised"
+        return int(self.m.get("options", {}).get(name, usual)) if few else 32
+
+    def _block(self, tick: int) -> bytes:
+        values, bits = self.w[window(self.m, self.device, tick, up=True)], self._bits("bits", 8)
+        if bits == 32:
+            return bytes(values.astype("<f4").tobytes())
+        u = chances(self.m["seed"], self.device, tick, values.size, up=True)
+        return block_of(values.tolist(), bits, u)
+
+    def _values(self, block: bytes) -> Floats | None:
+        shared, bits = self.m["shared"], self._bits("down_bits", 32)
+        if len(block) != (4 * shared if bits == 32 else 4 + (shared * bits + 7) // 8):
+            return None
+        if bits == 32:
+            return np.frombuffer(block, "<f4").astype(float)
+        values = values_of(block, bits, shared)
+        return None if values is None else np.clip(values, -1e6, 1e6)
 
     def _model(self, tick: int, values: Floats, at: float) -> None:
         if not self.joined:

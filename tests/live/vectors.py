@@ -214,13 +214,14 @@ def made_lives() -> list[Json]:
             "device": life.device,
             "patience": 1,
             "manifest": json.loads(life.manifest.to_json()),
-            "events": list(_lived(life)),
+            "events": list(lived(life)),
         }
         for life in LIVES
     ]
 
 
-def _lived(life: Life) -> Iterator[Json]:
+def lived(life: Life) -> Iterator[Json]:
+    """What happens to a device, and what it says and knows then."""
     edge, agreed = Edge(life.manifest, life.device), life.manifest
     for at, what, *numbers in life.events:
         event: Json = {"at": at}

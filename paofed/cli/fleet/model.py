@@ -1,16 +1,20 @@
 """Write a fleet's model; may be run while the fleet is served.
 
 As npz it is for `paofed predict` and `paofed fleet init --from`, as JSON for programs of any
-language (docs/predictions.md); `paofed.predictor` reads both.
+language (docs/predictions.md); `paofed.predictor` reads both. As c it is the header of the device
+in C (docs/device-in-c.md), which predicts and learns from this model on.
 """
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from paofed.cli.shared.folder import add_folder, say_result
-from paofed.files import require_writable
+from paofed.device_c.agreed import agreed_in_c
+from paofed.device_c.kit import header
+from paofed.files import require_writable, write_text
 from paofed.live.fleet.settings import FILE as SETTINGS
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.store import Store
@@ -18,6 +22,8 @@ from paofed.live.model.fleet_model import FileFormat, FleetModel
 from paofed.live.server.clock import at_present
 
 EXAMPLE = "paofed fleet model greenhouse --out model.json --format json"
+_Kind = FileFormat | Literal["c"]
+_BY_ENDING: Mapping[str, _Kind] = {".json": "json", ".h": "c"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,17 +31,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
     add("--out", type=Path, metavar="FILE", required=True, help="where to write")
-    add("--format", choices=get_args(FileFormat),
-        help="(default: json where FILE ends with .json, else npz)")  # fmt: skip
+    add("--format", choices=(*get_args(FileFormat), "c"),
+        help="(default: json or c where FILE ends with .json or .h, else npz)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:
     """Write it."""
     require_writable(args.out)
-    kind: FileFormat = args.format or ("json" if args.out.suffix == ".json" else "npz")
+    kind: _Kind = args.format or _BY_ENDING.get(args.out.suffix, "npz")
     with closing(Store.open(args.folder)) as store:
         model = FleetModel.of(at_present(store), _name(args.folder))
-    model.save(args.out, kind)
+    if kind == "c":
+        about = f"The model of the fleet {model.fleet} at tick {model.tick}."
+        write_text(args.out, header(agreed_in_c(model.manifest, start=model.w), about))
+    else:
+        model.save(args.out, kind)
     text = f"wrote the model of tick {model.tick} to {args.out}"
     say_result(args, text, tick=model.tick, out=str(args.out), format=kind)
     return 0

@@ -1,10 +1,12 @@
 """A device of a rehearsal, and what befalls it: power cuts, lost files, wrong clocks, bad data."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.live.device.state import load_state, save_state, saved_manifest
@@ -89,8 +91,11 @@ class Unlucky:
         if fate.calm or random.random() < 0.5:
             self._contact()
         if random.random() < 0.05:
-            save_state(self._file, self.edge)
-            self._saved, self._kept = self._began, _lasting(self.edge)
+            self._save()
+
+    def _save(self) -> None:
+        save_state(self._file, self.edge)
+        self._saved, self._kept = self._began, lasting(self.edge.state())
 
     def _is_off(self) -> bool:
         return self._fate.now < self._off_until and not self._fate.calm
@@ -117,12 +122,12 @@ class Unlucky:
 
     def _learn(self, x: FloatArray, y: float) -> None:
         """Learn from a sample; one outside the plausible range must change nothing."""
-        target, before = self.edge.manifest.target, _lasting(self.edge)
+        target, before = self.edge.manifest.target, lasting(self.edge.state())
         learned = self.edge.learn(x, y)
         if target.low is None or target.high is None or target.low <= y <= target.high:
             return
         self._fate.hits["implausible sample"] += 1
-        if learned or _lasting(self.edge) != before:
+        if learned or lasting(self.edge.state()) != before:
             raise BrokenPromiseError(f"device {self._device} learned from a target of {y:g}")
 
     def _contact(self) -> None:
@@ -151,11 +156,10 @@ class Unlucky:
             case "wild sample":
                 self._learn(np.zeros(len(self.edge.manifest.inputs)), _WILD)
             case "power cut while saving":
-                # What a write that was cut off leaves behind: a file under another name.
-                self._file.with_name(f".{self._file.name}.cut").write_bytes(b"half")
+                self._save_a_part()
                 self._restart()
             case "lost state":
-                self._file.unlink(missing_ok=True)
+                self._lose_state()
                 self._saved, self._kept = -1, {}
                 self._restart()
             case _:
@@ -166,14 +170,21 @@ class Unlucky:
             tick, seconds = self.edge.clock
             self.edge.clock = Clock(tick + ahead, seconds)
 
+    def _save_a_part(self) -> None:
+        """What a write that was cut off leaves behind: a file under another name."""
+        self._file.with_name(f".{self._file.name}.cut").write_bytes(b"half")
+
+    def _lose_state(self) -> None:
+        self._file.unlink(missing_ok=True)
+
     def _restart(self) -> None:
         self.edge = self._new_edge(saved_manifest(self._file) or self._retained())
         load_state(self._file, self.edge)
         self._began = self._saved
-        if self._kept and _lasting(self.edge) != self._kept:
+        if self._kept and lasting(self.edge.state()) != self._kept:
             raise BrokenPromiseError(f"device {self._device} lost what it had saved")
 
 
-def _lasting(edge: Edge) -> dict[str, bytes]:
+def lasting(state: Mapping[str, NDArray[Any]]) -> dict[str, bytes]:
     """A device's state, but for how well it predicts and which samples it passed over."""
-    return {name: array.tobytes() for name, array in edge.state().items() if name != "recent"}
+    return {name: array.tobytes() for name, array in state.items() if name != "recent"}

@@ -36,9 +36,12 @@ _CALM = 24  # seconds at the end without faults: the latest message, then a cloc
 _RECENT = 3  # seconds: who merged a reply within these at the end was heard
 
 
-def rehearse(seed: int, folder: Path) -> Counter[str]:
-    """Run one federation through its faults; returns how often each fault and point was hit."""
-    run = _Rehearsal(seed, folder)
+def rehearse(seed: int, folder: Path, unlucky: type[Unlucky] = Unlucky) -> Counter[str]:
+    """Run one federation through its faults; returns how often each fault and point was hit.
+
+    `unlucky`: what its devices are.
+    """
+    run = _Rehearsal(seed, folder, unlucky)
     try:
         for n in range(_SECONDS):
             run.second(n)
@@ -62,8 +65,9 @@ def is_heard(edge: Edge, epoch: int, lately: int) -> bool:
 class _Rehearsal:
     """The federation and what happens to it."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, seed: int, folder: Path, unlucky: type[Unlucky]) -> None:
         self.fate = Fate(seed)
+        self._unlucky = unlucky
         self.folder = folder
         self.operations = Operations(self.fate, _SECONDS - _CALM)
         self.manifest = picked(self.fate.random, plain=self.operations.first == "upgrade")
@@ -81,7 +85,7 @@ class _Rehearsal:
         self.devices = [self._device(k, measuring[k], latest) for k in range(_DEVICES)]
 
     def _device(self, k: int, sensor: Sensor, latest: int) -> Unlucky:
-        return Unlucky(
+        return self._unlucky(
             self.fate,
             k,
             self.folder.with_name(f"device-{k}.npz"),

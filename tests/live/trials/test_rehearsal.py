@@ -35,11 +35,11 @@ LEAST = effort(everyday=1, thorough=5)  # times that each point is hit
 MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
 
-_MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
+MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
 
 
 def one(seed: int) -> Counter[str]:
-    place = _MEMORY if _MEMORY.is_dir() else None
+    place = MEMORY if MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
         try:
             return rehearse(seed, Path(folder) / "fleet")

@@ -1,0 +1,49 @@
+"""Write what a microcontroller needs to be a device of a fleet: C sources and a header.
+
+MANIFEST is what the fleet has agreed on: a model that `paofed fleet model` wrote (.npz), from which
+the device then begins, or the JSON of the fleet's retained topic. docs/device-in-c.md says what to
+do with the folder.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from paofed.core.arrays import FloatArray
+from paofed.device_c.agreed import agreed_in_c
+from paofed.device_c.kit import HEADER, write_kit
+from paofed.files import read_text, require_folder
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.protocol.manifest import Manifest
+
+EXAMPLE = "paofed device c model.npz --out firmware"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("manifest", type=Path, metavar="MANIFEST", help="a fleet's model (.npz), or its manifest")
+    add("--out", type=Path, metavar="DIR", required=True, help="where to write")
+    add("--map", choices=("table", "drawn"), default="table",
+        help="the map's numbers: in flash, or drawn for each sample (%(default)s)")  # fmt: skip
+
+
+def run(args: Namespace) -> int:
+    """Write the folder."""
+    require_folder(args.out)
+    manifest, start = _agreed(args.manifest)
+    agreed = agreed_in_c(manifest, start=start, drawn=args.map == "drawn")
+    write_kit(args.out, agreed, f"The fleet of {args.manifest.name}, epoch {manifest.epoch}.")
+    print(
+        f"wrote {args.out / HEADER} and the sources beside it: {agreed.features} parameters, "
+        f"{agreed.shared} of them in a contact, inputs "
+        f"{', '.join(number.name for number in manifest.inputs)}, target {manifest.target.name}"
+    )
+    return 0
+
+
+def _agreed(path: Path) -> tuple[Manifest, FloatArray | None]:
+    """What a fleet has agreed on, and a model to begin with where the file has one."""
+    if path.suffix == ".npz":
+        model = FleetModel.load(path)
+        return model.manifest, model.w
+    return Manifest.from_json(read_text(path)), None

@@ -1,0 +1,248 @@
+"""What a fleet has agreed on, as the device in C takes it: whole numbers and float32."""
+
+import json
+import zlib
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paofed.algorithms.rivals.channels.quantised import PLAIN
+from paofed.core.arrays import FloatArray
+from paofed.core.bounded_steps import BoundedWeights
+from paofed.core.features import linear_terms
+from paofed.core.learners import FORGETFUL
+from paofed.core.parts import Channel
+from paofed.core.random import key_of
+from paofed.core.selection import Windows
+from paofed.errors import InputError
+from paofed.live.protocol.manifest import Manifest
+from paofed.words import counted
+
+Floats32 = NDArray[np.float32]
+TWO_SPEED = "two-speed"
+LMS_LEARNER, BOUNDED_LEARNER, TWO_SPEED_LEARNER = range(3)  # as paofed.h numbers them
+_MOST_FEATURES = 2**15 - 1  # a window's place is found in 32 bits
+_LONGEST_TICK = 7 * 86_400_000  # milliseconds: a clock of 32 bits must not wrap in a tick or two
+# Members of a manifest that a device in C takes from the text, or does not need.
+_CAN_CHANGE = {
+    *("epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval"),
+    "probes",  # of a map that the other members say
+}
+_PROBE_TOLERANCE = 1e-5  # of the manifest's probes, as docs/live.md has it
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgreedInC:
+    """The fields of `struct paofed_agreed` in paofed.h by name, and what else a header has."""
+
+    features: int
+    shared: int
+    inputs: int
+    waves: int
+    heard: int
+    epoch: int
+    max_age: int
+    ahead: int
+    coordinated: int
+    learner: int
+    bits: int
+    down_bits: int
+    tick_ms: int
+    lineage: int
+    meaning: int
+    fleet: int
+    rules: int
+    step_size: np.float32
+    bound: np.float32
+    forgetting: np.float32
+    wave_scale: np.float32
+    constant: np.float32
+    frequency_scale: np.float32
+    key: tuple[int, int]
+    seed: tuple[int, int]
+    frequencies: Floats32 | None  # (d, F), in turns; None: they are drawn on the device
+    phases: Floats32 | None  # (F,), in turns
+    start: Floats32 | None  # (D,); None: zeros
+    linear: Floats32 | None  # (d, 4): low, high, middle, gain
+    numbers: Floats32  # (d + 1, 4): offset, scale, low, high
+    probes: Floats32  # (3, D), which the device needs once
+    block: int  # bytes of the values in an update
+
+    @property
+    def is_two_speed(self) -> bool:
+        """Whether the device needs room for a second model."""
+        return self.learner == TWO_SPEED_LEARNER
+
+    @property
+    def has_few_bits(self) -> bool:
+        """Whether values travel otherwise than as float32."""
+        return (self.bits, self.down_bits) != (PLAIN, PLAIN)
+
+
+def agreed_in_c(
+    manifest: Manifest, *, start: FloatArray | None = None, drawn: bool = False
+) -> AgreedInC:
+    """Translate a manifest; one that the device in C cannot follow is refused.
+
+    `start` is a model to begin with in the place of the manifest's own. `drawn`: the device draws
+    the map for every sample, which takes time in the place of flash.
+    """
+    _require_followed(manifest)
+    fourier = manifest.fourier_map
+    frequencies, phases, ranges = fourier
+    begins_with = manifest.begins_with if start is None else start
+    key, terms = key_of(manifest.seed), linear_terms(ranges)
+    up, uplink = manifest.up, manifest.parts.uplink
+    found = AgreedInC(
+        features=manifest.features,
+        shared=manifest.shared,
+        inputs=len(manifest.inputs),
+        waves=phases.size,
+        heard=manifest.heard,
+        epoch=manifest.epoch,
+        max_age=manifest.max_age,
+        ahead=uplink.ahead if isinstance(uplink, Windows) else 1,  # as of pao-fed-u1
+        coordinated=int(isinstance(uplink, Windows) and uplink.coordinated),
+        learner=_learner(manifest),
+        bits=_bits(uplink),
+        down_bits=_bits(manifest.parts.downlink),
+        tick_ms=round(1000 * manifest.tick_seconds),
+        lineage=manifest.lineage,
+        meaning=_word(_meaning(manifest)),
+        fleet=_word(manifest.start),
+        rules=_rules(manifest),
+        step_size=np.float32(manifest.step_size),
+        bound=np.float32(manifest.bound or 0.0),
+        forgetting=np.float32(manifest.forgetting or FORGETFUL[TWO_SPEED].usual),
+        wave_scale=np.float32(fourier.fourier_scale),
+        constant=np.float32(1 / np.sqrt(terms) if terms else 0.0),
+        frequency_scale=np.float32(1 / (2 * np.pi * manifest.kernel_width)),
+        key=(up.key.low, up.key.high),
+        seed=(key.low, key.high),
+        frequencies=None if drawn else _turns(frequencies),
+        phases=None if drawn else _turns(phases),
+        start=begins_with.astype(np.float32) if begins_with.any() else None,
+        linear=_linear(manifest) if terms else None,
+        numbers=_numbers(manifest),
+        probes=manifest.probes().astype(np.float32),
+        block=up.length,
+    )
+    _require_digits(manifest, found)
+    return found
+
+
+def _require_followed(manifest: Manifest) -> None:
+    """Refuse what the device in C does not do."""
+    if manifest.learner not in (None, TWO_SPEED):
+        size = counted(manifest.features**2, "number")
+        raise InputError(
+            f"the fleet's learner is {manifest.learner}, which keeps {size} beside the model, too "
+            f"many for a microcontroller: expected lms or {TWO_SPEED} (`paofed fleet change`)"
+        )
+    if manifest.seen is not None:
+        raise InputError(
+            "the fleet's model sees more than scaled numbers (`seen` of the manifest): the device "
+            "in C takes inputs by offset and scale alone; let a gateway take part for the device"
+        )
+    if manifest.features > _MOST_FEATURES:
+        raise InputError(
+            f"the fleet's model has {manifest.features} parameters: the device in C takes "
+            f"{_MOST_FEATURES} at most"
+        )
+    milliseconds = 1000 * manifest.tick_seconds
+    whole = abs(milliseconds - round(milliseconds)) < 1e-6
+    if not whole or not 1 <= milliseconds <= _LONGEST_TICK:
+        raise InputError(
+            f"a tick of the fleet has {manifest.tick_seconds:g} seconds: the device in C takes a "
+            f"whole number of milliseconds, up to seven days (`paofed fleet change --tick`)"
+        )
+
+
+def _bits(channel: Windows | Channel) -> int:
+    """How many bits a value has; windows of few bits are the only other channel that is served."""
+    return channel.encode.args[0] if isinstance(channel.encode, partial) else PLAIN
+
+
+def _learner(manifest: Manifest) -> int:
+    if manifest.learner == TWO_SPEED:
+        return TWO_SPEED_LEARNER
+    begun = manifest.parts.learner.init(1)
+    return BOUNDED_LEARNER if isinstance(begun, BoundedWeights) else LMS_LEARNER
+
+
+def _meaning(manifest: Manifest) -> object:
+    """What `Manifest.means_the_same` compares."""
+    kept = manifest.features, manifest.kernel_width, manifest.seed
+    return *kept, manifest.meaning, manifest.linear
+
+
+def _rules(manifest: Manifest) -> int:
+    """The sum of the checksums of what matters, as paofed_manifest.c finds it in the JSON."""
+    members = json.loads(manifest.to_json())
+    texts = [
+        json.dumps({name: value}, separators=(",", ":"))[1:-1]
+        for name, value in members.items()
+        if name not in _CAN_CHANGE
+    ]
+    return sum(zlib.crc32(text.encode()) for text in texts) % 2**32
+
+
+def _word(value: object) -> int:
+    """Thirty-two bits that tell a value from others."""
+    return zlib.crc32(repr(value).encode())
+
+
+def _turns(radians: FloatArray) -> Floats32:
+    return (radians / (2 * np.pi)).astype(np.float32)
+
+
+def _linear(manifest: Manifest) -> Floats32:
+    low, high, *_ = manifest.fourier_map.ranges
+    gain = 2 / (high - low) / np.sqrt(low.size + 1)
+    return np.stack([low, high, (low + high) / 2, gain], axis=1).astype(np.float32)
+
+
+def _numbers(manifest: Manifest) -> Floats32:
+    """Offset, scale and limits; where there is no limit, the largest number that there is."""
+    most = float(np.finfo(np.float32).max)
+    rows = [
+        (
+            number.offset,
+            number.scale,
+            -most if number.low is None else max(number.low, -most),
+            most if number.high is None else min(number.high, most),
+        )
+        for number in (*manifest.inputs, manifest.target)
+    ]
+    with np.errstate(over="ignore"):  # refused below
+        return np.array(rows).astype(np.float32)
+
+
+def _require_digits(manifest: Manifest, found: AgreedInC) -> None:
+    """Refuse numbers that float32 cannot hold, and a map that it cannot compute."""
+    for number, row in zip((*manifest.inputs, manifest.target), found.numbers, strict=True):
+        if not np.isfinite(row).all() or row[1] <= 0:
+            raise InputError(
+                f"offset {number.offset:g} and scale {number.scale:g} of {number.name} do not fit "
+                f"into 32 bits: the device in C needs numbers from 1e-38 to 1e38 in size"
+            )
+    off = float(np.abs(_mapped(manifest) - manifest.probes()).max())
+    if off > _PROBE_TOLERANCE:
+        raise InputError(
+            f"with 32 bits the fleet's map is off by {off:.1g}, more than {_PROBE_TOLERANCE:g}: its"
+            f" kernel width of {manifest.kernel_width:g} is too small for the device in C"
+        )
+
+
+def _mapped(manifest: Manifest) -> FloatArray:
+    """The probes with angles that have 32 bits."""
+    x = np.linspace(-1.0, 1.0, 3, dtype=np.float32)
+    angles = np.tile(_turns(manifest.fourier_map.phases), (3, 1))
+    for row in _turns(manifest.fourier_map.frequencies):
+        angles += x[:, None] * row
+    z = manifest.probes()
+    waves = manifest.fourier_map.phases.size
+    z[:, :waves] = manifest.fourier_map.fourier_scale * np.cos(2 * np.pi * angles.astype(float))
+    return z

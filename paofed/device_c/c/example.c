@@ -1,0 +1,99 @@
+/*
+ * The smallest device: measure, learn, contact, listen, save. Write the board_ functions for your
+ * board; nothing else here depends on it.
+ */
+#define PAOFED_FLEET_HERE
+#include "paofed_fleet.h"
+
+/* The device's number in the fleet: that of its topics, NAME/k/u and NAME/k/d. */
+uint32_t board_number(void);
+/* Milliseconds since the board was started, also while it slept. */
+uint32_t board_milliseconds(void);
+/* Sleep until there is something to measure; then inputs and target, as measured. */
+void board_measure(float *x, float *y);
+/* Whether the radio may be used now: a battery, a plan, a quiet hour. */
+bool board_may_talk(void);
+/* Publish to NAME/k/u at quality of service 0, or lose it. */
+void board_send(const uint8_t *message, size_t size);
+/* What came on NAME/k/d since the last call; 0: nothing. */
+size_t board_heard(uint8_t *message, size_t most);
+/* The next piece of what is retained under NAME/c2; 0: it has ended, or cannot be had now. */
+size_t board_manifest(char *text, size_t most);
+/* Two places of the flash, each as large as struct paofed_kept. */
+bool board_write(unsigned slot, const void *bytes, size_t size);
+bool board_read(unsigned slot, void *bytes, size_t size);
+
+static uint32_t milliseconds(void *context)
+{
+    (void)context;
+    return board_milliseconds();
+}
+
+static void send(void *context, const uint8_t *message, size_t size)
+{
+    (void)context;
+    board_send(message, size);
+}
+
+static bool write(void *context, unsigned slot, const void *bytes, size_t size)
+{
+    (void)context;
+    return board_write(slot, bytes, size);
+}
+
+static bool read(void *context, unsigned slot, void *bytes, size_t size)
+{
+    (void)context;
+    return board_read(slot, bytes, size);
+}
+
+static const struct paofed_port port = {NULL, milliseconds, send, write, read};
+static struct paofed device;
+static uint8_t heard[PAOFED_LARGEST_HEARD];
+
+enum { SAVE_EVERY = 64 }; /* samples: flash wears out */
+
+/* Follow the manifest, if it is one that needs no new firmware. */
+static void read_manifest(void)
+{
+    struct paofed_manifest manifest;
+    char piece[64];
+    size_t size = board_manifest(piece, sizeof piece);
+
+    paofed_manifest_begin(&manifest);
+    while (size > 0u) {
+        paofed_manifest_read(&manifest, piece, size);
+        size = board_manifest(piece, sizeof piece);
+    }
+    (void)paofed_manifest_follow(&device, &manifest);
+}
+
+int main(void)
+{
+    float x[PAOFED_INPUTS];
+    float y;
+    unsigned samples = 0u;
+    size_t size;
+
+    (void)paofed_begin(&device, &paofed_fleet, &port, board_number());
+    for (;;) {
+        board_measure(x, &y);
+        (void)paofed_predict(&device, x);
+        (void)paofed_learn(&device, x, y);
+        if (board_may_talk()) {
+            if (device.outdated) {
+                read_manifest();
+            }
+            (void)paofed_contact(&device);
+        }
+        size = board_heard(heard, sizeof heard);
+        while (size > 0u) {
+            (void)paofed_receive(&device, heard, size);
+            size = board_heard(heard, sizeof heard);
+        }
+        samples++;
+        if (samples % (unsigned)SAVE_EVERY == 0u) {
+            (void)paofed_save(&device);
+        }
+    }
+}

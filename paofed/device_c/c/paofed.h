@@ -1,0 +1,237 @@
+/*
+ * A device of a paofed fleet, for microcontrollers: C99, float32, no heap, no recursion, no library.
+ *
+ * The device learns from every sample, predicts at any time, and sends the fleet's server a few
+ * numbers whenever the application says that it may. docs/device-in-c.md says how to port it and
+ * docs/live.md what travels and why. Names begin with paofed_.
+ *
+ * Compile with -std=c99 or -ffp-contract=off: a compiler that joins a multiplication and an
+ * addition gives other last bits on one processor than on another.
+ */
+#ifndef PAOFED_H
+#define PAOFED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "paofed_fleet.h" /* made by `paofed device c`: the sizes of the arrays below */
+
+enum {
+    PAOFED_WAITING = 4, /* updates that a device keeps until they are confirmed */
+    PAOFED_ERRORS = 16, /* errors whose median is the usual one */
+    PAOFED_HEADER = 6,  /* bytes before the values of every message */
+    PAOFED_LONGEST = PAOFED_HEADER + 1 + PAOFED_BLOCK
+        + (PAOFED_WAITING - 1) * (2 + PAOFED_BLOCK), /* bytes of the longest message sent */
+    PAOFED_LARGEST_HEARD = PAOFED_HEADER + 4 * PAOFED_FEATURES, /* bytes of a whole model */
+    PAOFED_PLAIN = 32, /* bits of a value that is a float32 */
+    PAOFED_SLOTS = 2 /* places of the storage, which are written in turn */
+};
+
+/* How a device learns. */
+enum { PAOFED_LMS = 0, PAOFED_BOUNDED = 1, PAOFED_TWO_SPEED_LEARNER = 2 };
+
+/* One number of a sample: the model sees (value - offset) / scale; plausible is low to high. */
+struct paofed_number {
+    float offset;
+    float scale;
+    float low;
+    float high;
+};
+
+/* One linear term: gain (x - middle), where x is an input as the model sees it, kept to a range. */
+struct paofed_linear {
+    float low;
+    float high;
+    float middle;
+    float gain;
+};
+
+/* What the fleet has agreed on; the header that `paofed device c` writes has one in flash. */
+struct paofed_agreed {
+    uint16_t features; /* D, at most PAOFED_FEATURES; likewise for the next two */
+    uint16_t shared;   /* m */
+    uint16_t inputs;   /* d */
+    uint16_t waves;    /* how many of the features are cosines; the others are linear terms */
+    uint16_t heard;    /* how many coordinates are taken over from a reply */
+    uint8_t epoch;
+    uint8_t max_age;
+    uint8_t ahead;       /* by how many windows what goes up is ahead of what comes down */
+    uint8_t coordinated; /* whether all devices have the same window */
+    uint8_t learner;
+    uint8_t bits;      /* of a value that goes up, PAOFED_PLAIN or 2 to 16, */
+    uint8_t down_bits; /* and of one that comes down */
+    uint32_t tick_ms;
+    uint32_t lineage;
+    uint32_t meaning; /* equal where a model's parameters mean the same */
+    uint32_t fleet;   /* tells the fleet from others */
+    uint32_t rules;   /* equal where nothing that a device needs differs but epoch and lineage */
+    float step_size;
+    float bound;      /* an error counts at most so many usual ones; 0: as it is */
+    float forgetting; /* of the two-speed learner */
+    float wave_scale;
+    float constant;           /* the last linear term */
+    float frequency_scale;    /* of frequencies that are drawn */
+    uint32_t key[2];          /* of the chances by which values of few bits are rounded */
+    uint32_t seed[2];         /* of frequencies and phases that are drawn, the low word first */
+    const float *frequencies; /* inputs x waves, in turns; NULL: they are drawn, and so are phases */
+    const float *phases;      /* waves, in turns */
+    const float *start;       /* features: the model to begin with; NULL: zeros */
+    const struct paofed_linear *linear; /* inputs; NULL: no linear terms */
+    const struct paofed_number *numbers; /* the inputs, then the target */
+};
+
+/* What the application provides; `context` is handed back to each function. */
+struct paofed_port {
+    void *context;
+    /* A clock that nobody sets and that goes on while the device sleeps; it may wrap. */
+    uint32_t (*milliseconds)(void *context);
+    /* Send a message to the server, or lose it: nothing is asked of the network. */
+    void (*send)(void *context, const uint8_t *message, size_t size);
+    /* Write a slot of the storage, of PAOFED_SLOTS; false: it could not be done. */
+    bool (*write)(void *context, unsigned slot, const void *bytes, size_t size);
+    /* Read the first bytes of a slot; false: there are not so many. */
+    bool (*read)(void *context, unsigned slot, void *bytes, size_t size);
+};
+
+/* An update that is not confirmed yet, with the bytes of its values as they travel. */
+struct paofed_update {
+    uint32_t tick;
+    uint32_t left; /* tick of the last message that carried it */
+    uint8_t level;
+    uint8_t carried; /* a bit for each waiting update that was in every message which this one led */
+    uint8_t block[PAOFED_BLOCK];
+};
+
+/* What survives a power cut. */
+struct paofed_kept {
+    uint32_t mark; /* what this is, and its size */
+    uint32_t sum;  /* of all that follows */
+    uint32_t sequence;
+    uint32_t device;
+    uint32_t fleet;
+    uint32_t rules;
+    uint32_t meaning;
+    uint32_t lineage;
+    int64_t merged;  /* tick of the newest reply whose values were taken; -1: none */
+    int64_t stamped; /* the last tick that an update was sent for; -1: none */
+    uint8_t epoch;
+    uint8_t learner;
+    uint8_t joined;  /* whether it ever had the fleet's model */
+    uint8_t waiting; /* how many updates wait */
+    float samples;   /* what the level is made of */
+    float square;
+    float implausible;
+    float errors[PAOFED_ERRORS]; /* sizes of the last errors, the newest last; 0: none */
+    struct paofed_update updates[PAOFED_WAITING]; /* the oldest first */
+    float w[PAOFED_FEATURES];
+#if PAOFED_TWO_SPEED
+    float lead[PAOFED_FEATURES];
+    float trust[4];
+#endif
+};
+
+/* A device. The application may read every field, and set `patience` and `doubt`. */
+struct paofed {
+    const struct paofed_agreed *agreed;
+    const struct paofed_port *port;
+    struct paofed_kept kept;
+    float z[PAOFED_FEATURES];
+    uint32_t clock_tick; /* a tick of the server, */
+    uint32_t clock_ms;   /* and what the device's own clock showed then */
+    uint32_t doubt_ms;
+    uint32_t doubt_left; /* ticks after which no message of an earlier life is on its way */
+    uint32_t unanswered; /* contacts since anything was heard */
+    uint32_t restarts;   /* times that its numbers could not travel */
+    uint32_t passed_over; /* samples that were not plausible */
+    uint32_t confirmed[PAOFED_WAITING]; /* ticks of the updates that a message has confirmed */
+    uint16_t patience;   /* ticks to wait before an update is sent again */
+    uint16_t doubt;      /* ticks that a doubt lasts */
+    bool has_clock;
+    bool outdated; /* the fleet has agreed on something else: its manifest says what */
+};
+
+/* What was read of a manifest so far. */
+struct paofed_manifest {
+    uint32_t rules;
+    uint32_t lineage;
+    uint32_t number;
+    uint32_t sum; /* of the member that is being read */
+    uint8_t epoch;
+    uint8_t depth;
+    uint8_t length; /* of the key */
+    char key[16];
+    bool in_string;
+    bool escaped;
+    bool in_value;
+    bool has_epoch;
+    bool has_lineage;
+    bool whole;
+    bool broken;
+};
+
+/* Begin, or go on from what was saved. Returns whether there was anything of this device. */
+bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
+                  const struct paofed_port *port, uint32_t number);
+
+/* Go on under something else that the fleet has agreed on, as another header says it. */
+void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed);
+
+/* Read the manifest that is retained under NAME/c2, in pieces of any size; then follow it. Returns
+ * false where more differs than epoch and lineage, or the text is none: the device then goes on
+ * alone, and needs a new header. */
+void paofed_manifest_begin(struct paofed_manifest *manifest);
+void paofed_manifest_read(struct paofed_manifest *manifest, const char *text, size_t size);
+bool paofed_manifest_follow(struct paofed *device, const struct paofed_manifest *manifest);
+
+/* Whether this device maps inputs as the fleet does; call it once when a firmware is new, with the
+ * `paofed_probes` of the fleet's header. */
+bool paofed_has_the_map(struct paofed *device, const float *probes);
+
+/* Predict the target at one input, both as measured. */
+float paofed_predict(struct paofed *device, const float *x);
+
+/* Learn from one sample, as measured. Returns false for one that is not plausible. */
+bool paofed_learn(struct paofed *device, const float *x, float y);
+
+/* Send what was learned. Returns false where the server has all there is. */
+bool paofed_contact(struct paofed *device);
+
+/* A message arrived from the server. Returns how many updates it says to be on the server's disk:
+ * those of the first ticks of `device->confirmed`. */
+unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t size);
+
+/* Save what must survive a power cut. Returns whether it could be written. */
+bool paofed_save(struct paofed *device);
+
+/* The server's tick by the device's own clock; call it at least once in twenty days. -1: unknown. */
+int64_t paofed_tick(struct paofed *device);
+
+/* How well the device predicts, as it is told to the server: docs/live.md, "The level". */
+uint8_t paofed_level(const struct paofed *device);
+
+/* Between the files of this library. */
+void paofed_map(const struct paofed_agreed *agreed, const float *x, float *z);
+float paofed_log2(float x);
+void paofed_philox(const uint32_t *key, uint32_t *words);
+size_t paofed_block_size(uint16_t shared, uint8_t bits);
+void paofed_write_block(const struct paofed *device, uint32_t tick, uint32_t from, uint8_t *block);
+bool paofed_block_is_sane(const uint8_t *block, uint16_t shared, uint8_t bits);
+float paofed_value_at(const uint8_t *block, uint16_t place, uint8_t bits);
+void paofed_put_word(uint8_t *to, uint32_t word);
+uint32_t paofed_word_at(const uint8_t *from);
+void paofed_begin_learning(struct paofed *device);
+void paofed_forget_errors(struct paofed *device);
+bool paofed_is_sane(const float *values, uint16_t count);
+uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size);
+void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

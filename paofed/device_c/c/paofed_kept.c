@@ -1,0 +1,188 @@
+/* What survives a power cut, and what goes on under something else that was agreed on. */
+#include "paofed.h"
+
+#include <string.h>
+
+static const uint32_t MARK = 0x70616F32u; /* with the size of what is kept added */
+
+/* CRC-32, of which `sum` is that of the bytes before; 0: there are none. */
+uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size)
+{
+    const uint8_t *byte = bytes;
+    size_t i;
+    int bit;
+
+    sum = ~sum;
+    for (i = 0u; i < size; i++) {
+        sum ^= byte[i];
+        for (bit = 0; bit < 8; bit++) {
+            sum = (sum >> 1) ^ (((sum & 1u) != 0u) ? 0xEDB88320u : 0u);
+        }
+    }
+    return ~sum;
+}
+
+static uint32_t checksum(const struct paofed_kept *kept)
+{
+    const size_t from = offsetof(struct paofed_kept, sequence);
+
+    return paofed_checksum(0u, (const uint8_t *)kept + from, sizeof *kept - from);
+}
+
+static uint32_t mark(void)
+{
+    return MARK + (uint32_t)sizeof(struct paofed_kept);
+}
+
+bool paofed_save(struct paofed *device)
+{
+    struct paofed_kept *kept = &device->kept;
+    bool written;
+
+    kept->mark = mark();
+    kept->sequence++;
+    kept->sum = checksum(kept);
+    written = device->port->write(device->port->context, kept->sequence & 1u, kept, sizeof *kept);
+    if (!written) {
+        kept->sequence--; /* the other slot has what was saved last: never the next to be written */
+    }
+    return written;
+}
+
+/* Read a slot into the device: whether it is whole. */
+static bool load(struct paofed *device, unsigned slot)
+{
+    struct paofed_kept *kept = &device->kept;
+
+    return device->port->read(device->port->context, slot, kept, sizeof *kept)
+        && (kept->mark == mark()) && (kept->sum == checksum(kept));
+}
+
+/* The slot that was written last; where that was cut off, the other one is whole. */
+static unsigned newest_slot(const struct paofed_port *port)
+{
+    uint32_t headers[PAOFED_SLOTS][3] = {{0u, 0u, 0u}, {0u, 0u, 0u}}; /* mark, sum, sequence */
+    unsigned i;
+
+    for (i = 0u; i < (unsigned)PAOFED_SLOTS; i++) {
+        if (!port->read(port->context, i, headers[i], sizeof headers[i])
+            || (headers[i][0] != mark())) {
+            return 1u - i;
+        }
+    }
+    return (headers[1][2] - headers[0][2] < 0x80000000u) ? 1u : 0u;
+}
+
+static void forget(struct paofed *device)
+{
+    device->unanswered = 0u;
+    device->restarts = 0u;
+    device->passed_over = 0u;
+    device->doubt_left = 0u;
+    device->has_clock = false;
+    device->outdated = false;
+}
+
+static void begin_level(struct paofed_kept *kept)
+{
+    kept->samples = 0.0f;
+    kept->square = 0.0f;
+    kept->implausible = 0.0f;
+}
+
+/* Take over what the device remembers of what was agreed on. */
+static void note_agreed(struct paofed *device)
+{
+    struct paofed_kept *kept = &device->kept;
+    const struct paofed_agreed *agreed = device->agreed;
+
+    kept->fleet = agreed->fleet;
+    kept->rules = agreed->rules;
+    kept->meaning = agreed->meaning;
+    kept->learner = agreed->learner;
+}
+
+static void begin_anew(struct paofed *device, uint32_t number)
+{
+    struct paofed_kept *kept = &device->kept;
+
+    (void)memset(kept, 0, sizeof *kept);
+    note_agreed(device);
+    kept->device = number;
+    kept->lineage = device->agreed->lineage;
+    kept->epoch = device->agreed->epoch;
+    kept->merged = -1;
+    kept->stamped = -1;
+    paofed_begin_learning(device);
+}
+
+/* Go on under another epoch; no update of an earlier one travels. */
+void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
+{
+    struct paofed_kept *kept = &device->kept;
+    const struct paofed_agreed *agreed = device->agreed;
+    const bool same = kept->meaning == agreed->meaning;
+
+    forget(device);
+    kept->waiting = 0u;
+    kept->merged = -1;
+    if (!same || (kept->lineage != lineage)) {
+        kept->joined = 0u;
+    }
+    if (!same) {
+        paofed_begin_learning(device);
+    } else if ((kept->joined == 0u) || (kept->learner != agreed->learner)) {
+        paofed_forget_errors(device);
+    } else {
+        /* The errors are still those of this model. */
+    }
+    if (kept->joined == 0u) {
+        begin_level(kept);
+    }
+    note_agreed(device);
+    kept->epoch = epoch;
+    kept->lineage = lineage;
+}
+
+void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed)
+{
+    device->agreed = agreed;
+    paofed_go_on(device, agreed->epoch, agreed->lineage);
+}
+
+/* Whether the header is newer than what was saved; epochs begin again after 255. */
+static bool is_news(const struct paofed_kept *kept, const struct paofed_agreed *agreed)
+{
+    const uint8_t later = (uint8_t)(agreed->epoch - kept->epoch);
+
+    return (kept->rules != agreed->rules) || ((later > 0u) && (later < 128u));
+}
+
+bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
+                  const struct paofed_port *port, uint32_t number)
+{
+    struct paofed_kept *kept = &device->kept;
+    const unsigned slot = newest_slot(port);
+    unsigned i;
+
+    device->agreed = agreed;
+    device->port = port;
+    device->patience = 1u;
+    device->doubt = 256u;
+    device->clock_tick = 0u;
+    device->clock_ms = 0u;
+    device->doubt_ms = 0u;
+    forget(device);
+    if ((!load(device, slot) && !load(device, 1u - slot)) || (kept->device != number)
+        || (kept->fleet != agreed->fleet) || (kept->waiting > (uint8_t)PAOFED_WAITING)) {
+        begin_anew(device, number);
+        return false;
+    }
+    for (i = 0u; i < kept->waiting; i++) {
+        kept->updates[i].carried = 0u; /* what messages of an earlier life carried is not known */
+    }
+    if (is_news(kept, agreed)) {
+        paofed_adopt(device, agreed);
+    }
+    return true;
+}

@@ -1,0 +1,345 @@
+/*
+ * A device as a program, over libmosquitto: cc -std=c99 posix.c paofed_*.c -lmosquitto
+ *
+ * Reads samples, the inputs and then the target, a line each with commas or blanks between the
+ * numbers. Prints a prediction for every sample before it learns from it, and "confirmed TICK" for
+ * every update that the server has on its disk.
+ */
+#define _POSIX_C_SOURCE 200809L
+#define PAOFED_FLEET_HERE
+#include "paofed_fleet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mosquitto.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    KEEP_ALIVE = 30,        /* seconds */
+    SHORTEST_PAUSE = 500,   /* milliseconds before a connection is tried again; then twice as long, */
+    LONGEST_PAUSE = 60000,  /* up to this */
+    LINGER = 5000,          /* milliseconds for what is not confirmed when the samples have ended */
+    LONGEST_LINE = 1024
+};
+
+static const char USAGE[] =
+    "usage: posix -h HOST -p PORT -t NAME/k -n k -s STATE\n"
+    "    [-a AUTHORITY -c CERTIFICATE -k KEY | -a AUTHORITY -u USER -w PASSWORD]\n"
+    "    [-f SAMPLES (standard input)] [-i MILLISECONDS from sample to sample (0)]\n"
+    "    [-v MILLISECONDS from saving to saving (60000)]\n";
+
+static struct paofed device;
+static struct mosquitto *broker;
+static volatile sig_atomic_t ended;
+static char down[256];
+static char up[256];
+static char agreed[256]; /* the topic of the manifest */
+static const char *state;
+
+static void end(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
+static uint32_t milliseconds(void *context)
+{
+    struct timespec now = {0, 0};
+
+    (void)context;
+#ifdef CLOCK_BOOTTIME
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+#else
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+    return (uint32_t)((uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u);
+}
+
+static void publish(void *context, const uint8_t *message, size_t size)
+{
+    (void)context;
+    (void)mosquitto_publish(broker, NULL, up, (int)size, message, 0, false);
+}
+
+static int slot_file(unsigned slot, int flags)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s.%u", state, slot);
+    return open(path, flags, 0600);
+}
+
+static bool write_slot(void *context, unsigned slot, const void *bytes, size_t size)
+{
+    const int file = slot_file(slot, O_WRONLY | O_CREAT);
+    bool written;
+
+    (void)context;
+    if (file < 0) {
+        return false;
+    }
+    written = write(file, bytes, size) == (ssize_t)size;
+    written = (fsync(file) == 0) && written;
+    return (close(file) == 0) && written;
+}
+
+static bool read_slot(void *context, unsigned slot, void *bytes, size_t size)
+{
+    const int file = slot_file(slot, O_RDONLY);
+    bool found;
+
+    (void)context;
+    if (file < 0) {
+        return false;
+    }
+    found = read(file, bytes, size) == (ssize_t)size;
+    (void)close(file);
+    return found;
+}
+
+static const struct paofed_port port = {NULL, milliseconds, publish, write_slot, read_slot};
+
+static void on_connect(struct mosquitto *client, void *context, int code)
+{
+    (void)context;
+    if (code == 0) {
+        (void)mosquitto_subscribe(client, NULL, down, 0);
+    }
+}
+
+/* Follow what the fleet has agreed on, if no new header is needed for it. */
+static void read_manifest(const char *text, size_t size)
+{
+    struct paofed_manifest manifest;
+
+    paofed_manifest_begin(&manifest);
+    paofed_manifest_read(&manifest, text, size);
+    if (paofed_manifest_follow(&device, &manifest)) {
+        (void)mosquitto_unsubscribe(broker, NULL, agreed);
+    } else {
+        (void)fputs("posix: the fleet has changed what this program was built for; it goes on "
+                    "alone: write the header anew\n", stderr);
+    }
+}
+
+/* Take a message, and say which of the updates that waited are confirmed. */
+static void on_message(struct mosquitto *client, void *context,
+                       const struct mosquitto_message *message)
+{
+    unsigned confirmed;
+    unsigned i;
+
+    (void)client;
+    (void)context;
+    if (message->payloadlen <= 0) {
+        return;
+    }
+    if (strcmp(message->topic, agreed) == 0) {
+        read_manifest(message->payload, (size_t)message->payloadlen);
+        return;
+    }
+    confirmed = paofed_receive(&device, message->payload, (size_t)message->payloadlen);
+    for (i = 0u; i < confirmed; i++) {
+        (void)printf("confirmed %lu\n", (unsigned long)device.confirmed[i]);
+    }
+    (void)fflush(stdout);
+}
+
+static void talk(int wait)
+{
+    static uint32_t pause = SHORTEST_PAUSE;
+    static uint32_t tried;
+    const int code = mosquitto_loop(broker, wait, 1);
+
+    if (code == MOSQ_ERR_SUCCESS) {
+        pause = SHORTEST_PAUSE;
+    } else if (milliseconds(NULL) - tried >= pause) {
+        tried = milliseconds(NULL);
+        pause = (2u * pause > LONGEST_PAUSE) ? LONGEST_PAUSE : 2u * pause;
+        (void)mosquitto_reconnect(broker);
+    } else {
+        (void)poll(NULL, 0, wait);
+    }
+}
+
+/* Learn from one line and contact the fleet; a line that is no sample is passed over. */
+static void take(char *line)
+{
+    float numbers[PAOFED_INPUTS + 1];
+    char *rest = line;
+    int i;
+
+    for (i = 0; i <= PAOFED_INPUTS; i++) {
+        char *after;
+
+        rest += strspn(rest, " \t,");
+        numbers[i] = strtof(rest, &after);
+        if (after == rest) {
+            (void)fprintf(stderr, "posix: passed over: expected %d numbers\n", PAOFED_INPUTS + 1);
+            return;
+        }
+        rest = after;
+    }
+    (void)printf("%.9g\n", (double)paofed_predict(&device, numbers));
+    (void)fflush(stdout);
+    (void)paofed_learn(&device, numbers, numbers[PAOFED_INPUTS]);
+    if (device.outdated) { /* nothing is sent until the manifest is read, which is retained */
+        (void)mosquitto_subscribe(broker, NULL, agreed, 0);
+    } else {
+        (void)paofed_contact(&device);
+    }
+}
+
+/* The next line, if there is one by now; false: the samples have ended. */
+static bool next_line(int file, char *line, bool *found)
+{
+    static char buffer[LONGEST_LINE];
+    static size_t held;
+    struct pollfd ready = {.fd = file, .events = POLLIN, .revents = 0};
+    char *newline = memchr(buffer, '\n', held);
+
+    *found = newline != NULL;
+    if (*found) {
+        const size_t length = (size_t)(newline - buffer) + 1u;
+
+        (void)memcpy(line, buffer, length);
+        line[length - 1u] = '\0';
+        held -= length;
+        (void)memmove(buffer, buffer + length, held);
+        return true;
+    }
+    if (held == sizeof buffer) {
+        held = 0u; /* no sample is so long */
+    }
+    if (poll(&ready, 1, 0) > 0) {
+        const ssize_t got = read(file, buffer + held, sizeof buffer - held);
+
+        if (got > 0) {
+            held += (size_t)got;
+        }
+        return got > 0;
+    }
+    return true;
+}
+
+static int failed(const char *what, const char *why)
+{
+    (void)fprintf(stderr, "posix: %s: %s\n", what, why);
+    return 1;
+}
+
+/* Learn, talk and save until the samples have ended, or until the program is told to end. */
+static void live(int file, uint32_t interval, uint32_t save_every)
+{
+    char line[LONGEST_LINE];
+    uint32_t learned = milliseconds(NULL) - interval;
+    uint32_t saved = milliseconds(NULL);
+    bool more = true;
+    bool found;
+
+    while (!ended && more) {
+        found = false;
+        if (milliseconds(NULL) - learned >= interval) {
+            more = next_line(file, line, &found);
+            if (found) {
+                learned = milliseconds(NULL);
+                take(line);
+            }
+        }
+        talk(found ? 0 : 10);
+        if (milliseconds(NULL) - saved >= save_every) {
+            saved = milliseconds(NULL);
+            (void)paofed_save(&device);
+        }
+    }
+    learned = milliseconds(NULL);
+    while (!ended && (device.unanswered > 0u) && (milliseconds(NULL) - learned < LINGER)) {
+        talk(10);
+    }
+    (void)paofed_save(&device);
+}
+
+int main(int count, char **words)
+{
+    const char *host = NULL, *authority = NULL, *certificate = NULL, *key = NULL;
+    const char *user = NULL, *password = NULL, *topic = NULL, *samples = NULL;
+    const char *last_slash;
+    uint32_t interval = 0u, save_every = 60000u, number = 0u;
+    int broker_port = 1883, file = STDIN_FILENO, option, code;
+
+    while ((option = getopt(count, words, "h:p:t:n:s:a:c:k:u:w:f:i:v:")) != -1) {
+        switch (option) {
+        case 'h': host = optarg; break;
+        case 'p': broker_port = atoi(optarg); break;
+        case 't': topic = optarg; break;
+        case 'n': number = (uint32_t)strtoul(optarg, NULL, 10); break;
+        case 's': state = optarg; break;
+        case 'a': authority = optarg; break;
+        case 'c': certificate = optarg; break;
+        case 'k': key = optarg; break;
+        case 'u': user = optarg; break;
+        case 'w': password = optarg; break;
+        case 'f': samples = optarg; break;
+        case 'i': interval = (uint32_t)strtoul(optarg, NULL, 10); break;
+        case 'v': save_every = (uint32_t)strtoul(optarg, NULL, 10); break;
+        default: (void)fputs(USAGE, stderr); return 2;
+        }
+    }
+    last_slash = (topic == NULL) ? NULL : strrchr(topic, '/');
+    if ((host == NULL) || (last_slash == NULL) || (state == NULL)) {
+        (void)fputs(USAGE, stderr);
+        return 2;
+    }
+    (void)snprintf(up, sizeof up, "%s/u", topic);
+    (void)snprintf(down, sizeof down, "%s/d", topic);
+    (void)snprintf(agreed, sizeof agreed, "%.*s/c2", (int)(last_slash - topic), topic);
+    if (samples != NULL) {
+        file = open(samples, O_RDONLY);
+        if (file < 0) {
+            return failed(samples, strerror(errno));
+        }
+    }
+    (void)signal(SIGTERM, end);
+    (void)signal(SIGINT, end);
+    (void)mosquitto_lib_init();
+    broker = mosquitto_new(NULL, true, NULL);
+    if (broker == NULL) {
+        return failed("libmosquitto", strerror(errno));
+    }
+    (void)mosquitto_int_option(broker, MOSQ_OPT_TCP_NODELAY, 1);
+    mosquitto_connect_callback_set(broker, on_connect);
+    mosquitto_message_callback_set(broker, on_message);
+    if (user != NULL) {
+        (void)mosquitto_username_pw_set(broker, user, password);
+    }
+    if (authority != NULL) {
+        code = mosquitto_tls_set(broker, authority, NULL, certificate, key, NULL);
+        if (code == MOSQ_ERR_SUCCESS) {
+            code = mosquitto_tls_opts_set(broker, 1, "tlsv1.3", NULL);
+        }
+        if (code != MOSQ_ERR_SUCCESS) {
+            return failed("certificates", mosquitto_strerror(code));
+        }
+    }
+    if (!paofed_begin(&device, &paofed_fleet, &port, number)) {
+        (void)fputs("posix: nothing of this device was saved; it joins the fleet\n", stderr);
+    }
+    if (!paofed_has_the_map(&device, paofed_probes)) {
+        return failed("the map", "it is not the fleet's: write the header anew");
+    }
+    code = mosquitto_connect(broker, host, broker_port, KEEP_ALIVE);
+    if ((code != MOSQ_ERR_SUCCESS) && (code != MOSQ_ERR_ERRNO)) {
+        return failed(host, mosquitto_strerror(code));
+    }
+    live(file, interval, save_every);
+    (void)mosquitto_disconnect(broker);
+    mosquitto_destroy(broker);
+    (void)mosquitto_lib_cleanup();
+    return 0;
+}

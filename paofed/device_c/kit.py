@@ -1,0 +1,124 @@
+"""The header of one fleet as C text, and the folder with all that a firmware needs of paofed."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paofed.device_c.agreed import AgreedInC, Floats32
+from paofed.files import make_folder, write_text
+
+HEADER = "paofed_fleet.h"
+LIBRARY = tuple(
+    f"paofed_{part}.c" for part in ("map", "learn", "block", "edge", "kept", "manifest")
+)
+SOURCES = ("paofed.h", *LIBRARY)
+EXAMPLES = ("example.c", "posix.c")  # to be changed by whoever has them
+_IN_A_LINE = 6  # numbers
+_ARRAYS = ("frequencies", "phases", "start", "linear", "numbers", "probes")
+_TEXT = """\
+/*
+ * {about}
+ *
+ * Made by paofed: do not edit. The sizes are for the library; the numbers are for one C file of the
+ * firmware, which defines PAOFED_FLEET_HERE before it includes this header.
+ */
+#ifndef PAOFED_FLEET_H
+#define PAOFED_FLEET_H
+
+#define PAOFED_FEATURES {features}
+#define PAOFED_SHARED {shared}
+#define PAOFED_BLOCK {block} /* bytes of the shared values in a message */
+#define PAOFED_INPUTS {inputs}
+#define PAOFED_TWO_SPEED {two_speed}
+#define PAOFED_DRAWS {draws}
+#define PAOFED_FEW_BITS {few_bits}
+
+#endif
+
+#if defined(PAOFED_FLEET_HERE) && !defined(PAOFED_FLEET_NUMBERS)
+#define PAOFED_FLEET_NUMBERS
+
+#include "paofed.h"
+
+{arrays}
+static const struct paofed_agreed paofed_fleet = {{
+{fields}
+}};
+
+#endif
+"""
+
+
+def header(agreed: AgreedInC, about: str) -> str:
+    """Return the header; `about` says in a line whose it is."""
+    present = {name: getattr(agreed, name) for name in _ARRAYS}
+    arrays = [_array(name, value) for name, value in present.items() if value is not None]
+    return _TEXT.format(
+        about=about.replace("*/", "* /").replace("/*", "/ *"),
+        features=agreed.features,
+        shared=agreed.shared,
+        block=agreed.block,
+        inputs=agreed.inputs,
+        two_speed=int(agreed.is_two_speed),
+        draws=int(agreed.frequencies is None),
+        few_bits=int(agreed.has_few_bits),
+        arrays="\n".join(arrays),
+        fields="\n".join(f"    .{name} = {value}," for name, value in _fields(agreed)),
+    )
+
+
+def write_kit(folder: Path, agreed: AgreedInC, about: str) -> list[str]:
+    """Write the header, the library and examples; returns the names of what was written.
+
+    An example that is there stays as it is: somebody may have changed it.
+    """
+    make_folder(folder)
+    texts = {HEADER: header(agreed, about)}
+    texts |= {name: source(name) for name in SOURCES}
+    texts |= {name: source(name) for name in EXAMPLES if not (folder / name).exists()}
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return list(texts)
+
+
+def source(name: str) -> str:
+    """One of the files in C that the package has."""
+    return (files("paofed.device_c") / "c" / name).read_text(encoding="utf-8")
+
+
+def _fields(agreed: AgreedInC) -> Iterator[tuple[str, str]]:
+    """The fields of the record in their order, each with its value in C."""
+    for name, value in vars(agreed).items():
+        if name not in ("probes", "block"):  # apart: a firmware may do without probes
+            yield name, _value(name, value)
+
+
+def _value(name: str, value: Any) -> str:
+    if name in _ARRAYS:
+        return "NULL" if value is None else f"paofed_{name}"
+    if isinstance(value, tuple):
+        return f"{{{value[0]}u, {value[1]}u}}"
+    return _number(value) if isinstance(value, np.float32) else f"{value}u"
+
+
+def _array(name: str, values: Floats32) -> str:
+    if name in ("linear", "numbers"):
+        kind = "linear" if name == "linear" else "number"
+        rows = [f"    {{{', '.join(map(_number, row))}}}," for row in values]
+        return _declared(f"struct paofed_{kind}", name, len(values), rows)
+    flat = [_number(value) for value in values.ravel()]
+    lines = [flat[i : i + _IN_A_LINE] for i in range(0, len(flat), _IN_A_LINE)]
+    return _declared("float", name, len(flat), [f"    {', '.join(line)}," for line in lines])
+
+
+def _declared(kind: str, name: str, count: int, lines: list[str]) -> str:
+    body = "\n".join(lines)
+    return f"static const {kind} paofed_{name}[{count}] = {{\n{body}\n}};\n"
+
+
+def _number(value: np.float32) -> str:
+    """A number with as many digits as tell it from all others."""
+    return f"{np.format_float_scientific(value, unique=True, trim='0')}f"

@@ -1,0 +1,80 @@
+"""The device on emulated boards: the same bits as on this machine, and little flash and memory."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.device_c.agreed import agreed_in_c
+from paofed.live.protocol.manifest import USUAL_BOUND, Manifest
+from paofed.live.protocol.scaling import Scaling
+from tests.device_c.boards import BOARDS, M4F, Board, built_driver, emulated, taken
+from tests.device_c.building import host_program
+from tests.device_c.test_conversations import replay
+from tests.effort import effort, long, some
+from tests.live.fleets import manifest
+
+ROOT = Path(__file__).parents[2]
+SEEDS = effort(everyday=1, thorough=10)
+SHOWN = ("learn", "predict", "contact", "reply", "save")
+
+MOST_FLASH, MOST_MEMORY = 12_000, 4_000
+
+
+def fleet_of(features: int) -> Manifest:
+    """A usual fleet with four inputs, whose devices begin with a model."""
+    inputs = tuple(Scaling(name=name, offset=1.0, scale=2.0).limited() for name in "abcd")
+    start = tuple(map(float, np.sin(np.arange(features)).astype("<f4")))
+    return manifest(
+        features=features,
+        shared=4,
+        inputs=inputs,
+        bound=USUAL_BOUND,
+        max_age=10,
+        tick_seconds=60.0,
+        start_model=start,
+    )
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_a_board_has_the_bits_of_this_machine(board: Board, tmp_path: Path) -> None:
+    """Whole conversations, which on this machine agree with the twin and the Python edge."""
+    program, script = built_driver(board, tmp_path), tmp_path / "script.txt"
+    for seed in range(SEEDS):
+        here = replay(seed, host_program("driver"))
+        script.write_text("\n".join([*here.lines, ""]), encoding="ascii")
+        there = [
+            line.strip() for line in emulated(board, program, "driver", str(script)).splitlines()
+        ]
+        assert there == here.answers, f"seed {seed}"
+
+
+@pytest.mark.parametrize("map_kind", some(["table", "drawn"], everyday=1))
+def test_two_hundred_parameters_fit(map_kind: str, tmp_path: Path) -> None:
+    found = taken(M4F, tmp_path, agreed_in_c(fleet_of(200), drawn=map_kind == "drawn"))
+    assert found.flash <= MOST_FLASH
+    assert found.memory + found.stack <= MOST_MEMORY
+    assert found.stack > 0
+    assert set(found.instructions) >= {"learn", "predict", "contact", "reply", "save"}
+    assert all(count > 0 for count in found.instructions.values())
+
+
+@long
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_the_table_of_the_document(board: Board, tmp_path: Path) -> None:
+    """docs/device-in-c.md shows what was measured, within the difference of two compilers."""
+    document = (ROOT / "docs/device-in-c.md").read_text(encoding="utf-8")
+    for features in (50, 100, 200):
+        for drawn in (False, True):
+            folder = tmp_path / f"{features}{drawn}"
+            found = taken(board, folder, agreed_in_c(fleet_of(features), drawn=drawn))
+            row = [board.name, features, "drawn" if drawn else "table"]
+            cells = [found.flash, found.memory, found.stack]
+            cells += [found.instructions[name] for name in SHOWN]
+            print(" | ".join(map(str, [*row, *(f"{cell:,}" for cell in cells)])))  # noqa: T201
+            begins = re.escape(f"| {' | '.join(map(str, row))} |")
+            shown = re.search(rf"^{begins}(.*)\|$", document, re.MULTILINE)
+            assert shown, row
+            told = [int(cell.replace(",", "")) for cell in shown[1].split("|")]
+            assert told == pytest.approx(cells, rel=0.1), row

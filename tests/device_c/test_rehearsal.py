@@ -1,0 +1,32 @@
+"""Devices in C among others, through every fault of a rehearsal, under sanitizers."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from paofed.errors import PaofedError
+from paofed.live.trials.auditor import BrokenPromiseError
+from paofed.live.trials.rehearsal import rehearse
+from tests.device_c.rehearsed import POINTS, UnluckyInC
+from tests.effort import effort
+from tests.live.trials.test_rehearsal import MEMORY
+
+SEEDS = effort(everyday=3, thorough=150)
+MISSED = effort(everyday=3, thorough=0)  # points: few seeds miss the rare ones
+
+
+def one(seed: int) -> Counter[str]:
+    place = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
+        try:
+            return rehearse(seed, Path(folder) / "fleet", UnluckyInC)
+        except (PaofedError, AssertionError) as error:
+            raise BrokenPromiseError(f"seed {seed}: {error}") from None
+
+
+def test_devices_in_c_keep_every_promise() -> None:
+    hits: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        hits += one(seed)
+    assert hits["device in C"]
+    assert len([point for point in POINTS if not hits[point]]) <= MISSED
