@@ -54,6 +54,7 @@ class Engine:
 # the last refuses nothing.
 ENGINES: Mapping[str, str] = {
     "fast": "paofed.simulate.engines.fast.engine",
+    "gpu": "paofed.simulate.engines.gpu.engine",
     "reference": "paofed.simulate.engines.reference_engine",
 }
 USUAL, *_, LAST = ENGINES

@@ -1,0 +1,72 @@
+"""What the threads of one warp do together, and how a card takes a cosine.
+
+The CUDA simulator, with which the kernels are tested where there is no card, knows neither
+shuffles nor votes. There a warp has one lane, for which every function here is plain, and the
+kernels, which ask `LANES` how wide a warp is, are otherwise the same.
+"""
+
+import math
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.core import config
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+LANES = 1 if SIMULATED else 32
+INSTALLED = find_spec("numba_cuda") is not None  # numba's own part for CUDA is not kept up
+_EVERYONE = 0xFFFFFFFF
+
+# Device functions that take arrays in registers, which a call would put into memory.
+inlined = cuda.jit(device=True, **({"forceinline": True} if INSTALLED else {}))
+
+if SIMULATED:
+
+    @inlined
+    def lane_sum(value: Any) -> Any:
+        """The sum of a value over the lanes, the same in each of them."""
+        return value
+
+    @inlined
+    def votes(yes: Any) -> Any:
+        """Which lanes say yes, as bits."""
+        return 1 if yes else 0
+
+    @inlined
+    def from_lane(value: Any, lane: Any) -> Any:  # noqa: ARG001 (there is one)
+        """The value that another lane has."""
+        return value
+
+    @inlined
+    def cosine32(angle: Any) -> Any:
+        """A cosine in float32."""
+        return np.float32(math.cos(angle))
+
+else:
+    from numba.cuda import libdevice
+
+    @inlined
+    def lane_sum(value: Any) -> Any:
+        """The sum of a value over the lanes, the same in each of them."""
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 4)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
+        return value
+
+    @inlined
+    def votes(yes: Any) -> Any:
+        """Which lanes say yes, as bits."""
+        return cuda.ballot_sync(_EVERYONE, yes) & _EVERYONE
+
+    @inlined
+    def from_lane(value: Any, lane: Any) -> Any:
+        """The value that another lane has."""
+        return cuda.shfl_sync(_EVERYONE, value, lane)
+
+    @inlined
+    def cosine32(angle: Any) -> Any:
+        """A cosine in float32, by the card's own unit: off by 5e-7 and what the angle is off."""
+        return libdevice.fast_cosf(angle)

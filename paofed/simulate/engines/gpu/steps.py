@@ -1,0 +1,123 @@
+"""What a warp does with one client's model: map a sample, take an LMS step, find windows.
+
+A warp holds a row of D numbers in registers: lane i has the coordinates i, i + LANES, and so on.
+For registers, loops must be unrolled, so the number of features is known when a kernel is compiled.
+"""
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, float64
+
+from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sum
+
+
+
+class Shape(NamedTuple):
+    """What the kernels are compiled for."""
+
+    features: int  # D
+    waves: int  # Fourier features among them; the others are linear terms
+    inputs: int  # d
+    precision: str  # of the local models
+
+    @property
+    def real(self) -> Any:
+        """The type of the local models."""
+        return float32 if self.precision == "float32" else float64
+
+    @property
+    def each(self) -> int:
+        """How many coordinates a lane has."""
+        return -(-self.features // LANES)
+
+
+class Steps(NamedTuple):
+    """The functions of one shape."""
+
+    take_map: Any  # a lane's part of the map, from memory
+    mapped: Any  # z(x) of the sample that a lane has
+    lms: Any  # one LMS step
+    load: Any  # a lane's part of a row, from memory
+    store: Any
+
+
+@inlined
+def start_of(windows: Any, a: Any, k: Any, n: Any, features: Any) -> Any:
+    """The first coordinate of a window (paofed.core.selection.Windows)."""
+    steps = (n + windows[a, 2] + windows[a, 1] * k) % features
+    return windows[a, 0] * steps % features
+
+
+@inlined
+def holds(j: Any, start: Any, width: Any, features: Any) -> Any:
+    """Whether the window from `start` on holds coordinate j."""
+    offset = j - start
+    if offset < 0:
+        offset += features
+    return offset < width
+
+
+@cache
+def steps_of(shape: Shape) -> Steps:
+    """Make the functions of a shape."""
+    features, waves, inputs, each = shape.features, shape.waves, shape.inputs, shape.each
+    single, linear, real = shape.precision == "float32", waves < features, shape.real
+    terms = 1.0 if linear else 2.0
+    scale = (np.float32 if single else np.float64)(math.sqrt(terms / waves))
+
+    @inlined
+    def take_map(r: Any, lane: Any, frequencies: Any, phases: Any, mine: Any) -> None:
+        for e in range(each):
+            j = lane + LANES * e
+            for i in range(inputs):
+                mine[i * each + e] = frequencies[r, i, j] if j < features else real(0.0)
+            mine[inputs * each + e] = phases[r, j] if j < features else real(0.0)
+
+    @inlined
+    def mapped(
+        sample: Any, lane: Any, whose: Any, mine: Any, r: Any, low: Any, high: Any, z: Any
+    ) -> None:
+        for e in range(each):
+            z[e] = mine[inputs * each + e]
+        for i in range(inputs):
+            x = from_lane(sample[i], whose)
+            if linear:
+                inside = min(max(x, low[r, i]), high[r, i])
+                for e in range(each):
+                    z[e] += (x if lane + LANES * e < waves else inside) * mine[i * each + e]
+            else:
+                for e in range(each):
+                    z[e] += x * mine[i * each + e]
+        for e in range(each):
+            if not linear or lane + LANES * e < waves:
+                if single:
+                    z[e] = scale * cosine32(z[e])
+                else:
+                    z[e] = scale * math.cos(z[e])
+
+    @inlined
+    def lms(w: Any, z: Any, y: Any, mu: Any) -> None:
+        prediction = real(0.0)
+        for e in range(each):
+            prediction += w[e] * z[e]
+        gain = mu * (y - lane_sum(prediction))
+        for e in range(each):
+            w[e] += gain * z[e]
+
+    @inlined
+    def load(row: Any, begin: Any, lane: Any, w: Any) -> None:
+        for e in range(each):
+            w[e] = real(0.0)
+            if (e + 1) * LANES <= features or lane + LANES * e < features:
+                w[e] = row[begin + lane + LANES * e]
+
+    @inlined
+    def store(row: Any, begin: Any, lane: Any, w: Any) -> None:
+        for e in range(each):
+            if (e + 1) * LANES <= features or lane + LANES * e < features:
+                row[begin + lane + LANES * e] = w[e]
+
+    return Steps(take_map, mapped, lms, load, store)
