@@ -21,6 +21,15 @@ _EVERYONE = 0xFFFFFFFF
 # Device functions that take arrays in registers, which a call would put into memory.
 inlined = cuda.jit(device=True, **({"forceinline": True} if INSTALLED else {}))
 
+
+def bounded(threads: int, blocks: int = 1) -> Any:
+    """Decorate a kernel for blocks of so many threads, and so many of these on a multiprocessor.
+
+    The compiler then knows how many registers a thread may have.
+    """
+    return cuda.jit(**({"launch_bounds": (threads, blocks)} if INSTALLED else {}))
+
+
 if SIMULATED:
 
     @inlined

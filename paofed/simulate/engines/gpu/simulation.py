@@ -16,15 +16,13 @@ from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
 from paofed.simulate.engines.gpu.layout import Fleet, Rows, Stretch, rows_of
 from paofed.simulate.engines.gpu.nature import pick
-from paofed.simulate.engines.gpu.resident import memory_of, resident, words_of
+from paofed.simulate.engines.gpu.resident import THREADS, layout_of, resident, words_of
 from paofed.simulate.engines.gpu.steps import Shape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
 
-THREADS = 2 if SIMULATED else 512  # of a block that plays a whole run
-_WARPS = 3 if SIMULATED else 24  # of a multiprocessor, where models lie in the card's memory
 _LEAST_PART = 2 if SIMULATED else 64  # clients of a warp there
 _STRETCH = 1 << 30  # bytes of what happens that are on the card at a time there
 _SLACK = 256 << 20  # bytes of the card's memory that are left alone
@@ -62,6 +60,7 @@ class Plan(NamedTuple):
     shape: Shape
     ticks: int
     clients: int
+    ages: int
     cells: int
     longest: int
     algorithms: int
@@ -76,7 +75,7 @@ class Plan(NamedTuple):
     @property
     def is_resident(self) -> bool:
         """Whether all local models fit into a multiprocessor's own memory."""
-        needed = memory_of(self.shape, self.clients, THREADS)[-1]
+        needed = layout_of(self.shape, self.clients, self.ages).size
         return needed <= the_card().block_memory
 
     @property
@@ -85,7 +84,7 @@ class Plan(NamedTuple):
 
         A function of fleet and card alone: sums, and so bits, must not depend on the company.
         """
-        fewest = max(_LEAST_PART, -(-self.clients // (_WARPS * the_card().multiprocessors)))
+        fewest = max(_LEAST_PART, -(-self.clients // (streaming.WARPS * the_card().multiprocessors)))
         return -(-fewest // LANES) * LANES
 
     @property
@@ -145,7 +144,7 @@ def settled_rows(runs: Runs, methods: Sequence[Algorithm], precision: Precision)
 def plan_of(runs: Runs, rows: Rows, points: int) -> Plan:
     """Say how algorithms are played over runs like these."""
     return Plan(
-        runs.shape, runs.ticks, runs.clients, rows.cells, rows.longest, rows.mu.size,
+        runs.shape, runs.ticks, runs.clients, rows.base.size, rows.cells, rows.longest, rows.mu.size,
         rows.subset.size, points,
     )  # fmt: skip
 
@@ -200,8 +199,8 @@ def _resident(
     stretch = runs.stretch(0, plan.ticks, lottery=plan.picking > 0)
     nobody = np.zeros((1, 1, 1, 1), np.uint8)
     picked = _picked(stretch, rows) if plan.picking else cuda.to_device(nobody)
-    live = words_of(plan.clients, THREADS) if _answers(rows) else 1
-    server_at, local_at, event_at, memory = memory_of(plan.shape, plan.clients, THREADS)
+    live = words_of(plan.clients) if _answers(rows) else 1
+    *places, memory = layout_of(plan.shape, plan.clients, plan.ages)
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts = cuda.device_array((blocks, plan.points), np.int64)
     final = cuda.device_array((blocks, features), np.float64)
@@ -212,7 +211,7 @@ def _resident(
         cuda.device_array((blocks, plan.cells, features), np.int32),
         cuda.device_array((blocks, plan.cells), np.int32),
         cuda.device_array((blocks, plan.longest + 1 if live > 1 else 1, live), np.int32),
-        every, models, contacts, final, server_at, local_at, event_at,
+        every, models, contacts, final, *places,
         memory=memory,
     )  # fmt: skip
     found = Played(models, contacts.copy_to_host(), final.copy_to_host())
@@ -248,7 +247,7 @@ def _streamed(
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts, point, learn = [], 0, streaming.streaming(plan.shape)
     nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.uint8))
-    threads = 2 * LANES if SIMULATED else 8 * LANES
+    threads = streaming.THREADS
     across = -(-blocks * plan.groups * LANES // threads)
     for begin in range(0, plan.ticks, plan.stretch):
         end = min(begin + plan.stretch, plan.ticks)

@@ -47,8 +47,7 @@ class Steps(NamedTuple):
 @inlined
 def start_of(windows: Any, a: Any, k: Any, n: Any, features: Any) -> Any:
     """The first coordinate of a window (paofed.core.selection.Windows)."""
-    steps = (n + windows[a, 2] + windows[a, 1] * k) % features
-    return windows[a, 0] * steps % features
+    return windows[a, 0] * (n + windows[a, 2] + windows[a, 1] * k) % features
 
 
 @inlined

@@ -11,7 +11,7 @@ from typing import Any
 from numba import cuda
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
-from paofed.simulate.engines.gpu.lanes import LANES, from_lane, votes
+from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, votes
 from paofed.simulate.engines.gpu.nature import (
     AVAILABLE,
     DELAY_SHIFT,
@@ -21,6 +21,9 @@ from paofed.simulate.engines.gpu.nature import (
 )
 from paofed.simulate.engines.gpu.steps import Shape, holds, start_of, steps_of
 
+# Of a block that learns, and of these on a multiprocessor: many loads must be under way at a time.
+THREADS, _BLOCKS = (2 if SIMULATED else 256), 3
+WARPS = _BLOCKS * THREADS // LANES
 _ANSWERED, _TAKES_PART = AVAILABLE, 16  # bits of an event as the lanes hand it on
 
 
@@ -28,9 +31,10 @@ _ANSWERED, _TAKES_PART = AVAILABLE, 16  # bits of an event as the lanes hand it 
 def streaming(shape: Shape) -> Any:
     """Make the kernel of a shape with which clients learn and send."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
+    numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
     take_map, mapped, lms, load, store = steps_of(shape)
 
-    @cuda.jit
+    @bounded(THREADS, _BLOCKS)
     def learn(
         n: Any, turn: Any, part: Any, sample: Any, event: Any, picked: Any, frequencies: Any,
         phases: Any, low: Any, high: Any, down: Any, heard: Any, up: Any, learns_away: Any,
@@ -38,11 +42,11 @@ def streaming(shape: Shape) -> Any:
         shared: Any, local: Any, sums: Any, holders: Any, counts: Any, answers: Any, contacts: Any,
     ) -> None:  # fmt: skip
         """Let the clients of a warp learn and send at tick n, the turn-th that was drawn."""
-        mine = cuda.local.array((inputs + 1) * each, real)
+        mine = cuda.local.array(mapping, real)
         w = cuda.local.array(each, real)
         following = cuda.local.array(each, real)
         z = cuda.local.array(each, real)
-        here = cuda.local.array(inputs + 1, real)
+        here = cuda.local.array(numbers, real)
 
         lane, g = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
         algorithms, groups, clients = mu.size, sums.shape[1], event.shape[2]
