@@ -32,7 +32,7 @@ from paofed.world.trace import SparseTrace, Targets, Trace, blend
 class Fleet(NamedTuple):
     """The worlds of some runs on the card, R of each."""
 
-    frequencies: Any  # (R, d, D) real; those of linear terms are their slopes
+    frequencies: Any  # (R, d, D) real; those of linear terms are slopes
     phases: Any  # (R, D) real; likewise
     low: Any  # (R, d) real: ranges of the inputs of linear terms
     high: Any
@@ -189,7 +189,7 @@ def _linearly(
     inputs, terms = len(frequencies), linear_terms(fourier_map.ranges)
     if not terms:
         return frequencies, phases, np.zeros(inputs), np.zeros(inputs)
-    scale = 1 / np.sqrt(terms)
+    scale = 1 / np.sqrt(terms) / fourier_map.fourier_scale  # the kernels scale all features alike
     slopes = np.append(np.diag(2 * scale / (high - low)), np.zeros((inputs, 1)), axis=1)
     constants = np.append(-scale * (low + high) / (high - low), scale)
     return np.hstack([frequencies, slopes]), np.append(phases, constants), low, high

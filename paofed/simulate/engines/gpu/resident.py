@@ -8,7 +8,7 @@ what was sent and move the server's model. Sums are made in the same order every
 from functools import cache
 from typing import Any, NamedTuple
 
-from numba import cuda, float64, int32, int64
+from numba import cuda, float64, int32, int64, uint64
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, votes
@@ -89,6 +89,7 @@ def resident(shape: Shape) -> Any:
         ahead = cuda.local.array(numbers, real)
 
         block = cuda.blockIdx.x
+        ublock = uint64(block)
         r, a = block // mu.size, block % mu.size
         ticks, clients = event.shape[1], event.shape[2]
         tid = cuda.threadIdx.x
@@ -118,7 +119,7 @@ def resident(shape: Shape) -> Any:
                 for q in range(tid, words, THREADS):
                     answers[block, slot, q] = 0
         take_map(r, lane, frequencies, phases, mine)
-        k, now, point = warp + WARPS * lane, 0, 0
+        k, now, point, until = warp + WARPS * lane, 0, 0, every
         if k < clients:
             now = event[r, 0, k]
             for i in range(numbers):
@@ -131,29 +132,30 @@ def resident(shape: Shape) -> Any:
             # What was late is complete by now: all of it was sent before this tick.
             for j0 in range(warp * LANES, features, THREADS):
                 j = j0 + lane
-                old = wide[j] if j < features else 0.0
+                old = wide[uint64(j)] if j < features else 0.0
                 moved, settled = old, False
                 for i0 in range(1, ages, LANES):
                     cell, count = 0, 0
                     if i0 + lane < ages:
-                        cell = whole[arriving_at + i0 + lane]
-                        count = counts[block, cell]
+                        cell = whole[uint64(arriving_at + i0 + lane)]
+                        count = counts[ublock, uint64(cell)]
                     busy = votes(count != 0)
                     while busy:
                         b = cuda.ffs(busy) - 1
                         busy = busy & (busy - 1)
                         cell_b, count_b = from_lane(cell, b), from_lane(count, b)
                         if j < features:
-                            held, total = holders[block, cell_b, j], sums[block, cell_b, j]
+                            cell_u, ju = uint64(cell_b), uint64(j)
+                            held, total = holders[ublock, cell_u, ju], sums[ublock, cell_u, ju]
                             if held:
                                 if not settled:
                                     settled = True
                                     divisor = held if coverage else count_b
                                     moved = old + weight[a, i0 + b] / divisor * (total - held * old)
-                                sums[block, cell_b, j] = 0.0
-                                holders[block, cell_b, j] = 0
+                                sums[ublock, cell_u, ju] = 0.0
+                                holders[ublock, cell_u, ju] = 0
                 if j < features:
-                    wide[features + j] = moved
+                    wide[uint64(features + j)] = moved
             if way == LIVE:
                 for q in range(tid, words, THREADS):  # what was answered at the tick before
                     answers[block, (n + ring - 1) % ring, q] = 0
@@ -178,14 +180,15 @@ def resident(shape: Shape) -> Any:
                     first = start_of(down, a, k, n, features)
                     delay = what >> DELAY_SHIFT
                     record = record_at + _RECORD * k
-                    whole[record], whole[record + 1] = what, start_of(up, a, k, n, features)
-                    whole[record + 2] = first
-                    if 0 < delay <= limit:  # to the cell whose turn is over: all the others' is yet
-                        i = age_index[delay]  # to come, and this one's again when it arrives
-                        turn = whole[arriving_at + i]
-                        whole[record + 3] = turn - 1 if turn > base[i] else base[i] + delay
+                    whole[uint64(record)], whole[uint64(record + 2)] = what, first
+                    whole[uint64(record + 1)] = start_of(up, a, k, n, features)
+                    if 0 < delay <= limit:  # what is sent takes the place whose turn is just over
+                        i = age_index[delay]
+                        turn = whole[uint64(arriving_at + i)]
+                        before = turn - 1 if turn > base[i] else base[i] + delay
+                        whole[uint64(record + 3)] = before
                 if lane == 0:
-                    whole[contact_at + c * WARPS + warp] = word
+                    whole[uint64(contact_at + c * WARPS + warp)] = word
                     if word:
                         cuda.atomic.add(whole, met_at, cuda.popc(word))
                 bits = votes(what & HAS_DATA != 0) if learns else word
@@ -200,22 +203,23 @@ def resident(shape: Shape) -> Any:
                         for e in range(each):
                             j = lane + LANES * e
                             if j < heard and holds(j, first_b, hears, features):
-                                w[e] = near[server_at + j]
+                                w[e] = near[uint64(server_at + j)]
                     mapped(here, lane, b, mine, r, low, high, z)
                     lms(w, z, from_lane(here[inputs], b), step)
                     store(near, begin, lane, w)
             cuda.syncthreads()
 
-            kept = (n + 1) % every == 0 or n == ticks - 1
+            until -= 1
+            kept = until == 0 or n == ticks - 1
             for j0 in range(warp * LANES, features, THREADS):
                 j = j0 + lane
                 inside = j < features
-                got, old = near[server_at], 0.0
+                got, old = near[uint64(server_at)], 0.0
                 if inside:
-                    got, old = near[server_at + j], wide[j]
+                    got, old = near[uint64(server_at + j)], wide[uint64(j)]
                 total, held, count = 0.0, 0, 0
                 for q0 in range(0, words, LANES):
-                    word = whole[contact_at + q0 + lane] if q0 + lane < words else 0
+                    word = whole[uint64(contact_at + q0 + lane)] if q0 + lane < words else 0
                     busy = votes(word != 0)
                     while busy:
                         q = cuda.ffs(busy) - 1
@@ -226,7 +230,7 @@ def resident(shape: Shape) -> Any:
                             bits = bits & (bits - 1)
                             k = client_of(q0 + q, b)
                             record = record_at + _RECORD * k
-                            what, sent = whole[record], whole[record + 1]
+                            what, sent = whole[uint64(record)], whole[uint64(record + 1)]
                             mine_of_k = local_at + k * features + j
                             delay, answered = what >> DELAY_SHIFT, way == SINGLE
                             if what & LOST_UP == 0 and delay <= limit:
@@ -234,22 +238,24 @@ def resident(shape: Shape) -> Any:
                                 if delay == 0:
                                     count += 1
                                     if own:
-                                        total += near[mine_of_k]
+                                        total += near[uint64(mine_of_k)]
                                         held += 1
                                     answered = answered or way == LIVE
                                 else:
-                                    cell = whole[record + 3]
+                                    cell = whole[uint64(record + 3)]
                                     if own:
-                                        sums[block, cell, j] += near[mine_of_k]
-                                        holders[block, cell, j] += 1
+                                        cell_u, ju = uint64(cell), uint64(j)
+                                        sums[ublock, cell_u, ju] += near[uint64(mine_of_k)]
+                                        holders[ublock, cell_u, ju] += 1
                                     if j == 0:
-                                        counts[block, cell] += 1
+                                        counts[ublock, uint64(cell)] += 1
                                         if way == LIVE and what & LOST_DOWN == 0:
                                             slot = (n + delay) % ring
                                             answers[block, slot, q0 + q] |= 1 << b
                             if answered and inside and what & LOST_DOWN == 0:
-                                if j < heard and holds(j, whole[record + 2], hears, features):
-                                    near[mine_of_k] = got
+                                first = whole[uint64(record + 2)]
+                                if j < heard and holds(j, first, hears, features):
+                                    near[uint64(mine_of_k)] = got
                 if way == LIVE:
                     for q in range(words):
                         bits = int64(answers[block, n % ring, q]) & _WORD
@@ -259,26 +265,28 @@ def resident(shape: Shape) -> Any:
                             k = client_of(q, b)
                             first = start_of(down, a, k, n, features)
                             if inside and j < heard and holds(j, first, hears, features):
-                                near[local_at + k * features + j] = got
+                                near[uint64(local_at + k * features + j)] = got
                 if inside:
-                    fresh = wide[features + j]
+                    fresh = wide[uint64(features + j)]
                     if held:
                         divisor = held if coverage else count
                         fresh = old + weight[a, 0] / divisor * (total - held * old)
-                    wide[j] = fresh
-                    near[server_at + j] = fresh
+                    wide[uint64(j)] = fresh
+                    near[uint64(server_at + j)] = fresh
                     if kept:
                         models[block, point, j] = fresh
             for i in range(1 + tid, ages, THREADS):
-                turn = whole[arriving_at + i]
-                counts[block, turn] = 0
-                whole[arriving_at + i] = turn + 1 if turn + 1 < base[i] + period[i] else base[i]
+                turn = whole[uint64(arriving_at + i)]
+                counts[ublock, uint64(turn)] = 0
+                beyond = base[i] + period[i]
+                whole[uint64(arriving_at + i)] = turn + 1 if turn + 1 < beyond else base[i]
             if kept:
                 if tid == 0:
-                    contacts[block, point] = whole[met_at]
+                    contacts[block, point] = whole[uint64(met_at)]
                 point += 1
+                until = every
             cuda.syncthreads()
         for j in range(tid, features, THREADS):
-            final[block, j] = wide[j]
+            final[block, j] = wide[uint64(j)]
 
     return play

@@ -24,6 +24,7 @@ from paofed.simulate.results.result import RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
 
 _LEAST_PART = 2 if SIMULATED else 64  # clients of a warp there
+_SHARE = 2 if SIMULATED else 64  # warps whose sums are added together first
 _STRETCH = 1 << 30  # bytes of what happens that are on the card at a time there
 _SLACK = 256 << 20  # bytes of the card's memory that are left alone
 
@@ -178,7 +179,7 @@ def _judged(models: Any, fleet: Fleet, plan: Plan) -> FloatArray:
     judge = judge_of(plan.shape.precision)
     launch(
         judge, blocks * -(-points // TOGETHER), JUDGES, models, fleet.z_test, fleet.y_test,
-        fleet.seen, plan.algorithms, mse,
+        fleet.seen, plan.algorithms, mse, memory=plan.size * TOGETHER * plan.shape.features,
     )  # fmt: skip
     found: FloatArray = mse.copy_to_host()
     return found
@@ -239,35 +240,37 @@ def _streamed(
     counts = zeros((blocks, plan.groups, plan.cells), np.int32)
     ring = (plan.longest + 1, plan.clients) if _answers(rows) else (1, 0)
     answers, met = zeros((blocks, *ring), np.uint8), zeros((blocks, plan.groups), np.int64)
+    shares = -(-plan.groups // _SHARE)
     arrived = (
-        zeros((blocks, ages, features), np.float64),
-        zeros((blocks, ages, features), np.int64),
-        zeros((blocks, ages), np.int64),
+        zeros((blocks, ages, shares, features), np.float64),
+        zeros((blocks, ages, shares, features), np.int64),
+        zeros((blocks, ages, shares), np.int64),
     )
+    arriving, servers = sent(rows.base.copy_to_host(), np.int64), 4 if SIMULATED else 256
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts, point, learn = [], 0, streaming.streaming(plan.shape)
     nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.uint8))
-    threads = streaming.THREADS
-    across = -(-blocks * plan.groups * LANES // threads)
+    across = -(-blocks * plan.groups * LANES // streaming.THREADS)
     for begin in range(0, plan.ticks, plan.stretch):
         end = min(begin + plan.stretch, plan.ticks)
         stretch = runs.stretch(begin, end, lottery=plan.picking > 0)
         picked = _picked(stretch, rows) if plan.picking else nobody
         for n in range(begin, end):
             launch(
-                learn, across, threads, n, n - begin, plan.part, stretch.sample, stretch.event,
-                picked, *fleet[:4], *rows[:7], rows.exchange, *rows[10:13],
-                shared, local, sums, holders, counts, answers, met,
+                learn, across, streaming.THREADS, n, n - begin, plan.part, stretch.sample,
+                stretch.event, picked, *fleet[:4], *rows[:7], rows.exchange, rows.age_index,
+                rows.base, arriving, shared, local, sums, holders, counts, answers, met,
             )  # fmt: skip
             launch(
-                streaming.gather, blocks * ages, 4 if SIMULATED else 256, n, rows.base, rows.period,
-                sums, holders, counts, *arrived,
+                streaming.gather, blocks * ages * shares, servers, arriving, sums, holders, counts,
+                *arrived,
             )  # fmt: skip
             at = point if (n + 1) % every == 0 or n == plan.ticks - 1 else -1
             launch(
-                streaming.serve, blocks, 4 if SIMULATED else 256, *arrived, rows.by_coverage,
-                rows.weight, server, shared, models, at,
+                streaming.serve, blocks, servers, *arrived, rows.by_coverage, rows.weight, server,
+                shared, models, at,
             )  # fmt: skip
+            launch(streaming.turn_over, 1, servers, rows.base, rows.period, arriving)
             if at >= 0:
                 contacts.append(met.copy_to_host().sum(axis=1))
                 point += 1

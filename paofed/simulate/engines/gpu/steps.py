@@ -2,6 +2,7 @@
 
 A warp holds a row of D numbers in registers: lane i has the coordinates i, i + LANES, and so on.
 For registers, loops must be unrolled, so the number of features is known when a kernel is compiled.
+Where time counts, indices are unsigned: a signed one might count from the end, which costs a test.
 """
 
 import math
@@ -9,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, float64
+from numba import float32, float64, uint64
 
 from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sum
 
@@ -29,6 +30,11 @@ class Shape(NamedTuple):
         return float32 if self.precision == "float32" else float64
 
     @property
+    def scale(self) -> float:
+        """What cosines are multiplied by (paofed.core.features.FourierMap.fourier_scale)."""
+        return math.sqrt((1.0 if self.waves < self.features else 2.0) / self.waves)
+
+    @property
     def each(self) -> int:
         """How many coordinates a lane has."""
         return -(-self.features // LANES)
@@ -38,7 +44,7 @@ class Steps(NamedTuple):
     """The functions of one shape."""
 
     take_map: Any  # a lane's part of the map, from memory
-    mapped: Any  # z(x) of the sample that a lane has
+    mapped: Any  # z(x) of the sample that a lane has, not yet scaled
     lms: Any  # one LMS step
     load: Any  # a lane's part of a row, from memory
     store: Any
@@ -64,8 +70,7 @@ def steps_of(shape: Shape) -> Steps:
     """Make the functions of a shape."""
     features, waves, inputs, each = shape.features, shape.waves, shape.inputs, shape.each
     single, linear, real = shape.precision == "float32", waves < features, shape.real
-    terms = 1.0 if linear else 2.0
-    scale = (np.float32 if single else np.float64)(math.sqrt(terms / waves))
+    scale = (np.float32 if single else np.float64)(shape.scale)
 
     @inlined
     def take_map(r: Any, lane: Any, frequencies: Any, phases: Any, mine: Any) -> None:
@@ -93,16 +98,16 @@ def steps_of(shape: Shape) -> Steps:
         for e in range(each):
             if not linear or lane + LANES * e < waves:
                 if single:
-                    z[e] = scale * cosine32(z[e])
+                    z[e] = cosine32(z[e])
                 else:
-                    z[e] = scale * math.cos(z[e])
+                    z[e] = math.cos(z[e])
 
     @inlined
     def lms(w: Any, z: Any, y: Any, mu: Any) -> None:
         prediction = real(0.0)
         for e in range(each):
             prediction += w[e] * z[e]
-        gain = mu * (y - lane_sum(prediction))
+        gain = mu * scale * (y - scale * lane_sum(prediction))
         for e in range(each):
             w[e] += gain * z[e]
 
@@ -111,12 +116,12 @@ def steps_of(shape: Shape) -> Steps:
         for e in range(each):
             w[e] = real(0.0)
             if (e + 1) * LANES <= features or lane + LANES * e < features:
-                w[e] = row[begin + lane + LANES * e]
+                w[e] = row[uint64(begin + lane + LANES * e)]
 
     @inlined
     def store(row: Any, begin: Any, lane: Any, w: Any) -> None:
         for e in range(each):
             if (e + 1) * LANES <= features or lane + LANES * e < features:
-                row[begin + lane + LANES * e] = w[e]
+                row[uint64(begin + lane + LANES * e)] = w[e]
 
     return Steps(take_map, mapped, lms, load, store)

@@ -8,7 +8,7 @@ added in order. So the same bits come out every time.
 from functools import cache
 from typing import Any
 
-from numba import cuda
+from numba import cuda, uint64
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, votes
@@ -38,7 +38,7 @@ def streaming(shape: Shape) -> Any:
     def learn(
         n: Any, turn: Any, part: Any, sample: Any, event: Any, picked: Any, frequencies: Any,
         phases: Any, low: Any, high: Any, down: Any, heard: Any, up: Any, learns_away: Any,
-        picks: Any, mu: Any, max_age: Any, exchange: Any, age_index: Any, base: Any, period: Any,
+        picks: Any, mu: Any, max_age: Any, exchange: Any, age_index: Any, base: Any, arriving: Any,
         shared: Any, local: Any, sums: Any, holders: Any, counts: Any, answers: Any, contacts: Any,
     ) -> None:  # fmt: skip
         """Let the clients of a warp learn and send at tick n, the turn-th that was drawn."""
@@ -56,75 +56,80 @@ def streaming(shape: Shape) -> Any:
         r, a = block // algorithms, block % algorithms
         ring = answers.shape[1]
         way, step, limit, row = exchange[a], mu[a], max_age[a], picks[a]
-        learns = learns_away[a] != 0
+        learns, hears, sends = learns_away[a] != 0, down[a, 0], up[a, 0]
+        ur, turn_u = uint64(r), uint64(turn)
         take_map(r, lane, frequencies, phases, mine)
         met = 0
         for k0 in range(g * part, min((g + 1) * part, clients), LANES):
-            k, what = k0 + lane, 0
+            k, what, first, sent = k0 + lane, 0, 0, 0
             if k < clients:
-                what = event[r, turn, k]
+                ku = uint64(k)
+                what = event[ur, turn_u, ku]
                 takes_part = what & AVAILABLE != 0
                 if takes_part and row >= 0:
                     takes_part = picked[row, r, turn, k] != 0
                 if what & HAS_DATA:
-                    for i in range(inputs + 1):
-                        here[i] = sample[r, turn, i, k]
+                    for i in range(numbers):
+                        here[i] = sample[ur, turn_u, uint64(i), ku]
                 what = what & ~_ANSWERED | (_TAKES_PART if takes_part else 0)
                 if way == LIVE and answers[block, n % ring, k]:
                     answers[block, n % ring, k] = 0
                     what = what | _ANSWERED
+                if what & (_TAKES_PART | _ANSWERED):
+                    first = start_of(down, a, k, n, features)
+                    sent = start_of(up, a, k, n, features)
             busy = what & (_TAKES_PART | _ANSWERED) != 0 or (learns and what & HAS_DATA != 0)
             bits = votes(busy)
+            rows = block * clients + k0
             if bits:
-                load(local, (block * clients + k0 + cuda.ffs(bits) - 1) * features, lane, following)
+                load(local, (rows + cuda.ffs(bits) - 1) * features, lane, following)
             while bits:
                 b = cuda.ffs(bits) - 1
                 bits = bits & (bits - 1)
                 for e in range(each):
                     w[e] = following[e]
                 if bits:  # on its way while this client learns
-                    beyond = block * clients + k0 + cuda.ffs(bits) - 1
-                    load(local, beyond * features, lane, following)
-                k, what_b = k0 + b, from_lane(what, b)
+                    load(local, (rows + cuda.ffs(bits) - 1) * features, lane, following)
+                what_b = from_lane(what, b)
                 contact, heard_now = what_b & _TAKES_PART != 0, what_b & LOST_DOWN == 0
-                first = 0
-                if contact or what_b & _ANSWERED:
-                    first = start_of(down, a, k, n, features)
+                first_b, sent_b, answered = 0, 0, what_b & _ANSWERED != 0
+                if contact or answered:
+                    first_b, sent_b = from_lane(first, b), from_lane(sent, b)
                 if contact and way == PAPER and heard_now:
                     for e in range(each):
                         j = lane + LANES * e
-                        if j < heard and holds(j, first, down[a, 0], features):
+                        if j < heard and holds(j, first_b, hears, features):
                             w[e] = shared[block, j]
                 if contact or (learns and what_b & HAS_DATA != 0):
                     mapped(here, lane, b, mine, r, low, high, z)
                     lms(w, z, from_lane(here[inputs], b), step)
-                answered = what_b & _ANSWERED != 0
                 if contact:
                     met += 1
                     delay = what_b >> DELAY_SHIFT
                     if what_b & LOST_UP == 0 and delay <= limit:
                         i = age_index[delay]
-                        cell = base[i] + (n + delay) % period[i]
+                        cell = arriving[i] - 1  # the place whose turn is just over
+                        if delay == 0 or cell < base[i]:
+                            cell = base[i] + delay
                         if lane == 0:
                             counts[block, g, cell] += 1
-                        sent = start_of(up, a, k, n, features)
                         for e in range(each):
                             j = lane + LANES * e
-                            if j < features and holds(j, sent, up[a, 0], features):
+                            if j < features and holds(j, sent_b, sends, features):
                                 sums[block, g, cell, j] += w[e]
                                 holders[block, g, cell, j] += 1
                         if way == LIVE and heard_now:
                             if delay == 0:
                                 answered = True
                             elif lane == 0:
-                                answers[block, (n + delay) % ring, k] = 1
+                                answers[block, (n + delay) % ring, k0 + b] = 1
                     answered = answered or (way == SINGLE and heard_now)
                 if answered:
                     for e in range(each):
                         j = lane + LANES * e
-                        if j < heard and holds(j, first, down[a, 0], features):
+                        if j < heard and holds(j, first_b, hears, features):
                             w[e] = shared[block, j]
-                store(local, (block * clients + k) * features, lane, w)
+                store(local, (rows + b) * features, lane, w)
         if lane == 0:
             contacts[block, g] += met
 
@@ -140,27 +145,30 @@ def fill(start: Any, local: Any, rows: Any, begin: Any, end: Any) -> None:
 
 
 @cuda.jit
-def gather(n: Any, base: Any, period: Any, sums: Any, holders: Any, counts: Any, arrived: Any,
-           held: Any, number: Any) -> None:  # fmt: skip
-    """Add what arrives at tick n over the warps; a block adds the messages of one age."""
-    block, i = cuda.blockIdx.x // base.size, cuda.blockIdx.x % base.size
-    cell, count = base[i] + n % period[i], 0
-    for g in range(sums.shape[1]):
+def gather(arriving: Any, sums: Any, holders: Any, counts: Any, arrived: Any, held: Any,
+           number: Any) -> None:  # fmt: skip
+    """Add what arrives now over some warps; a block adds one share of the messages of one age."""
+    ages, shares = arrived.shape[1], arrived.shape[2]
+    share, i = cuda.blockIdx.x % shares, cuda.blockIdx.x // shares % ages
+    block, cell = cuda.blockIdx.x // shares // ages, arriving[i]
+    begin, end = sums.shape[1] * share // shares, sums.shape[1] * (share + 1) // shares
+    count = 0
+    for g in range(begin, end):
         count += counts[block, g, cell]
     for j in range(cuda.threadIdx.x, sums.shape[3], cuda.blockDim.x):
         total, holding = 0.0, 0
         if count:
-            for g in range(sums.shape[1]):
+            for g in range(begin, end):
                 total += sums[block, g, cell, j]
                 holding += holders[block, g, cell, j]
                 sums[block, g, cell, j] = 0.0
                 holders[block, g, cell, j] = 0
-        arrived[block, i, j], held[block, i, j] = total, holding
+        arrived[block, i, share, j], held[block, i, share, j] = total, holding
     cuda.syncthreads()
-    for g in range(cuda.threadIdx.x, sums.shape[1], cuda.blockDim.x):
+    for g in range(begin + cuda.threadIdx.x, end, cuda.blockDim.x):
         counts[block, g, cell] = 0
     if cuda.threadIdx.x == 0:
-        number[block, i] = count
+        number[block, i, share] = count
 
 
 @cuda.jit
@@ -170,13 +178,24 @@ def serve(arrived: Any, held: Any, number: Any, by_coverage: Any, weight: Any, s
     block, a = cuda.blockIdx.x, cuda.blockIdx.x % by_coverage.size
     for j in range(cuda.threadIdx.x, server.shape[1], cuda.blockDim.x):
         for i in range(number.shape[1]):
-            holding = held[block, i, j]
+            total, holding, count = 0.0, 0, 0
+            for share in range(number.shape[2]):
+                total += arrived[block, i, share, j]
+                holding += held[block, i, share, j]
+                count += number[block, i, share]
             if holding:
-                divisor = holding if by_coverage[a] else number[block, i]
+                divisor = holding if by_coverage[a] else count
                 old = server[block, j]
-                pull = arrived[block, i, j] - holding * old
-                server[block, j] = old + weight[a, i] / divisor * pull
+                server[block, j] = old + weight[a, i] / divisor * (total - holding * old)
                 shared[block, j] = server[block, j]
                 break
         if point >= 0:
             models[block, point, j] = shared[block, j]
+
+
+@cuda.jit
+def turn_over(base: Any, period: Any, arriving: Any) -> None:
+    """Let the next place of every age have its turn."""
+    for i in range(cuda.threadIdx.x, base.size, cuda.blockDim.x):
+        turn = arriving[i] + 1
+        arriving[i] = turn if turn < base[i] + period[i] else base[i]
