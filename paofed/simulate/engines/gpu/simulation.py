@@ -248,18 +248,28 @@ def _streamed(
     )
     arriving, servers = sent(rows.base.copy_to_host(), np.int64), 4 if SIMULATED else 256
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
-    contacts, point, learn = [], 0, streaming.streaming(plan.shape)
+    contacts, point, learn = [], 0, streaming.learning(plan.shape)
     nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.uint8))
-    across = -(-blocks * plan.groups * LANES // streaming.THREADS)
+    threads = streaming.THREADS
+    across = -(-blocks * plan.groups * LANES // threads)
     for begin in range(0, plan.ticks, plan.stretch):
         end = min(begin + plan.stretch, plan.ticks)
         stretch = runs.stretch(begin, end, lottery=plan.picking > 0)
         picked = _picked(stretch, rows) if plan.picking else nobody
         for n in range(begin, end):
+            whose = (n, n - begin, plan.groups, plan.part, stretch.event, picked)
             launch(
-                learn, across, streaming.THREADS, n, n - begin, plan.part, stretch.sample,
-                stretch.event, picked, *fleet[:4], *rows[:7], rows.exchange, rows.age_index,
-                rows.base, arriving, shared, local, sums, holders, counts, answers, met,
+                streaming.hear, across, threads, *whose, rows.down, rows.heard, rows.picks,
+                rows.exchange, shared, local,
+            )  # fmt: skip
+            launch(
+                learn, across, threads, *whose[1:4], stretch.sample, *whose[4:], *fleet[:4],
+                rows.learns_away, rows.picks, rows.mu, local,
+            )  # fmt: skip
+            launch(
+                streaming.send, across, threads, *whose, rows.down, rows.heard, rows.up, rows.picks,
+                rows.max_age, rows.exchange, rows.age_index, rows.base, arriving,
+                shared, local, sums, holders, counts, answers, met,
             )  # fmt: skip
             launch(
                 streaming.gather, blocks * ages * shares, servers, arriving, sums, holders, counts,

@@ -1,17 +1,17 @@
 """Fleets whose local models lie in the card's memory: every tick is a few launches.
 
-Each run of each algorithm has some warps, and each of these a fixed part of the clients. A warp
-lets its clients learn one after the other and sums what they send; the sums of all warps are then
-added in order. So the same bits come out every time.
+Each run of each algorithm has some warps, and each of these a fixed part of the clients: they hear,
+learn and send one after the other. What a warp's clients send is summed in order, and then the sums
+of all warps are. So the same bits come out every time.
 """
 
 from functools import cache
 from typing import Any
 
-from numba import cuda, uint64
+from numba import cuda
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
-from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, votes
+from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, votes
 from paofed.simulate.engines.gpu.nature import (
     AVAILABLE,
     DELAY_SHIFT,
@@ -19,29 +19,35 @@ from paofed.simulate.engines.gpu.nature import (
     LOST_DOWN,
     LOST_UP,
 )
-from paofed.simulate.engines.gpu.steps import Shape, holds, start_of, steps_of
+from paofed.simulate.engines.gpu.steps import Shape, start_of, steps_of
 
 # Of a block that learns, and of these on a multiprocessor: many loads must be under way at a time.
-THREADS, _BLOCKS = (2 if SIMULATED else 256), 3
+THREADS, _BLOCKS = (2 if SIMULATED else 128), 5
 WARPS = _BLOCKS * THREADS // LANES
-_ANSWERED, _TAKES_PART = AVAILABLE, 16  # bits of an event as the lanes hand it on
+
+
+@inlined
+def takes_part(event: Any, picked: Any, row: Any, r: Any, turn: Any, k: Any) -> Any:
+    """Whether client k has a contact of an algorithm, the row-th of those that pick, or -1."""
+    there = event[r, turn, k] & AVAILABLE != 0
+    if there and row >= 0:
+        there = picked[row, r, turn, k] != 0
+    return there
 
 
 @cache
-def streaming(shape: Shape) -> Any:
-    """Make the kernel of a shape with which clients learn and send."""
+def learning(shape: Shape) -> Any:
+    """Make the kernel of a shape with which clients learn: all but a few bytes pass through it."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
     take_map, mapped, lms, load, store = steps_of(shape)
 
     @bounded(THREADS, _BLOCKS)
     def learn(
-        n: Any, turn: Any, part: Any, sample: Any, event: Any, picked: Any, frequencies: Any,
-        phases: Any, low: Any, high: Any, down: Any, heard: Any, up: Any, learns_away: Any,
-        picks: Any, mu: Any, max_age: Any, exchange: Any, age_index: Any, base: Any, arriving: Any,
-        shared: Any, local: Any, sums: Any, holders: Any, counts: Any, answers: Any, contacts: Any,
+        turn: Any, groups: Any, part: Any, sample: Any, event: Any, picked: Any, frequencies: Any,
+        phases: Any, low: Any, high: Any, learns_away: Any, picks: Any, mu: Any, local: Any,
     ) -> None:  # fmt: skip
-        """Let the clients of a warp learn and send at tick n, the turn-th that was drawn."""
+        """Let the clients of a warp learn at the turn-th tick that was drawn."""
         mine = cuda.local.array(mapping, real)
         w = cuda.local.array(each, real)
         following = cuda.local.array(each, real)
@@ -49,36 +55,21 @@ def streaming(shape: Shape) -> Any:
         here = cuda.local.array(numbers, real)
 
         lane, g = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
-        algorithms, groups, clients = mu.size, sums.shape[1], event.shape[2]
-        block, g = g // groups, g % groups
-        if block >= sums.shape[0]:
+        clients, block, g = event.shape[2], g // groups, g % groups
+        if block >= event.shape[0] * mu.size:
             return
-        r, a = block // algorithms, block % algorithms
-        ring = answers.shape[1]
-        way, step, limit, row = exchange[a], mu[a], max_age[a], picks[a]
-        learns, hears, sends = learns_away[a] != 0, down[a, 0], up[a, 0]
-        ur, turn_u = uint64(r), uint64(turn)
+        r, a = block // mu.size, block % mu.size
+        step, learns = mu[a], learns_away[a] != 0
         take_map(r, lane, frequencies, phases, mine)
-        met = 0
         for k0 in range(g * part, min((g + 1) * part, clients), LANES):
-            k, what, first, sent = k0 + lane, 0, 0, 0
+            k, busy = k0 + lane, False
             if k < clients:
-                ku = uint64(k)
-                what = event[ur, turn_u, ku]
-                takes_part = what & AVAILABLE != 0
-                if takes_part and row >= 0:
-                    takes_part = picked[row, r, turn, k] != 0
-                if what & HAS_DATA:
+                busy = event[r, turn, k] & HAS_DATA != 0
+                if busy and not learns:
+                    busy = takes_part(event, picked, picks[a], r, turn, k)
+                if busy:
                     for i in range(numbers):
-                        here[i] = sample[ur, turn_u, uint64(i), ku]
-                what = what & ~_ANSWERED | (_TAKES_PART if takes_part else 0)
-                if way == LIVE and answers[block, n % ring, k]:
-                    answers[block, n % ring, k] = 0
-                    what = what | _ANSWERED
-                if what & (_TAKES_PART | _ANSWERED):
-                    first = start_of(down, a, k, n, features)
-                    sent = start_of(up, a, k, n, features)
-            busy = what & (_TAKES_PART | _ANSWERED) != 0 or (learns and what & HAS_DATA != 0)
+                        here[i] = sample[r, turn, i, k]
             bits = votes(busy)
             rows = block * clients + k0
             if bits:
@@ -90,50 +81,111 @@ def streaming(shape: Shape) -> Any:
                     w[e] = following[e]
                 if bits:  # on its way while this client learns
                     load(local, (rows + cuda.ffs(bits) - 1) * features, lane, following)
-                what_b = from_lane(what, b)
-                contact, heard_now = what_b & _TAKES_PART != 0, what_b & LOST_DOWN == 0
-                first_b, sent_b, answered = 0, 0, what_b & _ANSWERED != 0
-                if contact or answered:
-                    first_b, sent_b = from_lane(first, b), from_lane(sent, b)
-                if contact and way == PAPER and heard_now:
-                    for e in range(each):
-                        j = lane + LANES * e
-                        if j < heard and holds(j, first_b, hears, features):
-                            w[e] = shared[block, j]
-                if contact or (learns and what_b & HAS_DATA != 0):
-                    mapped(here, lane, b, mine, r, low, high, z)
-                    lms(w, z, from_lane(here[inputs], b), step)
-                if contact:
-                    met += 1
-                    delay = what_b >> DELAY_SHIFT
-                    if what_b & LOST_UP == 0 and delay <= limit:
-                        i = age_index[delay]
-                        cell = arriving[i] - 1  # the place whose turn is just over
-                        if delay == 0 or cell < base[i]:
-                            cell = base[i] + delay
-                        if lane == 0:
-                            counts[block, g, cell] += 1
-                        for e in range(each):
-                            j = lane + LANES * e
-                            if j < features and holds(j, sent_b, sends, features):
-                                sums[block, g, cell, j] += w[e]
-                                holders[block, g, cell, j] += 1
-                        if way == LIVE and heard_now:
-                            if delay == 0:
-                                answered = True
-                            elif lane == 0:
-                                answers[block, (n + delay) % ring, k0 + b] = 1
-                    answered = answered or (way == SINGLE and heard_now)
-                if answered:
-                    for e in range(each):
-                        j = lane + LANES * e
-                        if j < heard and holds(j, first_b, hears, features):
-                            w[e] = shared[block, j]
+                mapped(here, lane, b, mine, r, low, high, z)
+                lms(w, z, from_lane(here[inputs], b), step)
                 store(local, (rows + b) * features, lane, w)
-        if lane == 0:
-            contacts[block, g] += met
 
     return learn
+
+
+@inlined
+def _hear(
+    local: Any, row: Any, shared: Any, block: Any, first: Any, width: Any, heard: Any, lane: Any
+) -> None:
+    """Overwrite a window of a client's row with the server's values."""
+    for i in range(lane, width, LANES):
+        j = first + i
+        j = j - shared.shape[1] if j >= shared.shape[1] else j
+        if j < heard:
+            local[row + j] = shared[block, j]
+
+
+@cuda.jit
+def hear(
+    n: Any, turn: Any, groups: Any, part: Any, event: Any, picked: Any, down: Any, heard: Any,
+    picks: Any, exchange: Any, shared: Any, local: Any,
+) -> None:  # fmt: skip
+    """Let the clients with a contact hear the server before they learn, as in the paper."""
+    lane, g = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
+    clients, features, block, g = event.shape[2], shared.shape[1], g // groups, g % groups
+    if block >= shared.shape[0]:
+        return
+    r, a = block // exchange.size, block % exchange.size
+    if exchange[a] != PAPER:
+        return
+    for k0 in range(g * part, min((g + 1) * part, clients), LANES):
+        k, first, hears = k0 + lane, 0, False
+        if k < clients and event[r, turn, k] & LOST_DOWN == 0:
+            hears = takes_part(event, picked, picks[a], r, turn, k)
+            if hears:
+                first = start_of(down, a, k, n, features)
+        bits = votes(hears)
+        while bits:
+            b = cuda.ffs(bits) - 1
+            bits = bits & (bits - 1)
+            row = (block * clients + k0 + b) * features
+            _hear(local, row, shared, block, from_lane(first, b), down[a, 0], heard, lane)
+
+
+@cuda.jit
+def send(
+    n: Any, turn: Any, groups: Any, part: Any, event: Any, picked: Any, down: Any, heard: Any,
+    up: Any, picks: Any, max_age: Any, exchange: Any, age_index: Any, base: Any, arriving: Any,
+    shared: Any, local: Any, sums: Any, holders: Any, counts: Any, answers: Any, contacts: Any,
+) -> None:  # fmt: skip
+    """Sum what the clients of a warp send at tick n, and answer those who are answered now."""
+    lane, g = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
+    clients, features, block, g = event.shape[2], shared.shape[1], g // groups, g % groups
+    if block >= shared.shape[0]:
+        return
+    r, a = block // exchange.size, block % exchange.size
+    way, limit, met, ring = exchange[a], max_age[a], 0, answers.shape[1]
+    for k0 in range(g * part, min((g + 1) * part, clients), LANES):
+        k, what, contact, answered = k0 + lane, 0, False, False
+        first, sent, cell = 0, 0, -1
+        if k < clients:
+            what = event[r, turn, k]
+            contact = takes_part(event, picked, picks[a], r, turn, k)
+            if way == LIVE and answers[block, n % ring, k]:
+                answers[block, n % ring, k] = 0
+                answered = True
+        if contact:
+            delay, heard_now = what >> DELAY_SHIFT, what & LOST_DOWN == 0
+            sent = start_of(up, a, k, n, features)
+            if what & LOST_UP == 0 and delay <= limit:
+                i = age_index[delay]
+                cell = arriving[i] - 1  # the place whose turn is just over
+                if cell < base[i]:
+                    cell = base[i] + delay
+                if way == LIVE and heard_now:
+                    if delay == 0:
+                        answered = True
+                    else:
+                        answers[block, (n + delay) % ring, k] = 1
+            answered = answered or (way == SINGLE and heard_now)
+        if answered:
+            first = start_of(down, a, k, n, features)
+        met += cuda.popc(votes(contact))
+        bits = votes(cell >= 0)
+        while bits:
+            b = cuda.ffs(bits) - 1
+            bits = bits & (bits - 1)
+            row, cell_b, sent_b = block * clients + k0 + b, from_lane(cell, b), from_lane(sent, b)
+            if lane == 0:
+                counts[block, g, cell_b] += 1
+            for i in range(lane, up[a, 0], LANES):
+                j = sent_b + i
+                j = j - features if j >= features else j
+                sums[block, g, cell_b, j] += local[row * features + j]
+                holders[block, g, cell_b, j] += 1
+        bits = votes(answered)
+        while bits:
+            b = cuda.ffs(bits) - 1
+            bits = bits & (bits - 1)
+            row = (block * clients + k0 + b) * features
+            _hear(local, row, shared, block, from_lane(first, b), down[a, 0], heard, lane)
+    if lane == 0:
+        contacts[block, g] += met
 
 
 @cuda.jit
