@@ -16,7 +16,7 @@ from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
 from paofed.simulate.engines.gpu.layout import Fleet, Rows, Stretch, rows_of
 from paofed.simulate.engines.gpu.nature import pick
-from paofed.simulate.engines.gpu.resident import THREADS, layout_of, resident, words_of
+from paofed.simulate.engines.gpu.resident import layout_of, resident, threads_of, words_of
 from paofed.simulate.engines.gpu.steps import Shape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
     @property
     def is_resident(self) -> bool:
         """Whether all local models fit into a multiprocessor's own memory."""
-        needed = layout_of(self.shape, self.clients, self.ages).size
+        needed = layout_of(self.shape, self.clients, self.ages, self.longest).size
         return needed <= the_card().block_memory
 
     @property
@@ -201,12 +201,12 @@ def _resident(
     nobody = np.zeros((1, 1, 1, 1), np.uint8)
     picked = _picked(stretch, rows) if plan.picking else cuda.to_device(nobody)
     live = words_of(plan.clients) if _answers(rows) else 1
-    *places, memory = layout_of(plan.shape, plan.clients, plan.ages)
+    *places, memory = layout_of(plan.shape, plan.clients, plan.ages, plan.longest)
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts = cuda.device_array((blocks, plan.points), np.int64)
     final = cuda.device_array((blocks, features), np.float64)
     launch(
-        resident(plan.shape), blocks, THREADS,
+        resident(plan.shape), blocks, threads_of(plan.shape),
         stretch.sample, stretch.event, picked, *fleet[:5], *rows[:-1],
         cuda.device_array((blocks, plan.cells, features), np.float64),
         cuda.device_array((blocks, plan.cells, features), np.int32),
