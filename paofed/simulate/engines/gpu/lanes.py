@@ -48,6 +48,10 @@ if SIMULATED:
         return value
 
     @inlined
+    def meet() -> None:
+        """Let every lane see what the others have written."""
+
+    @inlined
     def cosine32(angle: Any) -> Any:
         """A cosine in float32."""
         return np.float32(math.cos(angle))
@@ -74,6 +78,11 @@ else:
     def from_lane(value: Any, lane: Any) -> Any:
         """The value that another lane has."""
         return cuda.shfl_sync(_EVERYONE, value, lane)
+
+    @inlined
+    def meet() -> None:
+        """Let every lane see what the others have written."""
+        cuda.syncwarp(_EVERYONE)
 
     @inlined
     def cosine32(angle: Any) -> Any:

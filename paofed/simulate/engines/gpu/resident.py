@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numba import cuda, float64, int32, int64, uint64
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
-from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, votes
+from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, meet, votes
 from paofed.simulate.engines.gpu.nature import (
     AVAILABLE,
     DELAY_SHIFT,
@@ -26,6 +26,9 @@ _LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (16, 8)  # warps
 _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
 _RECORD = 4  # numbers: event, first coordinate of both windows, cell
 _WORD = 0xFFFFFFFF
+# What an algorithm does, in a block's memory and read anew in every half of a tick: else the compiler
+# would keep whatever follows from it in registers, of which there are too few.
+_WAY, _LIMIT, _COVERAGE, _LEARNS, _ROW, _HEARD, _HEARS, _SENDS, _RULES = 0, 1, 2, 3, 4, 5, 6, 9, 12
 
 
 class Layout(NamedTuple):
@@ -39,6 +42,7 @@ class Layout(NamedTuple):
     base: int  # the first cell of every age
     index: int  # the place of an age in the list of ages
     met: int  # contacts until now
+    rules: int  # the algorithm's numbers: see _RULES
     size: int  # in bytes
 
 
@@ -67,14 +71,23 @@ def layout_of(shape: Shape, clients: int, ages: int, longest: int) -> Layout:
     arriving = record + _RECORD * clients
     base, index = arriving + ages, arriving + 2 * ages
     met = index + longest + 1
-    size = 4 * (met + 1)
-    return Layout(server // real, local // real, contact, record, arriving, base, index, met, size)
+    rules = met + 1
+    size = 4 * (rules + _RULES)
+    words = contact, record, arriving, base, index, met, rules
+    return Layout(server // real, local // real, *words, size)
 
 
 @inlined
 def _client_of(q: Any, b: Any) -> Any:
     """The client of bit b of word q."""
     return q % _LEARNERS + _LEARNERS * (b + LANES * (q // _LEARNERS))
+
+
+@inlined
+def _start_of(whole: Any, windows: Any, k: Any, n: Any, features: Any) -> Any:
+    """The first coordinate of a window, whose numbers are in a block's memory."""
+    apart, ahead = int64(whole[uint64(windows + 1)]), int64(whole[uint64(windows + 2)])
+    return whole[uint64(windows)] * (n + ahead + apart * k) % features
 
 
 @cache
@@ -93,7 +106,7 @@ def resident(shape: Shape) -> Any:
         max_age: Any, by_coverage: Any, exchange: Any, weight: Any, age_index: Any, base: Any,
         period: Any, sums: Any, holders: Any, counts: Any, answers: Any, every: Any, models: Any,
         contacts: Any, final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
-        arriving_at: Any, base_at: Any, index_at: Any, met_at: Any,
+        arriving_at: Any, base_at: Any, index_at: Any, met_at: Any, rules_at: Any,
     ) -> None:  # fmt: skip
         """Play all ticks of one run with one algorithm; keep the models of the curve's points."""
         wide = cuda.shared.array(0, float64)
@@ -112,10 +125,7 @@ def resident(shape: Shape) -> Any:
         lane, learner = tid % LANES, tid // LANES - servers
         rounds = (clients + _ACROSS - 1) // _ACROSS
         words, ages, ring = rounds * _LEARNERS, base.size, answers.shape[1]
-        way, step, limit, row = exchange[a], mu[a], max_age[a], picks[a]
-        learns, coverage = learns_away[a] != 0, by_coverage[a] != 0
-        hears, hears_apart, hears_ahead = down[a, 0], down[a, 1], down[a, 2]
-        sends, sends_apart, sends_ahead = up[a, 0], up[a, 1], up[a, 2]
+        way, step, row = exchange[a], mu[a], picks[a]
 
         for j in range(tid, features, threads):
             wide[j] = start[r, j]
@@ -134,6 +144,12 @@ def resident(shape: Shape) -> Any:
             whole[index_at + age] = age_index[age]
         if tid == 0:
             whole[met_at] = 0
+            whole[rules_at + _WAY], whole[rules_at + _LIMIT] = way, max_age[a]
+            whole[rules_at + _COVERAGE] = by_coverage[a]
+            whole[rules_at + _LEARNS], whole[rules_at + _ROW] = learns_away[a], row
+            whole[rules_at + _HEARD] = heard
+            for i in range(3):
+                whole[rules_at + _HEARS + i], whole[rules_at + _SENDS + i] = down[a, i], up[a, i]
         if way == LIVE:
             for slot in range(ring):
                 for q in range(tid, words, threads):
@@ -148,11 +164,13 @@ def resident(shape: Shape) -> Any:
                 now = now & ~AVAILABLE
         cuda.syncthreads()
 
-        for n in range(ticks):
-            until -= 1
-            kept = until == 0 or n == ticks - 1
-            for half in range(2):
-                if learner >= 0:
+        # Warps of each kind have ticks of their own, that registers of the one are not kept by the
+        # other; they meet after every half.
+        if learner >= 0:
+            for n in range(ticks):
+                for half in range(2):
+                    way, row = whole[uint64(rules_at + _WAY)], whole[uint64(rules_at + _ROW)]
+                    learns = whole[uint64(rules_at + _LEARNS)] != 0
                     for c in range(rounds):
                         what, k = now, learner + _LEARNERS * (lane + LANES * c)
                         for i in range(numbers):
@@ -181,8 +199,9 @@ def resident(shape: Shape) -> Any:
                         if half == 0:
                             word = votes(contact)
                             if contact:
-                                first = hears * (n + hears_ahead + hears_apart * k) % features
-                                sent = sends * (n + sends_ahead + sends_apart * k) % features
+                                first = _start_of(whole, rules_at + _HEARS, k, n, features)
+                                sent = _start_of(whole, rules_at + _SENDS, k, n, features)
+                                limit = whole[uint64(rules_at + _LIMIT)]
                                 delay, record = what >> DELAY_SHIFT, record_at + _RECORD * k
                                 whole[uint64(record)] = what
                                 whole[uint64(record + 1)] = sent
@@ -206,127 +225,139 @@ def resident(shape: Shape) -> Any:
                             b = cuda.ffs(bits) - 1
                             bits = bits & (bits - 1)
                             begin = local_at + _client_of(q, b) * features
-                            load(near, begin, lane, w)
                             if half == 0 and way == PAPER:
-                                what_b, first_b = from_lane(what, b), from_lane(first, b)
-                                if what_b & LOST_DOWN == 0:
-                                    for e in range(each):
-                                        j = lane + LANES * e
-                                        if j < heard and holds(j, first_b, hears, features):
-                                            w[e] = near[uint64(server_at + j)]
+                                if from_lane(what, b) & LOST_DOWN == 0:
+                                    first_b = from_lane(first, b)
+                                    hears = whole[uint64(rules_at + _HEARS)]
+                                    heard = whole[uint64(rules_at + _HEARD)]
+                                    for i in range(lane, hears, LANES):
+                                        j = first_b + i
+                                        j = j - features if j >= features else j
+                                        if j < heard:
+                                            near[uint64(begin + j)] = near[uint64(server_at + j)]
+                                    meet()
+                            load(near, begin, lane, w)
                             mapped(here, lane, b, mine, r, low, high, z)
                             lms(w, z, from_lane(here[inputs], b), step)
                             store(near, begin, lane, w)
-
-                elif half == 0:
-                    # What was late is complete by now: all of it was sent before this tick.
-                    for j0 in range(tid - lane, features, serving):
-                        j = j0 + lane
-                        ju, old = uint64(j), wide[uint64(j)] if j < features else 0.0
-                        moved, settled = old, False
-                        for i0 in range(1, ages, LANES):
-                            cell, count = 0, 0
-                            if i0 + lane < ages:
-                                cell = whole[uint64(arriving_at + i0 + lane)]
-                                count = counts[bu, uint64(cell)]
-                            busy = votes(count != 0)
-                            while busy:
-                                b = cuda.ffs(busy) - 1
-                                busy = busy & (busy - 1)
-                                cu, count_b = uint64(from_lane(cell, b)), from_lane(count, b)
-                                if j < features:
-                                    held, total = holders[bu, cu, ju], sums[bu, cu, ju]
-                                    if held:
-                                        if not settled:
-                                            settled = True
-                                            divisor = held if coverage else count_b
-                                            pull = weight[a, i0 + b] / divisor
-                                            moved = old + pull * (total - held * old)
-                                        sums[bu, cu, ju] = 0.0
-                                        holders[bu, cu, ju] = 0
-                        if j < features:
-                            wide[uint64(features + j)] = moved
-                    if way == LIVE:
-                        for q in range(tid, words, serving):  # answered at the tick before
-                            answers[block, (n + ring - 1) % ring, q] = 0
-
-                else:
-                    for j0 in range(tid - lane, features, serving):
-                        j = j0 + lane
-                        inside, got, old = j < features, near[uint64(server_at)], 0.0
-                        if inside:
-                            got, old = near[uint64(server_at + j)], wide[uint64(j)]
-                        total, held, count = 0.0, 0, 0
-                        for q0 in range(0, words, LANES):
-                            word = 0
-                            if q0 + lane < words:
-                                word = whole[uint64(contact_at + q0 + lane)]
-                            busy = votes(word != 0)
-                            while busy:
-                                q = cuda.ffs(busy) - 1
-                                busy = busy & (busy - 1)
-                                bits = int64(from_lane(word, q)) & _WORD
-                                while bits:
-                                    b = cuda.ffs(bits) - 1
-                                    bits = bits & (bits - 1)
-                                    k = _client_of(q0 + q, b)
-                                    record = record_at + _RECORD * k
-                                    what = whole[uint64(record)]
-                                    sent = whole[uint64(record + 1)]
-                                    place = uint64(local_at + k * features + j)
-                                    delay, answered = what >> DELAY_SHIFT, way == SINGLE
-                                    if what & LOST_UP == 0 and delay <= limit:
-                                        own = inside and holds(j, sent, sends, features)
-                                        if delay == 0:
-                                            count += 1
-                                            if own:
-                                                total += near[place]
-                                                held += 1
-                                            answered = answered or way == LIVE
-                                        else:
-                                            cu = uint64(whole[uint64(record + 3)])
-                                            if own:
-                                                sums[bu, cu, uint64(j)] += near[place]
-                                                holders[bu, cu, uint64(j)] += 1
-                                            if j == 0:
-                                                counts[bu, cu] += 1
-                                                if way == LIVE and what & LOST_DOWN == 0:
-                                                    slot = (n + delay) % ring
-                                                    answers[block, slot, q0 + q] |= 1 << b
-                                    if answered and inside and what & LOST_DOWN == 0:
-                                        first = whole[uint64(record + 2)]
-                                        if j < heard and holds(j, first, hears, features):
-                                            near[place] = got
-                        if way == LIVE:
-                            for q in range(words):
-                                bits = int64(answers[block, n % ring, q]) & _WORD
-                                while bits:
-                                    b = cuda.ffs(bits) - 1
-                                    bits = bits & (bits - 1)
-                                    k = _client_of(q, b)
-                                    first = hears * (n + hears_ahead + hears_apart * k) % features
-                                    if inside and j < heard and holds(j, first, hears, features):
-                                        near[uint64(local_at + k * features + j)] = got
-                        if inside:
-                            fresh = wide[uint64(features + j)]
-                            if held:
-                                divisor = held if coverage else count
-                                fresh = old + weight[a, 0] / divisor * (total - held * old)
-                            wide[uint64(j)] = fresh
-                            near[uint64(server_at + j)] = fresh
-                            if kept:
-                                models[block, point, j] = fresh
-                    for i in range(1 + tid, ages, serving):
-                        turn = whole[uint64(arriving_at + i)]
-                        counts[bu, uint64(turn)] = 0
-                        beyond = base[i] + period[i]
-                        whole[uint64(arriving_at + i)] = turn + 1 if turn + 1 < beyond else base[i]
-                    if kept and tid == 0:
-                        contacts[block, point] = whole[uint64(met_at)]
+                    cuda.syncthreads()
+        else:
+            for n in range(ticks):
+                until -= 1
+                kept = until == 0 or n == ticks - 1
+                way = whole[uint64(rules_at + _WAY)]
+                coverage = whole[uint64(rules_at + _COVERAGE)] != 0
+                # What was late is complete by now: all of it was sent before this tick.
+                for j0 in range(tid - lane, features, serving):
+                    j = j0 + lane
+                    ju, old = uint64(j), wide[uint64(j)] if j < features else 0.0
+                    moved, settled = old, False
+                    for i0 in range(1, ages, LANES):
+                        cell, count = 0, 0
+                        if i0 + lane < ages:
+                            cell = whole[uint64(arriving_at + i0 + lane)]
+                            count = counts[bu, uint64(cell)]
+                        busy = votes(count != 0)
+                        while busy:
+                            b = cuda.ffs(busy) - 1
+                            busy = busy & (busy - 1)
+                            cu, count_b = uint64(from_lane(cell, b)), from_lane(count, b)
+                            if j < features:
+                                held, total = holders[bu, cu, ju], sums[bu, cu, ju]
+                                if held:
+                                    if not settled:
+                                        settled = True
+                                        divisor = held if coverage else count_b
+                                        pull = weight[a, i0 + b] / divisor
+                                        moved = old + pull * (total - held * old)
+                                    sums[bu, cu, ju] = 0.0
+                                    holders[bu, cu, ju] = 0
+                    if j < features:
+                        wide[uint64(features + j)] = moved
+                if way == LIVE:
+                    for q in range(tid, words, serving):  # answered at the tick before
+                        answers[block, (n + ring - 1) % ring, q] = 0
                 cuda.syncthreads()
-            if kept:
-                point += 1
-                until = every
+                way, limit = whole[uint64(rules_at + _WAY)], whole[uint64(rules_at + _LIMIT)]
+                sends, hears = whole[uint64(rules_at + _SENDS)], whole[uint64(rules_at + _HEARS)]
+                coverage = whole[uint64(rules_at + _COVERAGE)] != 0
+                heard = whole[uint64(rules_at + _HEARD)]
+                for j0 in range(tid - lane, features, serving):
+                    j = j0 + lane
+                    inside, got, old = j < features, near[uint64(server_at)], 0.0
+                    if inside:
+                        got, old = near[uint64(server_at + j)], wide[uint64(j)]
+                    total, held, count = 0.0, 0, 0
+                    for q0 in range(0, words, LANES):
+                        word = 0
+                        if q0 + lane < words:
+                            word = whole[uint64(contact_at + q0 + lane)]
+                        busy = votes(word != 0)
+                        while busy:
+                            q = cuda.ffs(busy) - 1
+                            busy = busy & (busy - 1)
+                            bits = int64(from_lane(word, q)) & _WORD
+                            while bits:
+                                b = cuda.ffs(bits) - 1
+                                bits = bits & (bits - 1)
+                                k = _client_of(q0 + q, b)
+                                record = record_at + _RECORD * k
+                                what = whole[uint64(record)]
+                                sent = whole[uint64(record + 1)]
+                                place = uint64(local_at + k * features + j)
+                                delay, answered = what >> DELAY_SHIFT, way == SINGLE
+                                if what & LOST_UP == 0 and delay <= limit:
+                                    own = inside and holds(j, sent, sends, features)
+                                    if delay == 0:
+                                        count += 1
+                                        if own:
+                                            total += near[place]
+                                            held += 1
+                                        answered = answered or way == LIVE
+                                    else:
+                                        cu = uint64(whole[uint64(record + 3)])
+                                        if own:
+                                            sums[bu, cu, uint64(j)] += near[place]
+                                            holders[bu, cu, uint64(j)] += 1
+                                        if j == 0:
+                                            counts[bu, cu] += 1
+                                            if way == LIVE and what & LOST_DOWN == 0:
+                                                slot = (n + delay) % ring
+                                                answers[block, slot, q0 + q] |= 1 << b
+                                if answered and inside and what & LOST_DOWN == 0:
+                                    first = whole[uint64(record + 2)]
+                                    if j < heard and holds(j, first, hears, features):
+                                        near[place] = got
+                    if way == LIVE:
+                        for q in range(words):
+                            bits = int64(answers[block, n % ring, q]) & _WORD
+                            while bits:
+                                b = cuda.ffs(bits) - 1
+                                bits = bits & (bits - 1)
+                                k = _client_of(q, b)
+                                first = _start_of(whole, rules_at + _HEARS, k, n, features)
+                                if inside and j < heard and holds(j, first, hears, features):
+                                    near[uint64(local_at + k * features + j)] = got
+                    if inside:
+                        fresh = wide[uint64(features + j)]
+                        if held:
+                            divisor = held if coverage else count
+                            fresh = old + weight[a, 0] / divisor * (total - held * old)
+                        wide[uint64(j)] = fresh
+                        near[uint64(server_at + j)] = fresh
+                        if kept:
+                            models[block, point, j] = fresh
+                for i in range(1 + tid, ages, serving):
+                    turn = whole[uint64(arriving_at + i)]
+                    counts[bu, uint64(turn)] = 0
+                    beyond = base[i] + period[i]
+                    whole[uint64(arriving_at + i)] = turn + 1 if turn + 1 < beyond else base[i]
+                if kept and tid == 0:
+                    contacts[block, point] = whole[uint64(met_at)]
+                if kept:
+                    point += 1
+                    until = every
+                cuda.syncthreads()
         for j in range(tid, features, threads):
             final[block, j] = wide[j]
 
