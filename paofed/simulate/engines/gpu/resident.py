@@ -22,7 +22,7 @@ from paofed.simulate.engines.gpu.nature import (
 )
 from paofed.simulate.engines.gpu.steps import Shape, holds, steps_of
 
-_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (16, 8)  # warps
+_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (12, 7)  # warps
 _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
 _RECORD = 4  # numbers: event, first coordinate of both windows, cell
 _WORD = 0xFFFFFFFF
@@ -34,13 +34,15 @@ _WAY, _LIMIT, _COVERAGE, _LEARNS, _ROW, _HEARD, _HEARS, _SENDS, _RULES = 0, 1, 2
 class Layout(NamedTuple):
     """Where things stand in a block's memory, each in units of its own size."""
 
-    server: int  # D reals; before it, the server's model in float64, as it is and as it may be
+    server: int  # D reals; before it in float64 the server's model, as it is and as it may be,
+    # and the weights by age
     local: int  # K rows of D reals
     contact: int  # words, 32 bits each: who has a contact
     record: int  # K times what was sent, and the windows: see _RECORD
     arriving: int  # which cell of every age arrives now
-    base: int  # the first cell of every age
+    base: int  # the first cell of every age, and the end
     index: int  # the place of an age in the list of ages
+    count: int  # messages in every cell
     met: int  # contacts until now
     rules: int  # the algorithm's numbers: see _RULES
     size: int  # in bytes
@@ -61,19 +63,20 @@ def words_of(clients: int) -> int:
     return -(-clients // _ACROSS) * _LEARNERS
 
 
-def layout_of(shape: Shape, clients: int, ages: int, longest: int) -> Layout:
+def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -> Layout:
     """Lay out a block's memory."""
     real = 4 if shape.precision == "float32" else 8
-    server = 16 * shape.features
+    server = 16 * shape.features + 8 * ages
     local = server + real * shape.features
     contact = (local + real * shape.features * clients) // 4
     record = contact + words_of(clients)
     arriving = record + _RECORD * clients
-    base, index = arriving + ages, arriving + 2 * ages
-    met = index + longest + 1
+    base, index = arriving + ages, arriving + 2 * ages + 1
+    count = index + longest + 1
+    met = count + cells
     rules = met + 1
     size = 4 * (rules + _RULES)
-    words = contact, record, arriving, base, index, met, rules
+    words = contact, record, arriving, base, index, count, met, rules
     return Layout(server // real, local // real, *words, size)
 
 
@@ -104,9 +107,9 @@ def resident(shape: Shape) -> Any:
         sample: Any, event: Any, picked: Any, frequencies: Any, phases: Any, low: Any, high: Any,
         start: Any, down: Any, heard: Any, up: Any, learns_away: Any, picks: Any, mu: Any,
         max_age: Any, by_coverage: Any, exchange: Any, weight: Any, age_index: Any, base: Any,
-        period: Any, sums: Any, holders: Any, counts: Any, answers: Any, every: Any, models: Any,
-        contacts: Any, final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
-        arriving_at: Any, base_at: Any, index_at: Any, met_at: Any, rules_at: Any,
+        period: Any, sums: Any, holders: Any, answers: Any, every: Any, models: Any, contacts: Any,
+        final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
+        arriving_at: Any, base_at: Any, index_at: Any, count_at: Any, met_at: Any, rules_at: Any,
     ) -> None:  # fmt: skip
         """Play all ticks of one run with one algorithm; keep the models of the curve's points."""
         wide = cuda.shared.array(0, float64)
@@ -134,12 +137,14 @@ def resident(shape: Shape) -> Any:
                 sums[block, cell, j] = 0.0
                 holders[block, cell, j] = 0
         for cell in range(tid, sums.shape[1], threads):
-            counts[block, cell] = 0
+            whole[count_at + cell] = 0
         for i in range(tid, clients * features, threads):
             near[local_at + i] = start[r, i % features]
         for i in range(tid, ages, threads):
             whole[arriving_at + i] = base[i]
             whole[base_at + i] = base[i]
+            whole[base_at + i + 1] = base[i] + period[i]
+            wide[2 * features + i] = weight[a, i]
         for age in range(tid, age_index.size, threads):
             whole[index_at + age] = age_index[age]
         if tid == 0:
@@ -256,7 +261,7 @@ def resident(shape: Shape) -> Any:
                         cell, count = 0, 0
                         if i0 + lane < ages:
                             cell = whole[uint64(arriving_at + i0 + lane)]
-                            count = counts[bu, uint64(cell)]
+                            count = whole[uint64(count_at + cell)]
                         busy = votes(count != 0)
                         while busy:
                             b = cuda.ffs(busy) - 1
@@ -268,7 +273,7 @@ def resident(shape: Shape) -> Any:
                                     if not settled:
                                         settled = True
                                         divisor = held if coverage else count_b
-                                        pull = weight[a, i0 + b] / divisor
+                                        pull = wide[uint64(2 * features + i0 + b)] / divisor
                                         moved = old + pull * (total - held * old)
                                     sums[bu, cu, ju] = 0.0
                                     holders[bu, cu, ju] = 0
@@ -317,10 +322,11 @@ def resident(shape: Shape) -> Any:
                                     else:
                                         cu = uint64(whole[uint64(record + 3)])
                                         if own:
-                                            sums[bu, cu, uint64(j)] += near[place]
-                                            holders[bu, cu, uint64(j)] += 1
+                                            # Nobody else adds here, and so nobody waits.
+                                            cuda.atomic.add(sums, (bu, cu, uint64(j)), near[place])
+                                            cuda.atomic.add(holders, (bu, cu, uint64(j)), 1)
                                         if j == 0:
-                                            counts[bu, cu] += 1
+                                            whole[uint64(count_at) + cu] += 1
                                             if way == LIVE and what & LOST_DOWN == 0:
                                                 slot = (n + delay) % ring
                                                 answers[block, slot, q0 + q] |= 1 << b
@@ -342,16 +348,16 @@ def resident(shape: Shape) -> Any:
                         fresh = wide[uint64(features + j)]
                         if held:
                             divisor = held if coverage else count
-                            fresh = old + weight[a, 0] / divisor * (total - held * old)
+                            fresh = old + wide[uint64(2 * features)] / divisor * (total - held * old)
                         wide[uint64(j)] = fresh
                         near[uint64(server_at + j)] = fresh
                         if kept:
                             models[block, point, j] = fresh
                 for i in range(1 + tid, ages, serving):
                     turn = whole[uint64(arriving_at + i)]
-                    counts[bu, uint64(turn)] = 0
-                    beyond = base[i] + period[i]
-                    whole[uint64(arriving_at + i)] = turn + 1 if turn + 1 < beyond else base[i]
+                    begin, beyond = whole[uint64(base_at + i)], whole[uint64(base_at + i + 1)]
+                    whole[uint64(count_at + turn)] = 0
+                    whole[uint64(arriving_at + i)] = turn + 1 if turn + 1 < beyond else begin
                 if kept and tid == 0:
                     contacts[block, point] = whole[uint64(met_at)]
                 if kept:

@@ -76,7 +76,9 @@ class Plan(NamedTuple):
     @property
     def is_resident(self) -> bool:
         """Whether all local models fit into a multiprocessor's own memory."""
-        needed = layout_of(self.shape, self.clients, self.ages, self.longest).size
+        needed = layout_of(
+            self.shape, self.clients, self.ages, self.longest, self.cells
+        ).size
         return needed <= the_card().block_memory
 
     @property
@@ -201,7 +203,9 @@ def _resident(
     nobody = np.zeros((1, 1, 1, 1), np.uint8)
     picked = _picked(stretch, rows) if plan.picking else cuda.to_device(nobody)
     live = words_of(plan.clients) if _answers(rows) else 1
-    *places, memory = layout_of(plan.shape, plan.clients, plan.ages, plan.longest)
+    *places, memory = layout_of(
+        plan.shape, plan.clients, plan.ages, plan.longest, plan.cells
+    )
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts = cuda.device_array((blocks, plan.points), np.int64)
     final = cuda.device_array((blocks, features), np.float64)
@@ -210,7 +214,6 @@ def _resident(
         stretch.sample, stretch.event, picked, *fleet[:5], *rows[:-1],
         cuda.device_array((blocks, plan.cells, features), np.float64),
         cuda.device_array((blocks, plan.cells, features), np.int32),
-        cuda.device_array((blocks, plan.cells), np.int32),
         cuda.device_array((blocks, plan.longest + 1 if live > 1 else 1, live), np.int32),
         every, models, contacts, final, *places,
         memory=memory,
