@@ -38,6 +38,11 @@ if SIMULATED:
         return value
 
     @inlined
+    def lane_sums(value: Any, other: Any) -> Any:
+        """The sums of two values over the lanes."""
+        return value, other
+
+    @inlined
     def votes(yes: Any) -> Any:
         """Which lanes say yes, as bits."""
         return 1 if yes else 0
@@ -68,6 +73,21 @@ else:
         value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
         value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
         return value
+
+    @inlined
+    def lane_sums(value: Any, other: Any) -> Any:
+        """The sums of two values over the lanes; the one is under way while the other waits."""
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 16)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 8)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 4)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 4)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 2)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 1)
+        return value, other
 
     @inlined
     def votes(yes: Any) -> Any:

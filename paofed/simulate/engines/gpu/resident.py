@@ -24,7 +24,10 @@ from paofed.simulate.engines.gpu.steps import Shape, holds, steps_of
 
 _LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (12, 7)  # warps
 _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
-_RECORD = 4  # numbers: event, first coordinate of both windows, cell
+# Numbers of a contact: where the client's row begins, the first coordinates of what it sends and of
+# what it hears after that (or -1), and the cell of what it sends, or one of these.
+_RECORD = 4
+_NOW, _NEVER = -1, -2
 _WORD = 0xFFFFFFFF
 # What an algorithm does, in a block's memory and read anew in every half of a tick: else the compiler
 # would keep whatever follows from it in registers, of which there are too few.
@@ -37,8 +40,8 @@ class Layout(NamedTuple):
     server: int  # D reals; before it in float64 the server's model, as it is and as it may be,
     # and the weights by age
     local: int  # K rows of D reals
-    contact: int  # words, 32 bits each: who has a contact
-    record: int  # K times what was sent, and the windows: see _RECORD
+    contact: int  # how many contacts each warp that learns has, in each round
+    record: int  # of every contact, warp by warp: see _RECORD
     arriving: int  # which cell of every age arrives now
     base: int  # the first cell of every age, and the end
     index: int  # the place of an age in the list of ages
@@ -70,7 +73,7 @@ def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -
     local = server + real * shape.features
     contact = (local + real * shape.features * clients) // 4
     record = contact + words_of(clients)
-    arriving = record + _RECORD * clients
+    arriving = record + _RECORD * LANES * words_of(clients)
     base, index = arriving + ages, arriving + 2 * ages + 1
     count = index + longest + 1
     met = count + cells
@@ -93,6 +96,18 @@ def _start_of(whole: Any, windows: Any, k: Any, n: Any, features: Any) -> Any:
     return whole[uint64(windows)] * (n + ahead + apart * k) % features
 
 
+@inlined
+def _hear(
+    near: Any, row: Any, server: Any, first: Any, width: Any, heard: Any, features: Any, lane: Any
+) -> None:
+    """Overwrite a window of a client's row with the server's values."""
+    for i in range(lane, width, LANES):
+        j = first + i
+        j = j - features if j >= features else j
+        if j < heard:
+            near[uint64(row + j)] = near[uint64(server + j)]
+
+
 @cache
 def resident(shape: Shape) -> Any:
     """Make the kernel of a shape."""
@@ -100,7 +115,7 @@ def resident(shape: Shape) -> Any:
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
     servers, threads = servers_of(shape), threads_of(shape)
     serving = servers * LANES
-    take_map, mapped, lms, load, store = steps_of(shape)
+    take_map, mapped, _, lms_pair, load, store = steps_of(shape)
 
     @bounded(threads)
     def play(
@@ -117,7 +132,9 @@ def resident(shape: Shape) -> Any:
         whole = cuda.shared.array(0, int32)
         mine = cuda.local.array(mapping, real)
         w = cuda.local.array(each, real)
+        w2 = cuda.local.array(each, real)
         z = cuda.local.array(each, real)
+        z2 = cuda.local.array(each, real)
         here = cuda.local.array(numbers, real)
         ahead = cuda.local.array(numbers, real)
 
@@ -160,7 +177,7 @@ def resident(shape: Shape) -> Any:
                 for q in range(tid, words, threads):
                     answers[block, slot, q] = 0
         take_map(r, lane, frequencies, phases, mine)
-        k, now, point, until = learner + _LEARNERS * lane, 0, 0, every
+        k, now, what, point, until = learner + _LEARNERS * lane, 0, 0, 0, every
         if learner >= 0 and k < clients:
             now = event[r, 0, k]
             for i in range(numbers):
@@ -177,22 +194,24 @@ def resident(shape: Shape) -> Any:
                     way, row = whole[uint64(rules_at + _WAY)], whole[uint64(rules_at + _ROW)]
                     learns = whole[uint64(rules_at + _LEARNS)] != 0
                     for c in range(rounds):
-                        what, k = now, learner + _LEARNERS * (lane + LANES * c)
-                        for i in range(numbers):
-                            here[i] = ahead[i]
-                        # What comes next is on its way while these clients learn.
-                        n_next, c_next = n, c + 1
-                        if c_next == rounds:
-                            n_next, c_next = n + half, 0
-                        k_next = learner + _LEARNERS * (lane + LANES * c_next)
-                        now = 0
-                        if n_next < ticks and k_next < clients:
-                            ru, nu, ku = uint64(r), uint64(n_next), uint64(k_next)
-                            now = event[ru, nu, ku]
+                        k = learner + _LEARNERS * (lane + LANES * c)
+                        if half == 0 or rounds > 1:
+                            what = now
                             for i in range(numbers):
-                                ahead[i] = sample[ru, nu, uint64(i), ku]
-                            if row >= 0 and not picked[row, r, n_next, k_next]:
-                                now = now & ~AVAILABLE
+                                here[i] = ahead[i]
+                            # What comes next is on its way while these clients learn.
+                            n_next, c_next = n, c + 1
+                            if c_next == rounds:
+                                n_next, c_next = n + (half if rounds > 1 else 1), 0
+                            k_next = learner + _LEARNERS * (lane + LANES * c_next)
+                            now = 0
+                            if n_next < ticks and k_next < clients:
+                                ru, nu, ku = uint64(r), uint64(n_next), uint64(k_next)
+                                now = event[ru, nu, ku]
+                                for i in range(numbers):
+                                    ahead[i] = sample[ru, nu, uint64(i), ku]
+                                if row >= 0 and not picked[row, r, n_next, k_next]:
+                                    now = now & ~AVAILABLE
 
                         q = c * _LEARNERS + learner
                         contact = what & AVAILABLE != 0
@@ -203,48 +222,65 @@ def resident(shape: Shape) -> Any:
                         first = 0
                         if half == 0:
                             word = votes(contact)
+                            if lane == 0:
+                                whole[uint64(contact_at + q)] = cuda.popc(word)
+                                if word:
+                                    cuda.atomic.add(whole, met_at, cuda.popc(word))
                             if contact:
                                 first = _start_of(whole, rules_at + _HEARS, k, n, features)
                                 sent = _start_of(whole, rules_at + _SENDS, k, n, features)
-                                limit = whole[uint64(rules_at + _LIMIT)]
-                                delay, record = what >> DELAY_SHIFT, record_at + _RECORD * k
-                                whole[uint64(record)] = what
+                                delay, cell = what >> DELAY_SHIFT, _NEVER
+                                if what & LOST_UP == 0 and delay <= whole[uint64(rules_at + _LIMIT)]:
+                                    cell = _NOW
+                                    if delay:  # to the place whose turn is just over
+                                        i = whole[uint64(index_at + delay)]
+                                        cell = whole[uint64(arriving_at + i)] - 1
+                                        if cell < whole[uint64(base_at + i)]:
+                                            cell += delay + 1
+                                answered = what & LOST_DOWN == 0 and (
+                                    way == SINGLE or (way == LIVE and cell == _NOW)
+                                )
+                                if way == LIVE and what & LOST_DOWN == 0 and cell >= 0:
+                                    slot = (n + delay) % ring
+                                    cuda.atomic.or_(answers, (block, slot, q), 1 << lane)
+                                before = cuda.popc(word & ((1 << lane) - 1))
+                                record = record_at + _RECORD * (q * LANES + before)
+                                whole[uint64(record)] = local_at + k * features
                                 whole[uint64(record + 1)] = sent
-                                whole[uint64(record + 2)] = first
-                                if 0 < delay <= limit:  # to the place whose turn is just over
-                                    i = whole[uint64(index_at + delay)]
-                                    begin = whole[uint64(base_at + i)]
-                                    cell = whole[uint64(arriving_at + i)] - 1
-                                    cell = cell if cell >= begin else begin + delay
-                                    whole[uint64(record + 3)] = cell
-                            if lane == 0:
-                                whole[uint64(contact_at + q)] = word
-                                if word:
-                                    cuda.atomic.add(whole, met_at, cuda.popc(word))
+                                whole[uint64(record + 2)] = first if answered else -1
+                                whole[uint64(record + 3)] = cell
                         bits = votes(
                             what & HAS_DATA != 0
                             and (learns or contact)
                             and (early if half == 0 else not early)
                         )
-                        while bits:
+                        while bits:  # two at a time, since each waits most of the time
                             b = cuda.ffs(bits) - 1
                             bits = bits & (bits - 1)
+                            two = bits != 0
+                            b2 = cuda.ffs(bits) - 1 if two else b
+                            bits = bits & (bits - 1)
                             begin = local_at + _client_of(q, b) * features
+                            begin2 = local_at + _client_of(q, b2) * features
                             if half == 0 and way == PAPER:
+                                hears = whole[uint64(rules_at + _HEARS)]
+                                heard = whole[uint64(rules_at + _HEARD)]
                                 if from_lane(what, b) & LOST_DOWN == 0:
-                                    first_b = from_lane(first, b)
-                                    hears = whole[uint64(rules_at + _HEARS)]
-                                    heard = whole[uint64(rules_at + _HEARD)]
-                                    for i in range(lane, hears, LANES):
-                                        j = first_b + i
-                                        j = j - features if j >= features else j
-                                        if j < heard:
-                                            near[uint64(begin + j)] = near[uint64(server_at + j)]
-                                    meet()
+                                    _hear(near, begin, server_at, from_lane(first, b), hears,
+                                          heard, features, lane)  # fmt: skip
+                                if from_lane(what, b2) & LOST_DOWN == 0:
+                                    _hear(near, begin2, server_at, from_lane(first, b2), hears,
+                                          heard, features, lane)  # fmt: skip
+                                meet()
                             load(near, begin, lane, w)
+                            load(near, begin2, lane, w2)
                             mapped(here, lane, b, mine, r, low, high, z)
-                            lms(w, z, from_lane(here[inputs], b), step)
+                            mapped(here, lane, b2, mine, r, low, high, z2)
+                            y, y2 = from_lane(here[inputs], b), from_lane(here[inputs], b2)
+                            lms_pair(w, z, y, w2, z2, y2, step)
                             store(near, begin, lane, w)
+                            if two:
+                                store(near, begin2, lane, w2)
                     cuda.syncthreads()
         else:
             for n in range(ticks):
@@ -283,7 +319,7 @@ def resident(shape: Shape) -> Any:
                     for q in range(tid, words, serving):  # answered at the tick before
                         answers[block, (n + ring - 1) % ring, q] = 0
                 cuda.syncthreads()
-                way, limit = whole[uint64(rules_at + _WAY)], whole[uint64(rules_at + _LIMIT)]
+                way = whole[uint64(rules_at + _WAY)]
                 sends, hears = whole[uint64(rules_at + _SENDS)], whole[uint64(rules_at + _HEARS)]
                 coverage = whole[uint64(rules_at + _COVERAGE)] != 0
                 heard = whole[uint64(rules_at + _HEARD)]
@@ -293,47 +329,28 @@ def resident(shape: Shape) -> Any:
                     if inside:
                         got, old = near[uint64(server_at + j)], wide[uint64(j)]
                     total, held, count = 0.0, 0, 0
-                    for q0 in range(0, words, LANES):
-                        word = 0
-                        if q0 + lane < words:
-                            word = whole[uint64(contact_at + q0 + lane)]
-                        busy = votes(word != 0)
-                        while busy:
-                            q = cuda.ffs(busy) - 1
-                            busy = busy & (busy - 1)
-                            bits = int64(from_lane(word, q)) & _WORD
-                            while bits:
-                                b = cuda.ffs(bits) - 1
-                                bits = bits & (bits - 1)
-                                k = _client_of(q0 + q, b)
-                                record = record_at + _RECORD * k
-                                what = whole[uint64(record)]
-                                sent = whole[uint64(record + 1)]
-                                place = uint64(local_at + k * features + j)
-                                delay, answered = what >> DELAY_SHIFT, way == SINGLE
-                                if what & LOST_UP == 0 and delay <= limit:
-                                    own = inside and holds(j, sent, sends, features)
-                                    if delay == 0:
-                                        count += 1
-                                        if own:
-                                            total += near[place]
-                                            held += 1
-                                        answered = answered or way == LIVE
-                                    else:
-                                        cu = uint64(whole[uint64(record + 3)])
-                                        if own:
-                                            # Nobody else adds here, and so nobody waits.
-                                            cuda.atomic.add(sums, (bu, cu, uint64(j)), near[place])
-                                            cuda.atomic.add(holders, (bu, cu, uint64(j)), 1)
-                                        if j == 0:
-                                            whole[uint64(count_at) + cu] += 1
-                                            if way == LIVE and what & LOST_DOWN == 0:
-                                                slot = (n + delay) % ring
-                                                answers[block, slot, q0 + q] |= 1 << b
-                                if answered and inside and what & LOST_DOWN == 0:
-                                    first = whole[uint64(record + 2)]
-                                    if j < heard and holds(j, first, hears, features):
-                                        near[place] = got
+                    for q in range(words):
+                        record = record_at + _RECORD * LANES * q
+                        for _ in range(whole[uint64(contact_at + q)]):
+                            row, sent = whole[uint64(record)], whole[uint64(record + 1)]
+                            first, cell = whole[uint64(record + 2)], whole[uint64(record + 3)]
+                            record += _RECORD
+                            own = inside and holds(j, sent, sends, features)
+                            if cell == _NOW:
+                                count += 1
+                                if own:
+                                    total += near[uint64(row + j)]
+                                    held += 1
+                            elif cell >= 0:
+                                if own:  # nobody else adds here, and so nobody waits
+                                    cu, ju = uint64(cell), uint64(j)
+                                    cuda.atomic.add(sums, (bu, cu, ju), near[uint64(row + j)])
+                                    cuda.atomic.add(holders, (bu, cu, ju), 1)
+                                if j == 0:
+                                    whole[uint64(count_at + cell)] += 1
+                            if first >= 0 and inside and j < heard:
+                                if holds(j, first, hears, features):
+                                    near[uint64(row + j)] = got
                     if way == LIVE:
                         for q in range(words):
                             bits = int64(answers[block, n % ring, q]) & _WORD

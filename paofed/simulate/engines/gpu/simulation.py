@@ -214,7 +214,7 @@ def _resident(
         stretch.sample, stretch.event, picked, *fleet[:5], *rows[:-1],
         cuda.device_array((blocks, plan.cells, features), np.float64),
         cuda.device_array((blocks, plan.cells, features), np.int32),
-        cuda.device_array((blocks, plan.longest + 1 if live > 1 else 1, live), np.int32),
+        cuda.device_array((blocks, plan.longest + 2 if live > 1 else 1, live), np.int32),
         every, models, contacts, final, *places,
         memory=memory,
     )  # fmt: skip

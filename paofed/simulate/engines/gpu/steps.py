@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, float64, uint64
 
-from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sum
+from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sum, lane_sums
 
 
 
@@ -46,6 +46,7 @@ class Steps(NamedTuple):
     take_map: Any  # a lane's part of the map, from memory
     mapped: Any  # z(x) of the sample that a lane has, not yet scaled
     lms: Any  # one LMS step
+    lms_pair: Any  # one of each of two clients
     load: Any  # a lane's part of a row, from memory
     store: Any
 
@@ -112,6 +113,19 @@ def steps_of(shape: Shape) -> Steps:
             w[e] += gain * z[e]
 
     @inlined
+    def lms_pair(w: Any, z: Any, y: Any, w2: Any, z2: Any, y2: Any, mu: Any) -> None:
+        prediction, prediction2 = real(0.0), real(0.0)
+        for e in range(each):
+            prediction += w[e] * z[e]
+            prediction2 += w2[e] * z2[e]
+        prediction, prediction2 = lane_sums(prediction, prediction2)
+        gain = mu * scale * (y - scale * prediction)
+        gain2 = mu * scale * (y2 - scale * prediction2)
+        for e in range(each):
+            w[e] += gain * z[e]
+            w2[e] += gain2 * z2[e]
+
+    @inlined
     def load(row: Any, begin: Any, lane: Any, w: Any) -> None:
         for e in range(each):
             w[e] = real(0.0)
@@ -124,4 +138,4 @@ def steps_of(shape: Shape) -> Steps:
             if (e + 1) * LANES <= features or lane + LANES * e < features:
                 row[uint64(begin + lane + LANES * e)] = w[e]
 
-    return Steps(take_map, mapped, lms, load, store)
+    return Steps(take_map, mapped, lms, lms_pair, load, store)

@@ -40,7 +40,7 @@ def learning(shape: Shape) -> Any:
     """Make the kernel of a shape with which clients learn: all but a few bytes pass through it."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
-    take_map, mapped, lms, load, store = steps_of(shape)
+    take_map, mapped, lms, _, load, store = steps_of(shape)
 
     @bounded(THREADS, _BLOCKS)
     def learn(
