@@ -186,7 +186,10 @@ def draw(
 
 @cuda.jit
 def pick(event: Any, lottery: Any, subset: Any, picked: Any) -> None:
-    """Let the servers choose among the available clients (paofed.core.selection.pick)."""
+    """Let the servers choose among the available clients (paofed.core.selection.pick).
+
+    What is written is a mask for the events: of those not chosen, it takes the contact away.
+    """
     i = cuda.grid(1)
     methods, runs, ticks, clients = picked.shape
     if i >= methods * runs * ticks * clients:
@@ -204,4 +207,4 @@ def pick(event: Any, lottery: Any, subset: Any, picked: Any) -> None:
                 if theirs < mine or (theirs == mine and other < k):
                     before += 1
         chosen = before < subset[a]
-    picked[a, r, n, k] = 1 if chosen else 0
+    picked[a, r, n, k] = -1 if chosen else ~AVAILABLE

@@ -22,7 +22,7 @@ from paofed.simulate.engines.gpu.nature import (
 )
 from paofed.simulate.engines.gpu.steps import Shape, holds, steps_of
 
-_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (12, 7)  # warps
+_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (9, 7)  # warps
 _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
 # Numbers of a contact: where the client's row begins, the first coordinates of what it sends and of
 # what it hears after that (or -1), and the cell of what it sends, or one of these.
@@ -61,9 +61,14 @@ def threads_of(shape: Shape) -> int:
     return LANES * (servers_of(shape) + _LEARNERS)
 
 
+def rounds_of(clients: int) -> int:
+    """How often the lanes of the warps that learn look at a client each, to see all of them."""
+    return -(-clients // _ACROSS)
+
+
 def words_of(clients: int) -> int:
     """How many words it takes to name clients: one for each warp that learns, and round."""
-    return -(-clients // _ACROSS) * _LEARNERS
+    return rounds_of(clients) * _LEARNERS
 
 
 def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -> Layout:
@@ -109,8 +114,8 @@ def _hear(
 
 
 @cache
-def resident(shape: Shape) -> Any:
-    """Make the kernel of a shape."""
+def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  # noqa: FBT001
+    """Make the kernel of a shape: for so many rounds, with or without what algorithms may do."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
     servers, threads = servers_of(shape), threads_of(shape)
@@ -119,8 +124,8 @@ def resident(shape: Shape) -> Any:
 
     @bounded(threads)
     def play(
-        sample: Any, event: Any, picked: Any, frequencies: Any, phases: Any, low: Any, high: Any,
-        start: Any, down: Any, heard: Any, up: Any, learns_away: Any, picks: Any, mu: Any,
+        clients: Any, sample: Any, event: Any, picked: Any, frequencies: Any, phases: Any,
+        low: Any, high: Any, start: Any, down: Any, heard: Any, up: Any, learns_away: Any, picks: Any, mu: Any,
         max_age: Any, by_coverage: Any, exchange: Any, weight: Any, age_index: Any, base: Any,
         period: Any, sums: Any, holders: Any, answers: Any, every: Any, models: Any, contacts: Any,
         final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
@@ -140,10 +145,9 @@ def resident(shape: Shape) -> Any:
 
         block = cuda.blockIdx.x
         bu, r, a = uint64(block), block // mu.size, block % mu.size
-        ticks, clients = event.shape[1], event.shape[2]
+        ticks = event.size // (clients * (models.shape[0] // mu.size))
         tid = cuda.threadIdx.x
         lane, learner = tid % LANES, tid // LANES - servers
-        rounds = (clients + _ACROSS - 1) // _ACROSS
         words, ages, ring = rounds * _LEARNERS, base.size, answers.shape[1]
         way, step, row = exchange[a], mu[a], picks[a]
 
@@ -172,18 +176,19 @@ def resident(shape: Shape) -> Any:
             whole[rules_at + _HEARD] = heard
             for i in range(3):
                 whole[rules_at + _HEARS + i], whole[rules_at + _SENDS + i] = down[a, i], up[a, i]
-        if way == LIVE:
+        if live:
             for slot in range(ring):
                 for q in range(tid, words, threads):
                     answers[block, slot, q] = 0
         take_map(r, lane, frequencies, phases, mine)
-        k, now, what, point, until = learner + _LEARNERS * lane, 0, 0, 0, every
-        if learner >= 0 and k < clients:
-            now = event[r, 0, k]
+        point, until, now, what = 0, every, int32(0), int32(0)
+        if 0 <= learner < clients - _LEARNERS * lane:
+            k = learner + _LEARNERS * lane
+            now = event[r * ticks * clients + k]
             for i in range(numbers):
-                ahead[i] = sample[r, 0, i, k]
-            if row >= 0 and not picked[row, r, 0, k]:
-                now = now & ~AVAILABLE
+                ahead[i] = sample[(r * ticks * numbers + i) * clients + k]
+            if picks_some and row >= 0:
+                now = int32(now & picked[row, r * ticks * clients + k])
         cuda.syncthreads()
 
         # Warps of each kind have ticks of their own, that registers of the one are not kept by the
@@ -191,7 +196,7 @@ def resident(shape: Shape) -> Any:
         if learner >= 0:
             for n in range(ticks):
                 for half in range(2):
-                    way, row = whole[uint64(rules_at + _WAY)], whole[uint64(rules_at + _ROW)]
+                    way = whole[uint64(rules_at + _WAY)]
                     learns = whole[uint64(rules_at + _LEARNS)] != 0
                     for c in range(rounds):
                         k = learner + _LEARNERS * (lane + LANES * c)
@@ -204,19 +209,22 @@ def resident(shape: Shape) -> Any:
                             if c_next == rounds:
                                 n_next, c_next = n + (half if rounds > 1 else 1), 0
                             k_next = learner + _LEARNERS * (lane + LANES * c_next)
-                            now = 0
+                            now = int32(0)
                             if n_next < ticks and k_next < clients:
-                                ru, nu, ku = uint64(r), uint64(n_next), uint64(k_next)
-                                now = event[ru, nu, ku]
+                                tick = r * ticks + n_next
+                                now = event[uint64(tick * clients + k_next)]
                                 for i in range(numbers):
-                                    ahead[i] = sample[ru, nu, uint64(i), ku]
-                                if row >= 0 and not picked[row, r, n_next, k_next]:
-                                    now = now & ~AVAILABLE
+                                    place = (tick * numbers + i) * clients + k_next
+                                    ahead[i] = sample[uint64(place)]
+                                if picks_some:
+                                    row = whole[uint64(rules_at + _ROW)]
+                                    if row >= 0:
+                                        now = int32(now & picked[row, tick * clients + k_next])
 
                         q = c * _LEARNERS + learner
                         contact = what & AVAILABLE != 0
                         early = contact
-                        if way == LIVE:
+                        if live:
                             word = int64(answers[block, n % ring, q])
                             early = early or (word >> lane) & 1 != 0
                         first = 0
@@ -240,7 +248,7 @@ def resident(shape: Shape) -> Any:
                                 answered = what & LOST_DOWN == 0 and (
                                     way == SINGLE or (way == LIVE and cell == _NOW)
                                 )
-                                if way == LIVE and what & LOST_DOWN == 0 and cell >= 0:
+                                if live and way == LIVE and what & LOST_DOWN == 0 and cell >= 0:
                                     slot = (n + delay) % ring
                                     cuda.atomic.or_(answers, (block, slot, q), 1 << lane)
                                 before = cuda.popc(word & ((1 << lane) - 1))
@@ -315,7 +323,7 @@ def resident(shape: Shape) -> Any:
                                     holders[bu, cu, ju] = 0
                     if j < features:
                         wide[uint64(features + j)] = moved
-                if way == LIVE:
+                if live:
                     for q in range(tid, words, serving):  # answered at the tick before
                         answers[block, (n + ring - 1) % ring, q] = 0
                 cuda.syncthreads()
@@ -351,7 +359,7 @@ def resident(shape: Shape) -> Any:
                             if first >= 0 and inside and j < heard:
                                 if holds(j, first, hears, features):
                                     near[uint64(row + j)] = got
-                    if way == LIVE:
+                    if live:
                         for q in range(words):
                             bits = int64(answers[block, n % ring, q]) & _WORD
                             while bits:

@@ -16,7 +16,7 @@ from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
 from paofed.simulate.engines.gpu.layout import Fleet, Rows, Stretch, rows_of
 from paofed.simulate.engines.gpu.nature import pick
-from paofed.simulate.engines.gpu.resident import layout_of, resident, threads_of, words_of
+from paofed.simulate.engines.gpu.resident import layout_of, resident, rounds_of, threads_of, words_of
 from paofed.simulate.engines.gpu.steps import Shape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
     def cell_bytes(self) -> int:
         """Bytes of what happens to one client at one tick."""
         happens = self.size * (self.shape.inputs + 1) + 4
-        return happens + (8 + self.picking if self.picking else 0)
+        return happens + (8 + 4 * self.picking if self.picking else 0)
 
     @property
     def stretch(self) -> int:
@@ -189,9 +189,8 @@ def _judged(models: Any, fleet: Fleet, plan: Plan) -> FloatArray:
 
 def _picked(stretch: Stretch, rows: Rows) -> Any:
     """Who takes part, (algorithms that pick, R, ticks, K)."""
-    picked = cuda.device_array((max(rows.subset.size, 1), *stretch.event.shape), np.uint8)
-    if rows.subset.size:
-        over(pick, picked.size, stretch.event, stretch.lottery, rows.subset, picked)
+    picked = cuda.device_array((rows.subset.size, *stretch.event.shape), np.int32)
+    over(pick, picked.size, stretch.event, stretch.lottery, rows.subset, picked)
     return picked
 
 
@@ -200,9 +199,11 @@ def _resident(
 ) -> Played:
     features, blocks = plan.shape.features, fleet.start.shape[0] * plan.algorithms
     stretch = runs.stretch(0, plan.ticks, lottery=plan.picking > 0)
-    nobody = np.zeros((1, 1, 1, 1), np.uint8)
-    picked = _picked(stretch, rows) if plan.picking else cuda.to_device(nobody)
-    live = words_of(plan.clients) if _answers(rows) else 1
+    picked = cuda.to_device(np.zeros((1, 1), np.int32))
+    if plan.picking:
+        picked = _picked(stretch, rows).reshape(plan.picking, stretch.event.size)
+    words, live = words_of(plan.clients), _answers(rows)
+    rounds = rounds_of(plan.clients)
     *places, memory = layout_of(
         plan.shape, plan.clients, plan.ages, plan.longest, plan.cells
     )
@@ -210,11 +211,12 @@ def _resident(
     contacts = cuda.device_array((blocks, plan.points), np.int64)
     final = cuda.device_array((blocks, features), np.float64)
     launch(
-        resident(plan.shape), blocks, threads_of(plan.shape),
-        stretch.sample, stretch.event, picked, *fleet[:5], *rows[:-1],
+        resident(plan.shape, rounds, plan.picking > 0, live),
+        blocks, threads_of(plan.shape),
+        plan.clients, stretch.sample.ravel(), stretch.event.ravel(), picked, *fleet[:5], *rows[:-1],
         cuda.device_array((blocks, plan.cells, features), np.float64),
         cuda.device_array((blocks, plan.cells, features), np.int32),
-        cuda.device_array((blocks, plan.longest + 2 if live > 1 else 1, live), np.int32),
+        cuda.device_array((blocks, plan.longest + 2, words) if live else (1, 1, 1), np.int32),
         every, models, contacts, final, *places,
         memory=memory,
     )  # fmt: skip
@@ -252,7 +254,7 @@ def _streamed(
     arriving, servers = sent(rows.base.copy_to_host(), np.int64), 4 if SIMULATED else 256
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts, point, learn = [], 0, streaming.learning(plan.shape)
-    nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.uint8))
+    nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.int32))
     threads = streaming.THREADS
     across = -(-blocks * plan.groups * LANES // threads)
     for begin in range(0, plan.ticks, plan.stretch):

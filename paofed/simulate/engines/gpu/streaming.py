@@ -31,7 +31,7 @@ def takes_part(event: Any, picked: Any, row: Any, r: Any, turn: Any, k: Any) -> 
     """Whether client k has a contact of an algorithm, the row-th of those that pick, or -1."""
     there = event[r, turn, k] & AVAILABLE != 0
     if there and row >= 0:
-        there = picked[row, r, turn, k] != 0
+        there = picked[row, r, turn, k] & AVAILABLE != 0
     return there
 
 
