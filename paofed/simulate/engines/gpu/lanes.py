@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numba import cuda
+from numba import cuda, int32
 from numba.core import config
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
@@ -44,8 +44,8 @@ if SIMULATED:
 
     @inlined
     def votes(yes: Any) -> Any:
-        """Which lanes say yes, as bits."""
-        return 1 if yes else 0
+        """Which lanes say yes, as the bits of an int32."""
+        return int32(1 if yes else 0)
 
     @inlined
     def from_lane(value: Any, lane: Any) -> Any:  # noqa: ARG001 (there is one)
@@ -91,8 +91,8 @@ else:
 
     @inlined
     def votes(yes: Any) -> Any:
-        """Which lanes say yes, as bits."""
-        return cuda.ballot_sync(_EVERYONE, yes) & _EVERYONE
+        """Which lanes say yes, as the bits of an int32."""
+        return cuda.ballot_sync(_EVERYONE, yes)
 
     @inlined
     def from_lane(value: Any, lane: Any) -> Any:

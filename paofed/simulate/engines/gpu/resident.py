@@ -182,13 +182,12 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                     answers[block, slot, q] = 0
         take_map(r, lane, frequencies, phases, mine)
         point, until, now, what = 0, every, int32(0), int32(0)
-        if 0 <= learner < clients - _LEARNERS * lane:
-            k = learner + _LEARNERS * lane
-            now = event[r * ticks * clients + k]
-            for i in range(numbers):
-                ahead[i] = sample[(r * ticks * numbers + i) * clients + k]
-            if picks_some and row >= 0:
-                now = int32(now & picked[row, r * ticks * clients + k])
+        k = min(max(learner, 0) + _LEARNERS * lane, clients - 1)
+        now = event[r * ticks * clients + k]
+        for i in range(numbers):
+            ahead[i] = sample[(r * ticks * numbers + i) * clients + k]
+        if picks_some and row >= 0:
+            now = int32(now & picked[row, r * ticks * clients + k])
         cuda.syncthreads()
 
         # Warps of each kind have ticks of their own, that registers of the one are not kept by the
@@ -201,25 +200,24 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                     for c in range(rounds):
                         k = learner + _LEARNERS * (lane + LANES * c)
                         if half == 0 or rounds > 1:
-                            what = now
+                            what = int32(now if k < clients else 0)
                             for i in range(numbers):
                                 here[i] = ahead[i]
-                            # What comes next is on its way while these clients learn.
+                            # What comes next is on its way while these clients learn. It is loaded
+                            # whether or not there is such a client: a choice would have to wait.
                             n_next, c_next = n, c + 1
                             if c_next == rounds:
                                 n_next, c_next = n + (half if rounds > 1 else 1), 0
                             k_next = learner + _LEARNERS * (lane + LANES * c_next)
-                            now = int32(0)
-                            if n_next < ticks and k_next < clients:
-                                tick = r * ticks + n_next
-                                now = event[uint64(tick * clients + k_next)]
-                                for i in range(numbers):
-                                    place = (tick * numbers + i) * clients + k_next
-                                    ahead[i] = sample[uint64(place)]
-                                if picks_some:
-                                    row = whole[uint64(rules_at + _ROW)]
-                                    if row >= 0:
-                                        now = int32(now & picked[row, tick * clients + k_next])
+                            k_next, tick = min(k_next, clients - 1), min(n_next, ticks - 1)
+                            tick += r * ticks
+                            now = event[uint64(tick * clients + k_next)]
+                            for i in range(numbers):
+                                ahead[i] = sample[uint64((tick * numbers + i) * clients + k_next)]
+                            if picks_some:
+                                row = whole[uint64(rules_at + _ROW)]
+                                if row >= 0:
+                                    now = int32(now & picked[row, tick * clients + k_next])
 
                         q = c * _LEARNERS + learner
                         contact = what & AVAILABLE != 0
@@ -251,7 +249,7 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                                 if live and way == LIVE and what & LOST_DOWN == 0 and cell >= 0:
                                     slot = (n + delay) % ring
                                     cuda.atomic.or_(answers, (block, slot, q), 1 << lane)
-                                before = cuda.popc(word & ((1 << lane) - 1))
+                                before = cuda.popc(int64(word) & ((1 << lane) - 1))
                                 record = record_at + _RECORD * (q * LANES + before)
                                 whole[uint64(record)] = local_at + k * features
                                 whole[uint64(record + 1)] = sent
@@ -262,14 +260,15 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                             and (learns or contact)
                             and (early if half == 0 else not early)
                         )
+                        rows = local_at + (learner + _ACROSS * c) * features
                         while bits:  # two at a time, since each waits most of the time
                             b = cuda.ffs(bits) - 1
-                            bits = bits & (bits - 1)
+                            bits = int32(bits & (bits - 1))
                             two = bits != 0
                             b2 = cuda.ffs(bits) - 1 if two else b
-                            bits = bits & (bits - 1)
-                            begin = local_at + _client_of(q, b) * features
-                            begin2 = local_at + _client_of(q, b2) * features
+                            bits = int32(bits & (bits - 1))
+                            begin = rows + _LEARNERS * features * b
+                            begin2 = rows + _LEARNERS * features * b2
                             if half == 0 and way == PAPER:
                                 hears = whole[uint64(rules_at + _HEARS)]
                                 heard = whole[uint64(rules_at + _HEARD)]
@@ -309,7 +308,7 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                         busy = votes(count != 0)
                         while busy:
                             b = cuda.ffs(busy) - 1
-                            busy = busy & (busy - 1)
+                            busy = int32(busy & (busy - 1))
                             cu, count_b = uint64(from_lane(cell, b)), from_lane(count, b)
                             if j < features:
                                 held, total = holders[bu, cu, ju], sums[bu, cu, ju]

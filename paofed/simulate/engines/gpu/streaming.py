@@ -8,7 +8,7 @@ of all warps are. So the same bits come out every time.
 from functools import cache
 from typing import Any
 
-from numba import cuda
+from numba import cuda, int32
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, votes
@@ -76,7 +76,7 @@ def learning(shape: Shape) -> Any:
                 load(local, (rows + cuda.ffs(bits) - 1) * features, lane, following)
             while bits:
                 b = cuda.ffs(bits) - 1
-                bits = bits & (bits - 1)
+                bits = int32(bits & (bits - 1))
                 for e in range(each):
                     w[e] = following[e]
                 if bits:  # on its way while this client learns
@@ -122,7 +122,7 @@ def hear(
         bits = votes(hears)
         while bits:
             b = cuda.ffs(bits) - 1
-            bits = bits & (bits - 1)
+            bits = int32(bits & (bits - 1))
             row = (block * clients + k0 + b) * features
             _hear(local, row, shared, block, from_lane(first, b), down[a, 0], heard, lane)
 
@@ -169,7 +169,7 @@ def send(
         bits = votes(cell >= 0)
         while bits:
             b = cuda.ffs(bits) - 1
-            bits = bits & (bits - 1)
+            bits = int32(bits & (bits - 1))
             row, cell_b, sent_b = block * clients + k0 + b, from_lane(cell, b), from_lane(sent, b)
             if lane == 0:
                 counts[block, g, cell_b] += 1
@@ -181,7 +181,7 @@ def send(
         bits = votes(answered)
         while bits:
             b = cuda.ffs(bits) - 1
-            bits = bits & (bits - 1)
+            bits = int32(bits & (bits - 1))
             row = (block * clients + k0 + b) * features
             _hear(local, row, shared, block, from_lane(first, b), down[a, 0], heard, lane)
     if lane == 0:
