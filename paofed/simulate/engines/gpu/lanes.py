@@ -33,11 +33,6 @@ def bounded(threads: int, blocks: int = 1) -> Any:
 if SIMULATED:
 
     @inlined
-    def lane_sum(value: Any) -> Any:
-        """The sum of a value over the lanes, the same in each of them."""
-        return value
-
-    @inlined
     def lane_sums(value: Any, other: Any) -> Any:
         """The sums of two values over the lanes."""
         return value, other
@@ -63,16 +58,6 @@ if SIMULATED:
 
 else:
     from numba.cuda import libdevice
-
-    @inlined
-    def lane_sum(value: Any) -> Any:
-        """The sum of a value over the lanes, the same in each of them."""
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 4)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
-        return value
 
     @inlined
     def lane_sums(value: Any, other: Any) -> Any:

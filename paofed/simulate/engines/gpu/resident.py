@@ -95,6 +95,12 @@ def _client_of(q: Any, b: Any) -> Any:
 
 
 @inlined
+def _meets(j: Any, start: Any, width: Any, features: Any) -> Any:
+    """Whether the window from `start` on holds any of the coordinates that a warp has, from j on."""
+    return holds(j, start, width, features) or holds(start, j, LANES, features)
+
+
+@inlined
 def _start_of(whole: Any, windows: Any, k: Any, n: Any, features: Any) -> Any:
     """The first coordinate of a window, whose numbers are in a block's memory."""
     apart, ahead = int64(whole[uint64(windows + 1)]), int64(whole[uint64(windows + 2)])
@@ -120,7 +126,7 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
     servers, threads = servers_of(shape), threads_of(shape)
     serving = servers * LANES
-    take_map, mapped, _, lms_pair, load, store = steps_of(shape)
+    take_map, mapped, lms_pair, load, store = steps_of(shape)
 
     @bounded(threads)
     def play(
@@ -336,28 +342,43 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                     if inside:
                         got, old = near[uint64(server_at + j)], wide[uint64(j)]
                     total, held, count = 0.0, 0, 0
-                    for q in range(words):
-                        record = record_at + _RECORD * LANES * q
-                        for _ in range(whole[uint64(contact_at + q)]):
+                    l0, contacts_now = 0, 1
+                    while l0 < contacts_now:
+                        # Each lane looks at one contact, and all of them at those that matter here.
+                        rest, record = l0 + lane, -1
+                        for q in range(words):
+                            here_q = whole[uint64(contact_at + q)]
+                            if 0 <= rest < here_q:
+                                record = record_at + _RECORD * (q * LANES + rest)
+                            rest -= here_q
+                        contacts_now = l0 + lane - rest
+                        l0 += LANES
+                        row, sent, first, cell = 0, 0, -1, _NEVER
+                        if record >= 0:
                             row, sent = whole[uint64(record)], whole[uint64(record + 1)]
                             first, cell = whole[uint64(record + 2)], whole[uint64(record + 3)]
-                            record += _RECORD
-                            own = inside and holds(j, sent, sends, features)
-                            if cell == _NOW:
-                                count += 1
-                                if own:
-                                    total += near[uint64(row + j)]
+                            if j0 == 0 and cell >= 0:
+                                cuda.atomic.add(whole, count_at + cell, 1)
+                        count += cuda.popc(votes(cell == _NOW))
+                        matters = cell != _NEVER and _meets(j0, sent, sends, features)
+                        answered = first >= 0 and _meets(j0, first, hears, features)
+                        bits = votes(matters or answered)
+                        while bits:
+                            b = cuda.ffs(bits) - 1
+                            bits = int32(bits & (bits - 1))
+                            place, cell_b = from_lane(row, b) + j, from_lane(cell, b)
+                            sent_b, first_b = from_lane(sent, b), from_lane(first, b)
+                            if inside and cell_b != _NEVER and holds(j, sent_b, sends, features):
+                                if cell_b == _NOW:
+                                    total += near[uint64(place)]
                                     held += 1
-                            elif cell >= 0:
-                                if own:  # nobody else adds here, and so nobody waits
-                                    cu, ju = uint64(cell), uint64(j)
-                                    cuda.atomic.add(sums, (bu, cu, ju), near[uint64(row + j)])
+                                else:  # nobody else adds here, and so nobody waits
+                                    cu, ju = uint64(cell_b), uint64(j)
+                                    cuda.atomic.add(sums, (bu, cu, ju), near[uint64(place)])
                                     cuda.atomic.add(holders, (bu, cu, ju), 1)
-                                if j == 0:
-                                    whole[uint64(count_at + cell)] += 1
-                            if first >= 0 and inside and j < heard:
-                                if holds(j, first, hears, features):
-                                    near[uint64(row + j)] = got
+                            if inside and first_b >= 0 and j < heard:
+                                if holds(j, first_b, hears, features):
+                                    near[uint64(place)] = got
                     if live:
                         for q in range(words):
                             bits = int64(answers[block, n % ring, q]) & _WORD

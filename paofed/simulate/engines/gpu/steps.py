@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, float64, uint64
 
-from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sum, lane_sums
+from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sums
 
 
 
@@ -45,8 +45,7 @@ class Steps(NamedTuple):
 
     take_map: Any  # a lane's part of the map, from memory
     mapped: Any  # z(x) of the sample that a lane has, not yet scaled
-    lms: Any  # one LMS step
-    lms_pair: Any  # one of each of two clients
+    lms_pair: Any  # one LMS step of each of two clients
     load: Any  # a lane's part of a row, from memory
     store: Any
 
@@ -104,15 +103,6 @@ def steps_of(shape: Shape) -> Steps:
                     z[e] = math.cos(z[e])
 
     @inlined
-    def lms(w: Any, z: Any, y: Any, mu: Any) -> None:
-        prediction = real(0.0)
-        for e in range(each):
-            prediction += w[e] * z[e]
-        gain = mu * scale * (y - scale * lane_sum(prediction))
-        for e in range(each):
-            w[e] += gain * z[e]
-
-    @inlined
     def lms_pair(w: Any, z: Any, y: Any, w2: Any, z2: Any, y2: Any, mu: Any) -> None:
         prediction, prediction2 = real(0.0), real(0.0)
         for e in range(each):
@@ -138,4 +128,4 @@ def steps_of(shape: Shape) -> Steps:
             if (e + 1) * LANES <= features or lane + LANES * e < features:
                 row[uint64(begin + lane + LANES * e)] = w[e]
 
-    return Steps(take_map, mapped, lms, lms_pair, load, store)
+    return Steps(take_map, mapped, lms_pair, load, store)

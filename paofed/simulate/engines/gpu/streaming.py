@@ -22,7 +22,7 @@ from paofed.simulate.engines.gpu.nature import (
 from paofed.simulate.engines.gpu.steps import Shape, start_of, steps_of
 
 # Of a block that learns, and of these on a multiprocessor: many loads must be under way at a time.
-THREADS, _BLOCKS = (2 if SIMULATED else 128), 5
+THREADS, _BLOCKS = (2 if SIMULATED else 128), 4
 WARPS = _BLOCKS * THREADS // LANES
 
 
@@ -40,7 +40,7 @@ def learning(shape: Shape) -> Any:
     """Make the kernel of a shape with which clients learn: all but a few bytes pass through it."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
-    take_map, mapped, lms, _, load, store = steps_of(shape)
+    take_map, mapped, lms_pair, load, store = steps_of(shape)
 
     @bounded(THREADS, _BLOCKS)
     def learn(
@@ -50,8 +50,11 @@ def learning(shape: Shape) -> Any:
         """Let the clients of a warp learn at the turn-th tick that was drawn."""
         mine = cuda.local.array(mapping, real)
         w = cuda.local.array(each, real)
+        w2 = cuda.local.array(each, real)
         following = cuda.local.array(each, real)
+        following2 = cuda.local.array(each, real)
         z = cuda.local.array(each, real)
+        z2 = cuda.local.array(each, real)
         here = cuda.local.array(numbers, real)
 
         lane, g = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
@@ -72,18 +75,33 @@ def learning(shape: Shape) -> Any:
                         here[i] = sample[r, turn, i, k]
             bits = votes(busy)
             rows = block * clients + k0
+            b, b2, busy = 0, 0, False
             if bits:
-                load(local, (rows + cuda.ffs(bits) - 1) * features, lane, following)
-            while bits:
                 b = cuda.ffs(bits) - 1
                 bits = int32(bits & (bits - 1))
+                b2 = cuda.ffs(bits) - 1 if bits else b
+                load(local, (rows + b) * features, lane, following)
+                load(local, (rows + b2) * features, lane, following2)
+                busy = True
+            while busy:  # two at a time; the next two are on their way meanwhile
+                here_b, here_b2 = b, b2
                 for e in range(each):
-                    w[e] = following[e]
-                if bits:  # on its way while this client learns
-                    load(local, (rows + cuda.ffs(bits) - 1) * features, lane, following)
-                mapped(here, lane, b, mine, r, low, high, z)
-                lms(w, z, from_lane(here[inputs], b), step)
-                store(local, (rows + b) * features, lane, w)
+                    w[e], w2[e] = following[e], following2[e]
+                bits = int32(bits & (bits - 1))
+                busy = bits != 0
+                if busy:
+                    b = cuda.ffs(bits) - 1
+                    bits = int32(bits & (bits - 1))
+                    b2 = cuda.ffs(bits) - 1 if bits else b
+                    load(local, (rows + b) * features, lane, following)
+                    load(local, (rows + b2) * features, lane, following2)
+                mapped(here, lane, here_b, mine, r, low, high, z)
+                mapped(here, lane, here_b2, mine, r, low, high, z2)
+                y, y2 = from_lane(here[inputs], here_b), from_lane(here[inputs], here_b2)
+                lms_pair(w, z, y, w2, z2, y2, step)
+                store(local, (rows + here_b) * features, lane, w)
+                if here_b2 != here_b:
+                    store(local, (rows + here_b2) * features, lane, w2)
 
     return learn
 
