@@ -222,29 +222,26 @@ class Drawn:
         features, samples, real = scenario.features, scenario.test_samples, self._precision
         stream = scenario.synthetic
         drifts = np.array(stream.drifts, dtype=np.int64)
-        frequencies = zeros((runs, INPUTS, features), np.float64)
-        phases, keys = zeros((runs, features), np.float64), sent(self._map_keys, np.uint64)
-        numbers = runs * (INPUTS + 1) * features
-        over(nature.draw_maps, numbers, keys, scenario.kernel_width, frequencies, phases)
+        exact = zeros((runs, INPUTS, features), np.float64), zeros((runs, features), np.float64)
+        rounded = zeros((runs, INPUTS, features), real), zeros((runs, features), real)
+        over(
+            nature.draw_maps, runs * (INPUTS + 1) * features, sent(self._map_keys, np.uint64),
+            scenario.kernel_width, *exact, *rounded,
+        )  # fmt: skip
         x = zeros((runs, samples, INPUTS), np.float64)
-        y = zeros((runs, drifts.size + 1, samples), np.float64)
+        y = zeros((runs, drifts.size + 1, samples), np.float64 if drifts.size else real)
         keys, ranges = sent(self._world_keys, np.uint64), sent(_ranges(scenario), np.float64)
         over(nature.draw_tests, runs * samples, keys, scenario.clients, ranges, x, y)
         z = zeros((runs, features, samples), real)
-        over(map_tests, z.size, x, frequencies, phases, z)
-        takes = np.full_like(drifts, stream.drift_ticks)
-        rows = [judged_rows(Targets(drifts, own, takes), points) for own in y.copy_to_host()]
-        nowhere = sent(np.zeros((runs, INPUTS)), real)
-        return Fleet(
-            sent(frequencies.copy_to_host(), real),
-            sent(phases.copy_to_host(), real),
-            nowhere,
-            nowhere,
-            start=zeros((runs, features), np.float64),
-            z_test=z,
-            y_test=sent(np.stack([own for own, _ in rows]), real),
-            seen=sent(rows[0][1], np.int64),
-        )
+        over(map_tests, z.size, x, *exact, z)
+        seen = np.zeros_like(points)
+        if drifts.size:
+            takes = np.full_like(drifts, stream.drift_ticks)
+            rows = [judged_rows(Targets(drifts, own, takes), points) for own in y.copy_to_host()]
+            y, seen = sent(np.stack([own for own, _ in rows]), real), rows[0][1]
+        nowhere = zeros((runs, INPUTS), real)
+        start = zeros((runs, features), np.float64)
+        return Fleet(*rounded, nowhere, nowhere, start, z, y, sent(seen, np.int64))
 
     def stretch(self, begin: int, end: int, *, lottery: bool) -> Stretch:
         """Draw some ticks: the next ones, since clients remember where their series are."""

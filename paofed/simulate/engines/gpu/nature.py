@@ -38,8 +38,13 @@ def _one_of(words: Any, which: Any) -> Any:
 
 
 @cuda.jit
-def draw_maps(keys: Any, width: Any, frequencies: Any, phases: Any) -> None:
-    """Draw the Fourier maps of worlds (paofed.core.features.draw_map); a thread draws a number."""
+def draw_maps(
+    keys: Any, width: Any, frequencies: Any, phases: Any, rounded: Any, rounded_phases: Any
+) -> None:
+    """Draw the Fourier maps of worlds (paofed.core.features.draw_map); a thread draws a number.
+
+    They are written in float64, for the test sets, and as the local models take them.
+    """
     i = cuda.grid(1)
     worlds, inputs, waves = frequencies.shape
     each = (inputs + 1) * waves
@@ -49,10 +54,12 @@ def draw_maps(keys: Any, width: Any, frequencies: Any, phases: Any) -> None:
     if e < inputs * waves:
         word = _one_of(philox(keys[r], e // 4, 0, 0, _FREQUENCIES), e % 4)
         frequencies[r, e // waves, e % waves] = normal(word) / width
+        rounded[r, e // waves, e % waves] = normal(word) / width
     else:
         j = e - inputs * waves
         word = _one_of(philox(keys[r], j // 4, 0, 0, _PHASES), j % 4)
         phases[r, j] = 2.0 * math.pi * uniform(word)
+        rounded_phases[r, j] = 2.0 * math.pi * uniform(word)
 
 
 @cuda.jit

@@ -8,7 +8,7 @@ of all warps are. So the same bits come out every time.
 from functools import cache
 from typing import Any
 
-from numba import cuda, int32
+from numba import cuda, int32, uint64
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, votes
@@ -56,6 +56,7 @@ def learning(shape: Shape) -> Any:
         z = cuda.local.array(each, real)
         z2 = cuda.local.array(each, real)
         here = cuda.local.array(numbers, real)
+        ahead = cuda.local.array(numbers, real)
 
         lane, g = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
         clients, block, g = event.shape[2], g // groups, g % groups
@@ -64,44 +65,47 @@ def learning(shape: Shape) -> Any:
         r, a = block // mu.size, block % mu.size
         step, learns = mu[a], learns_away[a] != 0
         take_map(r, lane, frequencies, phases, mine)
-        for k0 in range(g * part, min((g + 1) * part, clients), LANES):
-            k, busy = k0 + lane, False
-            if k < clients:
-                busy = event[r, turn, k] & HAS_DATA != 0
-                if busy and not learns:
-                    busy = takes_part(event, picked, picks[a], r, turn, k)
-                if busy:
-                    for i in range(numbers):
-                        here[i] = sample[r, turn, i, k]
-            bits = votes(busy)
-            rows = block * clients + k0
-            b, b2, busy = 0, 0, False
-            if bits:
-                b = cuda.ffs(bits) - 1
-                bits = int32(bits & (bits - 1))
-                b2 = cuda.ffs(bits) - 1 if bits else b
-                load(local, (rows + b) * features, lane, following)
-                load(local, (rows + b2) * features, lane, following2)
-                busy = True
-            while busy:  # two at a time; the next two are on their way meanwhile
-                here_b, here_b2 = b, b2
+        end = min((g + 1) * part, clients)
+        k = min(g * part + lane, clients - 1)
+        now = event[r, turn, k]
+        for i in range(numbers):
+            ahead[i] = sample[r, turn, i, k]
+        for k0 in range(g * part, end, LANES):
+            k = k0 + lane
+            busy = k < clients and now & HAS_DATA != 0
+            if busy and not learns:
+                busy = takes_part(event, picked, picks[a], r, turn, k)
+            for i in range(numbers):
+                here[i] = ahead[i]
+            # All that comes next is on its way meanwhile. It is loaded whether or not there is such
+            # a client: a choice would have to wait.
+            k = uint64(min(k0 + LANES + lane, clients - 1))
+            now = event[uint64(r), uint64(turn), k]
+            for i in range(numbers):
+                ahead[i] = sample[uint64(r), uint64(turn), uint64(i), k]
+            bits, rows = votes(busy), block * clients + k0
+            b = max(cuda.ffs(bits) - 1, 0)
+            bits_then = int32(bits & (bits - 1))
+            b2 = cuda.ffs(bits_then) - 1 if bits_then else b
+            load(local, (rows + b) * features, lane, following)
+            load(local, (rows + b2) * features, lane, following2)
+            while bits:  # two at a time
+                one, two = b, b2
                 for e in range(each):
                     w[e], w2[e] = following[e], following2[e]
-                bits = int32(bits & (bits - 1))
-                busy = bits != 0
-                if busy:
-                    b = cuda.ffs(bits) - 1
-                    bits = int32(bits & (bits - 1))
-                    b2 = cuda.ffs(bits) - 1 if bits else b
-                    load(local, (rows + b) * features, lane, following)
-                    load(local, (rows + b2) * features, lane, following2)
-                mapped(here, lane, here_b, mine, r, low, high, z)
-                mapped(here, lane, here_b2, mine, r, low, high, z2)
-                y, y2 = from_lane(here[inputs], here_b), from_lane(here[inputs], here_b2)
+                bits = int32(bits_then & (bits_then - 1))
+                bits_then = int32(bits & (bits - 1))
+                b = cuda.ffs(bits) - 1 if bits else one
+                b2 = cuda.ffs(bits_then) - 1 if bits_then else b
+                load(local, (rows + b) * features, lane, following)
+                load(local, (rows + b2) * features, lane, following2)
+                mapped(here, lane, one, mine, r, low, high, z)
+                mapped(here, lane, two, mine, r, low, high, z2)
+                y, y2 = from_lane(here[inputs], one), from_lane(here[inputs], two)
                 lms_pair(w, z, y, w2, z2, y2, step)
-                store(local, (rows + here_b) * features, lane, w)
-                if here_b2 != here_b:
-                    store(local, (rows + here_b2) * features, lane, w2)
+                store(local, (rows + one) * features, lane, w)
+                if two != one:
+                    store(local, (rows + two) * features, lane, w2)
 
     return learn
 
