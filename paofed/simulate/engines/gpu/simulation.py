@@ -133,7 +133,7 @@ class Plan(NamedTuple):
             )
         if not self.is_resident:
             return int(min(fit, 64))
-        waves = 8 * card.multiprocessors // self.algorithms
+        waves = 16 * card.multiprocessors // self.algorithms
         return int(max(1, min(fit, waves)))
 
 

@@ -99,8 +99,8 @@ def learning(shape: Shape) -> Any:
                 b2 = cuda.ffs(bits_then) - 1 if bits_then else b
                 load(local, (rows + b) * features, lane, following)
                 load(local, (rows + b2) * features, lane, following2)
-                mapped(here, lane, one, mine, r, low, high, z)
-                mapped(here, lane, two, mine, r, low, high, z2)
+                mapped(here, lane, one, mine, 0, each, 1, r, low, high, z)
+                mapped(here, lane, two, mine, 0, each, 1, r, low, high, z2)
                 y, y2 = from_lane(here[inputs], one), from_lane(here[inputs], two)
                 lms_pair(w, z, y, w2, z2, y2, step)
                 store(local, (rows + one) * features, lane, w)
