@@ -23,7 +23,7 @@ from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import RunRecord, curve_ticks
 from paofed.simulate.stopping import Report, ignored
 
-_LEAST_PART = 2 if SIMULATED else 64  # clients of a warp there
+_LEAST_PART = 2 if SIMULATED else 64  # clients of a warp, where models lie in the card's memory
 _SHARE = 2 if SIMULATED else 64  # warps whose sums are added together first
 _STRETCH = 1 << 30  # bytes of what happens that are on the card at a time there
 _SLACK = 256 << 20  # bytes of the card's memory that are left alone
@@ -82,18 +82,13 @@ class Plan(NamedTuple):
         return needed <= the_card().block_memory
 
     @property
-    def part(self) -> int:
-        """Clients of one warp, where models lie in the card's memory.
+    def groups(self) -> int:
+        """Warps of one run of one algorithm, where models lie in the card's memory.
 
         A function of fleet and card alone: sums, and so bits, must not depend on the company.
         """
-        fewest = max(_LEAST_PART, -(-self.clients // (streaming.WARPS * the_card().multiprocessors)))
-        return -(-fewest // LANES) * LANES
-
-    @property
-    def groups(self) -> int:
-        """Warps of one run of one algorithm there."""
-        return -(-self.clients // self.part)
+        most = streaming.WARPS * the_card().multiprocessors
+        return min(most, -(-self.clients // _LEAST_PART))
 
     @property
     def cell_bytes(self) -> int:
@@ -262,13 +257,13 @@ def _streamed(
         stretch = runs.stretch(begin, end, lottery=plan.picking > 0)
         picked = _picked(stretch, rows) if plan.picking else nobody
         for n in range(begin, end):
-            whose = (n, n - begin, plan.groups, plan.part, stretch.event, picked)
+            whose = (n, n - begin, plan.groups, stretch.event, picked)
             launch(
                 streaming.hear, across, threads, *whose, rows.down, rows.heard, rows.picks,
                 rows.exchange, shared, local,
             )  # fmt: skip
             launch(
-                learn, across, threads, *whose[1:4], stretch.sample, *whose[4:], *fleet[:4],
+                learn, across, threads, *whose[1:3], stretch.sample, *whose[3:], *fleet[:4],
                 rows.learns_away, rows.picks, rows.mu, local,
             )  # fmt: skip
             launch(

@@ -1,7 +1,8 @@
 """Fleets whose local models lie in the card's memory: every tick is a few launches.
 
-Each run of each algorithm has some warps, and each of these a fixed part of the clients: they hear,
-learn and send one after the other. What a warp's clients send is summed in order, and then the sums
+Each run of each algorithm has some warps, and each of these its own clients, a few at a time here
+and there, so that all warps are near each other in memory: they hear, learn and send one after the
+other. What a warp's clients send is summed in order, and then the sums
 of all warps are. So the same bits come out every time.
 """
 
@@ -44,7 +45,7 @@ def learning(shape: Shape) -> Any:
 
     @bounded(THREADS, _BLOCKS)
     def learn(
-        turn: Any, groups: Any, part: Any, sample: Any, event: Any, picked: Any, frequencies: Any,
+        turn: Any, groups: Any, sample: Any, event: Any, picked: Any, frequencies: Any,
         phases: Any, low: Any, high: Any, learns_away: Any, picks: Any, mu: Any, local: Any,
     ) -> None:  # fmt: skip
         """Let the clients of a warp learn at the turn-th tick that was drawn."""
@@ -65,12 +66,11 @@ def learning(shape: Shape) -> Any:
         r, a = block // mu.size, block % mu.size
         step, learns = mu[a], learns_away[a] != 0
         take_map(r, lane, frequencies, phases, mine)
-        end = min((g + 1) * part, clients)
-        k = min(g * part + lane, clients - 1)
+        k = min(g * LANES + lane, clients - 1)
         now = event[r, turn, k]
         for i in range(numbers):
             ahead[i] = sample[r, turn, i, k]
-        for k0 in range(g * part, end, LANES):
+        for k0 in range(g * LANES, clients, groups * LANES):
             k = k0 + lane
             busy = k < clients and now & HAS_DATA != 0
             if busy and not learns:
@@ -79,7 +79,7 @@ def learning(shape: Shape) -> Any:
                 here[i] = ahead[i]
             # All that comes next is on its way meanwhile. It is loaded whether or not there is such
             # a client: a choice would have to wait.
-            k = uint64(min(k0 + LANES + lane, clients - 1))
+            k = uint64(min(k0 + groups * LANES + lane, clients - 1))
             now = event[uint64(r), uint64(turn), k]
             for i in range(numbers):
                 ahead[i] = sample[uint64(r), uint64(turn), uint64(i), k]
@@ -124,7 +124,7 @@ def _hear(
 
 @cuda.jit
 def hear(
-    n: Any, turn: Any, groups: Any, part: Any, event: Any, picked: Any, down: Any, heard: Any,
+    n: Any, turn: Any, groups: Any, event: Any, picked: Any, down: Any, heard: Any,
     picks: Any, exchange: Any, shared: Any, local: Any,
 ) -> None:  # fmt: skip
     """Let the clients with a contact hear the server before they learn, as in the paper."""
@@ -135,7 +135,7 @@ def hear(
     r, a = block // exchange.size, block % exchange.size
     if exchange[a] != PAPER:
         return
-    for k0 in range(g * part, min((g + 1) * part, clients), LANES):
+    for k0 in range(g * LANES, clients, groups * LANES):
         k, first, hears = k0 + lane, 0, False
         if k < clients and event[r, turn, k] & LOST_DOWN == 0:
             hears = takes_part(event, picked, picks[a], r, turn, k)
@@ -151,7 +151,7 @@ def hear(
 
 @cuda.jit
 def send(
-    n: Any, turn: Any, groups: Any, part: Any, event: Any, picked: Any, down: Any, heard: Any,
+    n: Any, turn: Any, groups: Any, event: Any, picked: Any, down: Any, heard: Any,
     up: Any, picks: Any, max_age: Any, exchange: Any, age_index: Any, base: Any, arriving: Any,
     shared: Any, local: Any, sums: Any, holders: Any, counts: Any, answers: Any, contacts: Any,
 ) -> None:  # fmt: skip
@@ -162,7 +162,7 @@ def send(
         return
     r, a = block // exchange.size, block % exchange.size
     way, limit, met, ring = exchange[a], max_age[a], 0, answers.shape[1]
-    for k0 in range(g * part, min((g + 1) * part, clients), LANES):
+    for k0 in range(g * LANES, clients, groups * LANES):
         k, what, contact, answered = k0 + lane, 0, False, False
         first, sent, cell = 0, 0, -1
         if k < clients:
