@@ -36,17 +36,16 @@ def uniform(word: Any) -> Any:
     return np.float64(word) * 2.0**-32
 
 
-@cuda.jit(device=True)
+@inlined
 def normal(word: Any) -> Any:
-    """The normal quantile of (word + 1/2) 2^-32."""
+    """The normal quantile of (word + 1/2) 2^-32, without a branch, so that several go together."""
     q = np.float64(word) * 2.0**-32 + _HALF
-    if abs(q) <= 0.425:
-        r = 0.180625 - q * q
-        ratio = horner(r, random.CENTRAL_NUMERATOR) / horner(r, random.CENTRAL_DENOMINATOR)
-        return q * ratio
+    r = 0.180625 - q * q
+    middle = q * horner(r, random.CENTRAL_NUMERATOR) / horner(r, random.CENTRAL_DENOMINATOR)
     t = math.sqrt(-math.log(0.5 - abs(q))) - 1.6
     tail = horner(t, random.TAIL_NUMERATOR) / horner(t, random.TAIL_DENOMINATOR)
-    return tail if q > 0.0 else -tail
+    outer = tail if q > 0.0 else -tail
+    return middle if abs(q) <= 0.425 else outer
 
 
 @cuda.jit(device=True)

@@ -40,6 +40,7 @@ def judge_of(precision: str) -> Any:
         near = cuda.shared.array(0, real)
         parts = cuda.shared.array((JUDGES, TOGETHER), float64)
         found = cuda.local.array(TOGETHER, real)
+        found2 = cuda.local.array(TOGETHER, real)
         errors = cuda.local.array(TOGETHER, float64)
         points, features = mse.shape[1], z.shape[1]
         passes = (points + TOGETHER - 1) // TOGETHER
@@ -50,16 +51,25 @@ def judge_of(precision: str) -> Any:
         for p in range(TOGETHER):
             errors[p] = 0.0
         cuda.syncthreads()
-        for t in range(tid, z.shape[2], JUDGES):
+        samples = z.shape[2]
+        for t in range(tid, samples, 2 * JUDGES):  # two samples for each number of a model
+            t2 = min(t + JUDGES, samples - 1)
             for p in range(TOGETHER):
-                found[p] = 0.0
+                found[p], found2[p] = 0.0, 0.0
             for j in range(features):
                 feature = z[uint64(r), uint64(j), uint64(t)]
+                feature2 = z[uint64(r), uint64(j), uint64(t2)]
                 for p in range(TOGETHER):
-                    found[p] += near[uint64(TOGETHER * j + p)] * feature
+                    weight = near[uint64(TOGETHER * j + p)]
+                    found[p] += weight * feature
+                    found2[p] += weight * feature2
             for p in range(TOGETHER):
-                error = float64(y[r, seen[min(first + p, points - 1)], t] - found[p])
+                row = seen[min(first + p, points - 1)]
+                error = float64(y[r, row, t] - found[p])
                 errors[p] += error * error
+                if t + JUDGES < samples:
+                    error = float64(y[r, row, t2] - found2[p])
+                    errors[p] += error * error
         for p in range(TOGETHER):
             parts[tid, p] = errors[p]
         cuda.syncthreads()

@@ -22,7 +22,7 @@ from paofed.simulate.engines.gpu.nature import (
 )
 from paofed.simulate.engines.gpu.steps import Shape, holds, steps_of
 
-_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (13, 7)  # warps
+_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (9, 7)  # warps
 _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
 # Numbers of a contact: where the client's row begins, the first coordinates of what it sends and of
 # what it hears after that (or -1), and the cell of what it sends, or one of these.
@@ -39,7 +39,6 @@ class Layout(NamedTuple):
 
     server: int  # D reals; before it in float64 the server's model, as it is and as it may be,
     # and the weights by age
-    map: int  # slopes of every input and phases, rows of whole warps
     local: int  # K rows of D reals
     contact: int  # how many contacts each warp that learns has, in each round
     record: int  # of every contact, warp by warp: see _RECORD
@@ -76,8 +75,7 @@ def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -
     """Lay out a block's memory."""
     real = 4 if shape.precision == "float32" else 8
     server = 16 * shape.features + 8 * ages
-    mapping = server + real * shape.features
-    local = mapping + real * (shape.inputs + 1) * shape.each * LANES
+    local = server + real * shape.features
     contact = (local + real * shape.features * clients) // 4
     record = contact + words_of(clients)
     arriving = record + _RECORD * LANES * words_of(clients)
@@ -87,7 +85,7 @@ def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -
     rules = met + 1
     size = 4 * (rules + _RULES)
     words = contact, record, arriving, base, index, count, met, rules
-    return Layout(server // real, mapping // real, local // real, *words, size)
+    return Layout(server // real, local // real, *words, size)
 
 
 @inlined
@@ -125,10 +123,10 @@ def _hear(
 def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  # noqa: FBT001
     """Make the kernel of a shape: for so many rounds, with or without what algorithms may do."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
-    numbers, across = inputs + 1, each * LANES  # of a sample; of a row of the map, with zeros
+    numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
     servers, threads = servers_of(shape), threads_of(shape)
     serving = servers * LANES
-    _, mapped, lms_pair, load, store = steps_of(shape)
+    take_map, mapped, lms_pair, load, store = steps_of(shape)
 
     @bounded(threads)
     def play(
@@ -136,13 +134,14 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
         low: Any, high: Any, start: Any, down: Any, heard: Any, up: Any, learns_away: Any, picks: Any, mu: Any,
         max_age: Any, by_coverage: Any, exchange: Any, weight: Any, age_index: Any, base: Any,
         period: Any, sums: Any, holders: Any, answers: Any, every: Any, models: Any, contacts: Any,
-        final: Any, server_at: Any, map_at: Any, local_at: Any, contact_at: Any, record_at: Any,
+        final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
         arriving_at: Any, base_at: Any, index_at: Any, count_at: Any, met_at: Any, rules_at: Any,
     ) -> None:  # fmt: skip
         """Play all ticks of one run with one algorithm; keep the models of the curve's points."""
         wide = cuda.shared.array(0, float64)
         near = cuda.shared.array(0, real)
         whole = cuda.shared.array(0, int32)
+        mine = cuda.local.array(mapping, real)
         w = cuda.local.array(each, real)
         w2 = cuda.local.array(each, real)
         z = cuda.local.array(each, real)
@@ -187,12 +186,7 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
             for slot in range(ring):
                 for q in range(tid, words, threads):
                     answers[block, slot, q] = 0
-        for i in range(tid, numbers * across, threads):
-            j = i % across
-            value = real(0.0)
-            if j < features:
-                value = frequencies[r, i // across, j] if i < inputs * across else phases[r, j]
-            near[map_at + i] = value
+        take_map(r, lane, frequencies, phases, mine)
         point, until, now, what = 0, every, int32(0), int32(0)
         k = min(max(learner, 0) + _LEARNERS * lane, clients - 1)
         now = event[r * ticks * clients + k]
@@ -293,8 +287,8 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                                 meet()
                             load(near, begin, lane, w)
                             load(near, begin2, lane, w2)
-                            mapped(here, lane, b, near, map_at + lane, across, LANES, r, low, high, z)
-                            mapped(here, lane, b2, near, map_at + lane, across, LANES, r, low, high, z2)
+                            mapped(here, lane, b, mine, r, low, high, z)
+                            mapped(here, lane, b2, mine, r, low, high, z2)
                             y, y2 = from_lane(here[inputs], b), from_lane(here[inputs], b2)
                             lms_pair(w, z, y, w2, z2, y2, step)
                             store(near, begin, lane, w)

@@ -25,7 +25,7 @@ from paofed.simulate.stopping import Report, ignored
 
 _LEAST_PART = 2 if SIMULATED else 64  # clients of a warp, where models lie in the card's memory
 _SHARE = 2 if SIMULATED else 64  # warps whose sums are added together first
-_STRETCH = 1 << 30  # bytes of what happens that are on the card at a time there
+_STRETCH = 8 << 30  # bytes of what happens that are on the card at a time there
 _SLACK = 256 << 20  # bytes of the card's memory that are left alone
 
 

@@ -44,8 +44,7 @@ class Steps(NamedTuple):
     """The functions of one shape."""
 
     take_map: Any  # a lane's part of the map, from memory
-    mapped: Any  # z(x) of the sample that a lane has, not yet scaled, by a map that begins `at` some
-    # place, its rows `across` and a lane's numbers `apart` from each other
+    mapped: Any  # z(x) of the sample that a lane has, not yet scaled
     lms_pair: Any  # one LMS step of each of two clients
     load: Any  # a lane's part of a row, from memory
     store: Any
@@ -83,21 +82,19 @@ def steps_of(shape: Shape) -> Steps:
 
     @inlined
     def mapped(
-        sample: Any, lane: Any, whose: Any, maps: Any, at: Any, across: Any, apart: Any, r: Any,
-        low: Any, high: Any, z: Any,
-    ) -> None:  # fmt: skip
+        sample: Any, lane: Any, whose: Any, mine: Any, r: Any, low: Any, high: Any, z: Any
+    ) -> None:
         for e in range(each):
-            z[e] = maps[uint64(at + inputs * across + apart * e)]
+            z[e] = mine[inputs * each + e]
         for i in range(inputs):
             x = from_lane(sample[i], whose)
             if linear:
                 inside = min(max(x, low[r, i]), high[r, i])
                 for e in range(each):
-                    slope = maps[uint64(at + i * across + apart * e)]
-                    z[e] += (x if lane + LANES * e < waves else inside) * slope
+                    z[e] += (x if lane + LANES * e < waves else inside) * mine[i * each + e]
             else:
                 for e in range(each):
-                    z[e] += x * maps[uint64(at + i * across + apart * e)]
+                    z[e] += x * mine[i * each + e]
         for e in range(each):
             if not linear or lane + LANES * e < waves:
                 if single:

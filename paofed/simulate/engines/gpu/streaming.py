@@ -99,8 +99,8 @@ def learning(shape: Shape) -> Any:
                 b2 = cuda.ffs(bits_then) - 1 if bits_then else b
                 load(local, (rows + b) * features, lane, following)
                 load(local, (rows + b2) * features, lane, following2)
-                mapped(here, lane, one, mine, 0, each, 1, r, low, high, z)
-                mapped(here, lane, two, mine, 0, each, 1, r, low, high, z2)
+                mapped(here, lane, one, mine, r, low, high, z)
+                mapped(here, lane, two, mine, r, low, high, z2)
                 y, y2 = from_lane(here[inputs], one), from_lane(here[inputs], two)
                 lms_pair(w, z, y, w2, z2, y2, step)
                 store(local, (rows + one) * features, lane, w)
@@ -194,12 +194,12 @@ def send(
             bits = int32(bits & (bits - 1))
             row, cell_b, sent_b = block * clients + k0 + b, from_lane(cell, b), from_lane(sent, b)
             if lane == 0:
-                counts[block, g, cell_b] += 1
+                cuda.atomic.add(counts, (block, g, cell_b), 1)  # whole numbers: in any order
             for i in range(lane, up[a, 0], LANES):
                 j = sent_b + i
                 j = j - features if j >= features else j
                 sums[block, g, cell_b, j] += local[row * features + j]
-                holders[block, g, cell_b, j] += 1
+                cuda.atomic.add(holders, (block, g, cell_b, j), 1)
         bits = votes(answered)
         while bits:
             b = cuda.ffs(bits) - 1
