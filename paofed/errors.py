@@ -96,6 +96,7 @@ _EXTRAS = {
     "threadpoolctl": "table",
     "sklearn": "boost",
     "distributed": "cluster",
+    "cuda": "gpu",
 }  # and `sim`, for all the others
 
 

@@ -40,7 +40,7 @@ def replay(
     """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
     settled = family.settle(resolve(method), step_size, max_age)
     if (reason := refuses(settled)) is not None:
-        raise AlgorithmError(f"{settled.name}: {reason}; use the fast engine")
+        raise AlgorithmError(f"{settled.name}: {reason}; or use the fast engine")
     _require_windows(whole=bool(trace.newcomers_whole[0]))
     runs = Traced([trace], "float64")
     (found,) = records(runs, settled_rows(runs, [settled], "float64"), 1)
@@ -95,4 +95,4 @@ def _require_windows(*, whole: bool) -> None:
         )
 
 
-ENGINE = Engine(refuses=refuses, run=on_the_card, replay=replay, cost=0.01)
+ENGINE = Engine(refuses=refuses, run=on_the_card, replay=replay, cost=0.01, on_card=True)
