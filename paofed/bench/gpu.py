@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,16 @@ from paofed.bench.speed import LINEUP
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.gpu.card import free_memory, the_card, zeros
 from paofed.simulate.engines.gpu.layout import Drawn
+from paofed.simulate.engines.gpu.simulation import STRETCH_BYTES
 from paofed.simulate.engines.task import Task
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario
 
 ROUNDS = 3
+_CELL_BYTES = 24  # what happens to a client at a tick, in float32
 _ALONE = "pao-fed-u1"  # what JAX and the large fleet run
-_LANES, _COPIED = 128, 4 << 30  # float32 units of a multiprocessor; bytes of a copy
+_LANES = 128  # float32 units of a multiprocessor
+_COPIED, _COPIES = 4 << 30, 8  # bytes of a copy
 
 
 class CardFigures(NamedTuple):
@@ -59,9 +63,10 @@ def figures() -> CardFigures:
     for _ in range(ROUNDS + 1):
         cuda.synchronize()
         begin = time.perf_counter()
-        there.copy_to_device(here)
+        for _ in range(_COPIES):
+            there.copy_to_device(here)
         cuda.synchronize()
-        seconds.append(time.perf_counter() - begin)
+        seconds.append((time.perf_counter() - begin) / _COPIES)
     clock = cuda.get_current_device().CLOCK_RATE / 1e6
     flops = 2 * _LANES * card.multiprocessors * clock * 1e9
     bandwidth = 2 * _COPIED / statistics.median(seconds[1:])
@@ -94,7 +99,9 @@ def side_by_side(runs: int, say: Callable[[str], None]) -> list[Beside]:
     say(f"the fast engine on {cores} cores")
     on_cpu = [_engine(setting, "fast", LINEUP, cores) for _ in range(2)][-1]
     found.append(
-        Beside("fast engine", 1e3 * on_cpu / (cores * len(LINEUP)), f"{cores} runs on {cores} cores")
+        Beside(
+            "fast engine", 1e3 * on_cpu / (cores * len(LINEUP)), f"{cores} runs on {cores} cores"
+        )
     )
     if find_spec("jax") is None:
         say("JAX is not installed: its scan is left out")
@@ -104,11 +111,21 @@ def side_by_side(runs: int, say: Callable[[str], None]) -> list[Beside]:
     return [*found, Beside("JAX scan", _jax(setting, runs), note)]
 
 
+def _task(setting: Scenario, methods: tuple[str, ...], every: int, runs: int) -> Task:
+    return Task(
+        setting,
+        [from_text(text) for text in methods],
+        seed=0,
+        same_world=False,
+        every=every,
+        precision="float32",
+        runs=range(runs),
+        workers=os.cpu_count() or 1,
+    )
+
+
 def _engine(setting: Scenario, name: str, methods: tuple[str, ...], runs: int) -> float:
-    task = Task(
-        setting, [from_text(text) for text in methods], 0, False, 10, "float32", range(runs),
-        os.cpu_count() or 1,
-    )  # fmt: skip
+    task = _task(setting, methods, 10, runs)
     begin = time.perf_counter()
     for _ in engine_of(name).run(task, ignored):
         pass
@@ -136,26 +153,27 @@ def _jax(setting: Scenario, runs: int) -> float:
     return 1e3 * statistics.median(seconds[1:]) / (runs * len(LINEUP))
 
 
-def large_fleet(clients: int, card: CardFigures, ticks: int = 24) -> LargeFleet:
-    """Let a large fleet learn for some ticks, at the rates of Setting I."""
+def large_fleet(clients: int, card: CardFigures) -> LargeFleet:
+    """Let a large fleet learn at the rates of Setting I, over a few stretches of ticks."""
     setting = Scenario.load("setting-1")
+    ticks = max(24, 16 * (STRETCH_BYTES // (_CELL_BYTES * clients) + 1) // 4)
+    ticks -= ticks % 4
     samples = tuple(s * ticks // setting.ticks for s in setting.synthetic.samples)
     stream = setting.synthetic.model_copy(update={"samples": samples})
-    free = free_memory()
-    spent: list[float] = []
-    held: list[int] = []
+    large = setting.model_copy(update={"clients": clients, "ticks": ticks, "stream": stream})
+    task = _task(large, (_ALONE,), ticks, 1)
+    free, held = free_memory(), []
+    ended: list[tuple[float, float]] = []
 
-    def heard(_: float) -> None:
+    def heard(share: float) -> None:
         cuda.synchronize()
-        spent.append(time.perf_counter())
+        ended.append((share, time.perf_counter()))
         held.append(free - free_memory())
 
-    large = setting.model_copy(update={"clients": clients, "ticks": ticks, "stream": stream})
-    task = Task(large, [from_text(_ALONE)], 0, False, ticks, "float32", range(1), 1)
     for _ in engine_of("gpu").run(task, heard):
         pass
+    # Without the first stretch, in which kernels are compiled.
+    each = [(now - before) / (share * ticks) for (_, before), (share, now) in pairwise(ended)]
     learned = sum(samples) / len(samples) / ticks * clients
     limit = 1e3 * 2 * 4 * setting.features * learned / card.bandwidth
-    turns = np.diff(spent)
-    per_tick = 1e3 * float(np.median(turns)) * len(spent) / ticks if turns.size else float("nan")
-    return LargeFleet(clients, per_tick, limit, max(held) / 1e9)
+    return LargeFleet(clients, 1e3 * statistics.median(each), limit, max(held) / 1e9)

@@ -1,7 +1,7 @@
-"""Setting I in JAX: a plain scan over the ticks, as one writes it for speed, over many runs at once.
+"""Setting I in JAX: a plain scan over the ticks, as one writes it for speed, over many runs.
 
-What the GPU engine is measured against, on the same card and over the same worlds. It knows the one
-algorithm that it is asked for, PAO-Fed-U1, and writes no more than the server's model at each point.
+What the GPU engine is measured against, on the same card and over the same worlds. It knows one
+algorithm, PAO-Fed-U1, and writes no more than the server's model after each tick.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The card: whether there is one, what it can hold, and kernels that take all of a block's memory."""
+"""The card: whether there is one, what it can hold, and how kernels are started on it."""
 
 import warnings
 from functools import cache
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
-from numba.core.errors import NumbaPerformanceWarning
 
 from paofed.errors import InputError
 from paofed.simulate.engines.gpu.lanes import INSTALLED, SIMULATED
@@ -80,7 +79,7 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int 
     if memory > _WITHOUT_ASKING and not SIMULATED:
         _allow(kernel, arguments, memory)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumbaPerformanceWarning)  # few blocks may be all there is
+        warnings.simplefilter("ignore")  # that there are few blocks: they may be all there is
         kernel[blocks, threads, 0, memory](*arguments)
 
 

@@ -21,7 +21,9 @@ from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
 from paofed.world.worlds import Setting, SizedWorlds
 
-_OUTSIDE = "it is not windows, LMS steps and the paper's server, which are all that the kernels know"
+_OUTSIDE = (
+    "it is not windows, LMS steps and the paper's server, which are all that the kernels know"
+)
 
 
 def refuses(method: Algorithm) -> str | None:

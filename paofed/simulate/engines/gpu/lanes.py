@@ -13,7 +13,7 @@ import numpy as np
 from numba import cuda, int32
 from numba.core import config
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
+SIMULATED = bool(getattr(config, "ENABLE_CUDASIM", False))  # made when numba is imported
 LANES = 1 if SIMULATED else 32
 INSTALLED = find_spec("numba_cuda") is not None  # numba's own part for CUDA is not kept up
 _EVERYONE = 0xFFFFFFFF

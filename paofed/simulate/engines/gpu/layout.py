@@ -22,11 +22,10 @@ from paofed.simulate.engines.task import Place, Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
 from paofed.world.events import threshold
-from paofed.world.realize import Purpose, World
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
-from paofed.world.trace import SparseTrace, Targets, Trace, blend
+from paofed.world.trace import Targets, Trace, blend
 
 
 class Fleet(NamedTuple):
@@ -145,8 +144,14 @@ class Traced:
         z = np.stack([trace.fourier_map(trace.x_test).T for trace in self._traces])
         starts = [t.start if t.start.size else np.zeros(t.features) for t in self._traces]
         real = self._precision
+        frequencies, phases, low, high = (
+            sent(np.stack(part), real) for part in zip(*maps, strict=True)
+        )
         return Fleet(
-            *(sent(np.stack(part), real) for part in zip(*maps, strict=True)),
+            frequencies,
+            phases,
+            low,
+            high,
             start=sent(np.stack(starts), np.float64),
             z_test=sent(z, real),
             y_test=sent(np.stack([y for y, _ in tests]), real),
@@ -198,9 +203,7 @@ def _linearly(
 class Drawn:
     """Runs of a scenario with laws, drawn on the card from the same counters as everywhere."""
 
-    def __init__(
-        self, scenario: Scenario, places: Sequence[Place], precision: Precision
-    ) -> None:
+    def __init__(self, scenario: Scenario, places: Sequence[Place], precision: Precision) -> None:
         self._scenario = scenario
         self._precision = precision
         self.ticks, self.clients = scenario.ticks, scenario.clients
@@ -211,7 +214,7 @@ class Drawn:
         worlds = np.array([place["world"] for place in places], dtype=np.uint64)
         runs = np.array([place["run"] for place in places], dtype=np.uint64)
         self._world_keys = children(seed, worlds)
-        by_world = Key(*self._world_keys.T)  # type: ignore[arg-type] # many keys at once
+        by_world = Key(*self._world_keys.T)  # many keys at once
         self._map_keys = children(by_world, np.zeros_like(worlds), 1)
         self._run_keys = children(by_world, runs, 2)
         self._laws: _Laws | None = None
@@ -299,12 +302,12 @@ def _laws(scenario: Scenario, run_keys: Any) -> _Laws:
     ticks, clients, stream = scenario.ticks, scenario.clients, scenario.synthetic
     samples, k = stream.samples_of(clients), np.arange(clients)
     nobody = np.zeros(0, dtype=np.uint64)
-    on_off, presence = OnOff(nobody, nobody, nobody), np.zeros((0, 0))
+    on_off, presence = OnOff(nobody, nobody, nobody), np.zeros((0, 0), dtype=np.int64)
     if isinstance(scenario.availability, Recorded):
         presence = scenario.availability.table(ticks, clients)
     else:
         on_off = scenario.availability.on_off(k)
-    ladder, lateness = NoDelay().ladder(), np.zeros((0, 0))
+    ladder, lateness = NoDelay().ladder(), np.zeros((0, 0), dtype=np.int64)
     if isinstance(scenario.delay, Recorded):
         lateness = scenario.delay.table(ticks, clients)
     else:

@@ -115,7 +115,7 @@ def draw(
     on, begun, hit = remembered & _ON, remembered & _BEGUN, remembered & _HIT
     level = level_of[r, k] if capacity.size else 0
     x0, x1, x2, x3 = now[r, 0, k], now[r, 1, k], now[r, 2, k], now[r, 3, k]
-    phase = 0
+    phase = np.int64(0)
     if even:
         word, _, _, _ = philox(key, k, 0, 0, _FOR_PHASE)
         phase = np.int64(word) >> (32 - PHASE_BITS)

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 from numba import cuda, float64, int32, int64, uint64
 
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
-from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED, bounded, from_lane, inlined, meet, votes
+from paofed.simulate.engines.gpu.lanes import (
+    LANES,
+    SIMULATED,
+    bounded,
+    from_lane,
+    inlined,
+    meet,
+    votes,
+)
 from paofed.simulate.engines.gpu.nature import (
     AVAILABLE,
     DELAY_SHIFT,
@@ -29,8 +37,8 @@ _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
 _RECORD = 4
 _NOW, _NEVER = -1, -2
 _WORD = 0xFFFFFFFF
-# What an algorithm does, in a block's memory and read anew in every half of a tick: else the compiler
-# would keep whatever follows from it in registers, of which there are too few.
+# What an algorithm does, in a block's memory and read anew in every half of a tick: else the
+# compiler would keep whatever follows from it in registers, of which there are too few.
 _WAY, _LIMIT, _COVERAGE, _LEARNS, _ROW, _HEARD, _HEARS, _SENDS, _RULES = 0, 1, 2, 3, 4, 5, 6, 9, 12
 
 
@@ -44,8 +52,8 @@ class Layout(NamedTuple):
     record: int  # of every contact, warp by warp: see _RECORD
     arriving: int  # which cell of every age arrives now
     base: int  # the first cell of every age, and the end
-    index: int  # the place of an age in the list of ages
-    count: int  # messages in every cell
+    age: int  # the place of every age in the list of ages
+    messages: int  # of every cell
     met: int  # contacts until now
     rules: int  # the algorithm's numbers: see _RULES
     size: int  # in bytes
@@ -96,7 +104,7 @@ def _client_of(q: Any, b: Any) -> Any:
 
 @inlined
 def _meets(j: Any, start: Any, width: Any, features: Any) -> Any:
-    """Whether the window from `start` on holds any of the coordinates that a warp has, from j on."""
+    """Whether the window from `start` on holds any coordinate that a warp has, from j on."""
     return holds(j, start, width, features) or holds(start, j, LANES, features)
 
 
@@ -131,8 +139,9 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
     @bounded(threads)
     def play(
         clients: Any, sample: Any, event: Any, picked: Any, frequencies: Any, phases: Any,
-        low: Any, high: Any, start: Any, down: Any, heard: Any, up: Any, learns_away: Any, picks: Any, mu: Any,
-        max_age: Any, by_coverage: Any, exchange: Any, weight: Any, age_index: Any, base: Any,
+        low: Any, high: Any, start: Any, down: Any, heard: Any, up: Any, learns_away: Any,
+        picks: Any, mu: Any, max_age: Any, by_coverage: Any, exchange: Any, weight: Any,
+        age_index: Any, base: Any,
         period: Any, sums: Any, holders: Any, answers: Any, every: Any, models: Any, contacts: Any,
         final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
         arriving_at: Any, base_at: Any, index_at: Any, count_at: Any, met_at: Any, rules_at: Any,
@@ -242,7 +251,10 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                                 first = _start_of(whole, rules_at + _HEARS, k, n, features)
                                 sent = _start_of(whole, rules_at + _SENDS, k, n, features)
                                 delay, cell = what >> DELAY_SHIFT, _NEVER
-                                if what & LOST_UP == 0 and delay <= whole[uint64(rules_at + _LIMIT)]:
+                                if (
+                                    what & LOST_UP == 0
+                                    and delay <= whole[uint64(rules_at + _LIMIT)]
+                                ):
                                     cell = _NOW
                                     if delay:  # to the place whose turn is just over
                                         i = whole[uint64(index_at + delay)]
@@ -376,9 +388,9 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                                     cu, ju = uint64(cell_b), uint64(j)
                                     cuda.atomic.add(sums, (bu, cu, ju), near[uint64(place)])
                                     cuda.atomic.add(holders, (bu, cu, ju), 1)
-                            if inside and first_b >= 0 and j < heard:
-                                if holds(j, first_b, hears, features):
-                                    near[uint64(place)] = got
+                            hears_now = inside and first_b >= 0 and j < heard
+                            if hears_now and holds(j, first_b, hears, features):
+                                near[uint64(place)] = got
                     if live:
                         for q in range(words):
                             bits = int64(answers[block, n % ring, q]) & _WORD
@@ -393,7 +405,9 @@ def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  #
                         fresh = wide[uint64(features + j)]
                         if held:
                             divisor = held if coverage else count
-                            fresh = old + wide[uint64(2 * features)] / divisor * (total - held * old)
+                            fresh = old + wide[uint64(2 * features)] / divisor * (
+                                total - held * old
+                            )
                         wide[uint64(j)] = fresh
                         near[uint64(server_at + j)] = fresh
                         if kept:

@@ -16,7 +16,13 @@ from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
 from paofed.simulate.engines.gpu.layout import Fleet, Rows, Stretch, rows_of
 from paofed.simulate.engines.gpu.nature import pick
-from paofed.simulate.engines.gpu.resident import layout_of, resident, rounds_of, threads_of, words_of
+from paofed.simulate.engines.gpu.resident import (
+    layout_of,
+    resident,
+    rounds_of,
+    threads_of,
+    words_of,
+)
 from paofed.simulate.engines.gpu.steps import Shape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
@@ -25,7 +31,7 @@ from paofed.simulate.stopping import Report, ignored
 
 _LEAST_PART = 2 if SIMULATED else 64  # clients of a warp, where models lie in the card's memory
 _SHARE = 2 if SIMULATED else 64  # warps whose sums are added together first
-_STRETCH = 8 << 30  # bytes of what happens that are on the card at a time there
+STRETCH_BYTES = 8 << 30  # bytes of what happens that are on the card at a time there
 _SLACK = 256 << 20  # bytes of the card's memory that are left alone
 
 
@@ -76,9 +82,7 @@ class Plan(NamedTuple):
     @property
     def is_resident(self) -> bool:
         """Whether all local models fit into a multiprocessor's own memory."""
-        needed = layout_of(
-            self.shape, self.clients, self.ages, self.longest, self.cells
-        ).size
+        needed = layout_of(self.shape, self.clients, self.ages, self.longest, self.cells).size
         return needed <= the_card().block_memory
 
     @property
@@ -101,7 +105,7 @@ class Plan(NamedTuple):
         """Ticks of which the card holds what happens at a time, of one run."""
         if self.is_resident:
             return self.ticks
-        return max(1, min(self.ticks, _STRETCH // (self.cell_bytes * self.clients)))
+        return max(1, min(self.ticks, STRETCH_BYTES // (self.cell_bytes * self.clients)))
 
     @property
     def run_bytes(self) -> int:
@@ -142,14 +146,12 @@ def settled_rows(runs: Runs, methods: Sequence[Algorithm], precision: Precision)
 def plan_of(runs: Runs, rows: Rows, points: int) -> Plan:
     """Say how algorithms are played over runs like these."""
     return Plan(
-        runs.shape, runs.ticks, runs.clients, rows.base.size, rows.cells, rows.longest, rows.mu.size,
-        rows.subset.size, points,
+        runs.shape, runs.ticks, runs.clients, rows.base.size, rows.cells, rows.longest,
+        rows.mu.size, rows.subset.size, points,
     )  # fmt: skip
 
 
-def records(
-    runs: Runs, rows: Rows, every: int, report: Report = ignored
-) -> list[RunRecord]:
+def records(runs: Runs, rows: Rows, every: int, report: Report = ignored) -> list[RunRecord]:
     """Play all algorithms over all of some runs, and return the record of each run."""
     points = curve_ticks(runs.ticks, every)
     plan = plan_of(runs, rows, points.size)
@@ -199,9 +201,7 @@ def _resident(
         picked = _picked(stretch, rows).reshape(plan.picking, stretch.event.size)
     words, live = words_of(plan.clients), _answers(rows)
     rounds = rounds_of(plan.clients)
-    *places, memory = layout_of(
-        plan.shape, plan.clients, plan.ages, plan.longest, plan.cells
-    )
+    *places, memory = layout_of(plan.shape, plan.clients, plan.ages, plan.longest, plan.cells)
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts = cuda.device_array((blocks, plan.points), np.int64)
     final = cuda.device_array((blocks, features), np.float64)

@@ -15,7 +15,6 @@ from numba import float32, float64, uint64
 from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sums
 
 
-
 class Shape(NamedTuple):
     """What the kernels are compiled for."""
 

@@ -73,7 +73,10 @@ def test_replays_agree_with_the_reference_tick_by_tick(method: str) -> None:
 
 def test_bits_depend_neither_on_the_day_nor_on_the_company() -> None:
     scenario = shortened("setting-1", 200)
-    alone, together = records("gpu", scenario, runs=range(3, 4)), records("gpu", scenario, runs=range(6))
+    alone, together = (
+        records("gpu", scenario, runs=range(3, 4)),
+        records("gpu", scenario, runs=range(6)),
+    )
     again = records("gpu", scenario, runs=range(6))
     for field in ("mse", "models", "traffic"):
         np.testing.assert_array_equal(getattr(alone[3], field), getattr(together[3], field))

@@ -1,6 +1,5 @@
 """What the GPU engine does not take is refused in one line, and nothing else takes over."""
 
-
 import pytest
 
 from paofed import Scenario, run
@@ -49,5 +48,3 @@ def test_a_fleet_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError, match=r"10,000,000 clients .* need \d+\.\d GB on the card"):
         plan.at_once()
     assert plan._replace(clients=1000).at_once() >= 1
-
-
