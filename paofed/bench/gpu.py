@@ -15,7 +15,7 @@ from paofed.algorithms.spec import from_text
 from paofed.bench.speed import LINEUP
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.gpu.card import free_memory, the_card, zeros
-from paofed.simulate.engines.gpu.layout import Drawn
+from paofed.simulate.engines.gpu.layout import DrawnRuns
 from paofed.simulate.engines.gpu.simulation import STRETCH_BYTES
 from paofed.simulate.engines.task import Task
 from paofed.simulate.stopping import ignored
@@ -38,7 +38,7 @@ class CardFigures(NamedTuple):
     flops: float  # a second in float32, from the figures above
 
 
-class Beside(NamedTuple):
+class Way(NamedTuple):
     """One way to run Setting I."""
 
     what: str
@@ -84,13 +84,13 @@ def least_milliseconds(card: CardFigures) -> float:
     return 1e3 * samples * setting.features * each_feature / card.flops
 
 
-def side_by_side(runs: int, say: Callable[[str], None]) -> list[Beside]:
+def side_by_side(runs: int, say: Callable[[str], None]) -> list[Way]:
     """Run Setting I on the card, on the processor and, where it is installed, in JAX."""
     setting = Scenario.load("setting-1")
     say(f"{runs} runs of {len(LINEUP)} algorithms on the card")
     on_card = [_engine(setting, "gpu", LINEUP, runs) for _ in range(ROUNDS + 1)][1:]
     found = [
-        Beside(
+        Way(
             "gpu engine", 1e3 * statistics.median(on_card) / (runs * len(LINEUP)),
             f"{runs} runs x {len(LINEUP)} algorithms",
         )
@@ -99,16 +99,14 @@ def side_by_side(runs: int, say: Callable[[str], None]) -> list[Beside]:
     say(f"the fast engine on {cores} cores")
     on_cpu = [_engine(setting, "fast", LINEUP, cores) for _ in range(2)][-1]
     found.append(
-        Beside(
-            "fast engine", 1e3 * on_cpu / (cores * len(LINEUP)), f"{cores} runs on {cores} cores"
-        )
+        Way("fast engine", 1e3 * on_cpu / (cores * len(LINEUP)), f"{cores} runs on {cores} cores")
     )
     if find_spec("jax") is None:
         say("JAX is not installed: its scan is left out")
         return found
     say(f"{runs} runs of {_ALONE}, {len(LINEUP)} times, in JAX")
     note = f"{runs} runs x {len(LINEUP)} times {_ALONE}"
-    return [*found, Beside("JAX scan", _jax(setting, runs), note)]
+    return [*found, Way("JAX scan", _jax(setting, runs), note)]
 
 
 def _task(setting: Scenario, methods: tuple[str, ...], every: int, runs: int) -> Task:
@@ -137,7 +135,7 @@ def _jax(setting: Scenario, runs: int) -> float:
     from paofed.bench.jax_scan import prepared
 
     places: Any = [{"seed": 0, "world": index, "run": 0, "every": 10} for index in range(runs)]
-    drawn = Drawn(setting, places, "float32")
+    drawn = DrawnRuns(setting, places, "float32")
     fleet = drawn.fleet(np.arange(9, setting.ticks, 10))
     stretch = drawn.stretch(0, setting.ticks, lottery=False)
     once = prepared(

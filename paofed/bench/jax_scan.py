@@ -25,8 +25,9 @@ def prepared(
 ) -> Any:
     """Compile the scan for runs as the GPU engine has them, and return what runs it once.
 
-    The arrays are those of paofed.simulate.engines.gpu.layout.Stretch and Fleet. Every run is made
-    as often as there are copies, as if there were so many algorithms: a card is full only then.
+    The arrays are those of TicksOnCard and WorldsOnCard (paofed.simulate.engines.gpu.layout). Every
+    run is made as often as there are copies, as if there were so many algorithms: a card is full
+    only then.
     """
     ticks = jnp.moveaxis(jnp.asarray(sample), 1, 0), jnp.moveaxis(jnp.asarray(event), 1, 0)
     maps = jnp.asarray(frequencies), jnp.asarray(phases)

@@ -9,8 +9,8 @@ from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import Engine
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.gpu.card import missing, the_card
-from paofed.simulate.engines.gpu.layout import Drawn, Traced
-from paofed.simulate.engines.gpu.simulation import Runs, plan_of, records, settled_rows
+from paofed.simulate.engines.gpu.layout import DrawnRuns, TracedRuns
+from paofed.simulate.engines.gpu.simulation import RunsOnCard, plan_of, records, settled_rows
 from paofed.simulate.engines.task import Task
 from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
 from paofed.simulate.stopping import Report
@@ -44,7 +44,7 @@ def replay(
     if (reason := refuses(settled)) is not None:
         raise AlgorithmError(f"{settled.name}: {reason}; or use the fast engine")
     _require_windows(whole=bool(trace.newcomers_whole[0]))
-    runs = Traced([trace], "float64")
+    runs = TracedRuns([trace], "float64")
     (found,) = records(runs, settled_rows(runs, [settled], "float64"), 1)
     return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
 
@@ -60,7 +60,7 @@ def on_the_card(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
         runs = _runs(task, indices)
         rows = settled_rows(runs, methods, task.precision)
         points = curve_ticks(scenario.ticks, task.every).size
-        if at_once == 1 and isinstance(runs, Drawn):
+        if at_once == 1 and isinstance(runs, DrawnRuns):
             at_once = plan_of(runs, rows, points).at_once()
             indices += islice(left, at_once - 1)
             runs = _runs(task, indices)
@@ -68,16 +68,16 @@ def on_the_card(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
         yield from zip(indices, found, strict=True)
 
 
-def _runs(task: Task, indices: list[int]) -> Runs:
+def _runs(task: Task, indices: list[int]) -> RunsOnCard:
     """Draw the runs of a scenario on the card; bring worlds of one's own and faulty ones there."""
     places = [task.place(index) for index in indices]
     setting = task.scenario
     if isinstance(setting, SizedWorlds):
-        return Traced([setting.trace(p["world"], p["run"]) for p in places], task.precision)
+        return TracedRuns([setting.trace(p["world"], p["run"]) for p in places], task.precision)
     if setting.numbered(FaultyReadings):
         traces = [realize(setting, p["world"], p["run"], seed=p["seed"]) for p in places]
-        return Traced(traces, task.precision)
-    return Drawn(setting, places, task.precision)
+        return TracedRuns(traces, task.precision)
+    return DrawnRuns(setting, places, task.precision)
 
 
 def _require_known(setting: Setting) -> None:

@@ -17,7 +17,7 @@ from paofed.simulate.engines.fast.records import Family
 from paofed.simulate.engines.gpu import nature
 from paofed.simulate.engines.gpu.card import over, sent, zeros
 from paofed.simulate.engines.gpu.judging import map_tests
-from paofed.simulate.engines.gpu.steps import Shape
+from paofed.simulate.engines.gpu.steps import ModelShape
 from paofed.simulate.engines.task import Place, Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
@@ -28,7 +28,7 @@ from paofed.world.streams import INPUTS
 from paofed.world.trace import Targets, Trace, blend
 
 
-class Fleet(NamedTuple):
+class WorldsOnCard(NamedTuple):
     """The worlds of some runs on the card, R of each."""
 
     frequencies: Any  # (R, d, D) real; those of linear terms are slopes
@@ -41,7 +41,7 @@ class Fleet(NamedTuple):
     seen: Any  # (P,) int64: which row holds at a point of the curve
 
 
-class Stretch(NamedTuple):
+class TicksOnCard(NamedTuple):
     """What happens to R runs in some ticks."""
 
     sample: Any  # (R, ticks, d + 1, K) real: inputs, then the target
@@ -49,7 +49,7 @@ class Stretch(NamedTuple):
     lottery: Any  # (R, ticks, K) float64, or (0, 0, 0) where no server picks
 
 
-class Rows(NamedTuple):
+class CardRows(NamedTuple):
     """Algorithms on the card, and the ages of messages: see records.Family and FamilyModels."""
 
     down: Any
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
 
 def rows_of(
     methods: Sequence[Algorithm], ages: IntArray, features: int, heard: int, precision: Precision
-) -> Rows:
+) -> CardRows:
     """Bring algorithms, whose step sizes and age limits are settled, onto the card."""
     kept = on_cpu.kept(ages, methods)
     family: Family = on_cpu.family(methods, kept, features, heard)
@@ -89,7 +89,7 @@ def rows_of(
     picks[picking] = np.arange(picking.size)
     index = np.full(int(kept[-1]) + 1, -1)
     index[kept] = np.arange(kept.size)
-    return Rows(
+    return CardRows(
         down=sent(family.down, np.int64),
         heard=heard,
         up=sent(family.up, np.int64),
@@ -107,10 +107,10 @@ def rows_of(
     )
 
 
-def shape_of(fourier_map: FourierMap, precision: Precision) -> Shape:
+def shape_of(fourier_map: FourierMap, precision: Precision) -> ModelShape:
     """Say what the kernels are compiled for."""
     waves = fourier_map.phases.size
-    return Shape(fourier_map.features, waves, len(fourier_map.frequencies), precision)
+    return ModelShape(fourier_map.features, waves, len(fourier_map.frequencies), precision)
 
 
 def judged_rows(targets: Targets, points: IntArray) -> tuple[FloatArray, IntArray]:
@@ -125,7 +125,7 @@ def judged_rows(targets: Targets, points: IntArray) -> tuple[FloatArray, IntArra
     return np.stack([*targets.y, *between]), rows
 
 
-class Traced:
+class TracedRuns:
     """Runs whose traces are brought onto the card whole."""
 
     def __init__(self, traces: Sequence[Trace], precision: Precision) -> None:
@@ -137,7 +137,7 @@ class Traced:
         self.heard = first.sparse().heard
         self.ages = np.unique(np.concatenate([t.delay[t.available] for t in traces]))
 
-    def fleet(self, points: IntArray) -> Fleet:
+    def fleet(self, points: IntArray) -> WorldsOnCard:
         """Bring the worlds onto the card."""
         maps = [_linearly(trace.fourier_map) for trace in self._traces]
         tests = [judged_rows(trace.test_targets, points) for trace in self._traces]
@@ -147,7 +147,7 @@ class Traced:
         frequencies, phases, low, high = (
             sent(np.stack(part), real) for part in zip(*maps, strict=True)
         )
-        return Fleet(
+        return WorldsOnCard(
             frequencies,
             phases,
             low,
@@ -158,7 +158,7 @@ class Traced:
             seen=sent(tests[0][1], np.int64),
         )
 
-    def stretch(self, begin: int, end: int, *, lottery: bool) -> Stretch:
+    def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
         """Bring some ticks onto the card."""
         ticks = slice(begin, end)
         samples = [
@@ -166,7 +166,7 @@ class Traced:
             for t in self._traces
         ]
         drawn = [t.lottery[ticks] for t in self._traces] if lottery else []
-        return Stretch(
+        return TicksOnCard(
             sent(np.stack(samples), self._precision),
             sent(np.stack([_events(trace, ticks) for trace in self._traces]), np.int32),
             sent(np.stack(drawn) if lottery else np.zeros((0, 0, 0)), np.float64),
@@ -200,14 +200,14 @@ def _linearly(
     return np.hstack([frequencies, slopes]), np.append(phases, constants), low, high
 
 
-class Drawn:
+class DrawnRuns:
     """Runs of a scenario with laws, drawn on the card from the same counters as everywhere."""
 
     def __init__(self, scenario: Scenario, places: Sequence[Place], precision: Precision) -> None:
         self._scenario = scenario
         self._precision = precision
         self.ticks, self.clients = scenario.ticks, scenario.clients
-        self.shape = Shape(scenario.features, scenario.features, INPUTS, precision)
+        self.shape = ModelShape(scenario.features, scenario.features, INPUTS, precision)
         self.heard = scenario.features
         self.ages = on_cpu.ages_of(scenario)
         seed = key_of(places[0]["seed"])
@@ -219,7 +219,7 @@ class Drawn:
         self._run_keys = children(by_world, runs, 2)
         self._laws: _Laws | None = None
 
-    def fleet(self, points: IntArray) -> Fleet:
+    def fleet(self, points: IntArray) -> WorldsOnCard:
         """Draw the worlds."""
         scenario, runs = self._scenario, len(self._world_keys)
         features, samples, real = scenario.features, scenario.test_samples, self._precision
@@ -244,9 +244,9 @@ class Drawn:
             y, seen = sent(np.stack([own for own, _ in rows]), real), rows[0][1]
         nowhere = zeros((runs, INPUTS), real)
         start = zeros((runs, features), np.float64)
-        return Fleet(*rounded, nowhere, nowhere, start, z, y, sent(seen, np.int64))
+        return WorldsOnCard(*rounded, nowhere, nowhere, start, z, y, sent(seen, np.int64))
 
-    def stretch(self, begin: int, end: int, *, lottery: bool) -> Stretch:
+    def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
         """Draw some ticks: the next ones, since clients remember where their series are."""
         runs, clients, ticks = len(self._run_keys), self.clients, end - begin
         if self._laws is None:
@@ -258,9 +258,9 @@ class Drawn:
                 zeros((runs, clients), np.uint8),
                 zeros((runs, clients if self._laws.capacity.size else 0), np.int64),
             )
-            self._stretch: Stretch | None = None
+            self._stretch: TicksOnCard | None = None
         if self._stretch is None or self._stretch.event.shape[1] != ticks:
-            self._stretch = Stretch(
+            self._stretch = TicksOnCard(
                 zeros((runs, ticks, INPUTS + 1, clients), self._precision),
                 zeros((runs, ticks, clients), np.int32),
                 zeros((runs, ticks, clients) if lottery else (0, 0, 0), np.float64),

@@ -28,7 +28,7 @@ from paofed.simulate.engines.gpu.nature import (
     LOST_DOWN,
     LOST_UP,
 )
-from paofed.simulate.engines.gpu.steps import Shape, holds, steps_of
+from paofed.simulate.engines.gpu.steps import ModelShape, holds, steps_of
 
 _LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (9, 7)  # warps
 _ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
@@ -42,7 +42,7 @@ _WORD = 0xFFFFFFFF
 _WAY, _LIMIT, _COVERAGE, _LEARNS, _ROW, _HEARD, _HEARS, _SENDS, _RULES = 0, 1, 2, 3, 4, 5, 6, 9, 12
 
 
-class Layout(NamedTuple):
+class BlockMemory(NamedTuple):
     """Where things stand in a block's memory, each in units of its own size."""
 
     server: int  # D reals; before it in float64 the server's model, as it is and as it may be,
@@ -59,12 +59,12 @@ class Layout(NamedTuple):
     size: int  # in bytes
 
 
-def servers_of(shape: Shape) -> int:
+def servers_of(shape: ModelShape) -> int:
     """How many warps serve."""
     return min(-(-shape.features // LANES), _MOST_SERVERS)
 
 
-def threads_of(shape: Shape) -> int:
+def threads_of(shape: ModelShape) -> int:
     """How many threads a block has."""
     return LANES * (servers_of(shape) + _LEARNERS)
 
@@ -79,7 +79,7 @@ def words_of(clients: int) -> int:
     return rounds_of(clients) * _LEARNERS
 
 
-def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -> Layout:
+def layout_of(shape: ModelShape, clients: int, ages: int, longest: int, cells: int) -> BlockMemory:
     """Lay out a block's memory."""
     real = 4 if shape.precision == "float32" else 8
     server = 16 * shape.features + 8 * ages
@@ -93,7 +93,7 @@ def layout_of(shape: Shape, clients: int, ages: int, longest: int, cells: int) -
     rules = met + 1
     size = 4 * (rules + _RULES)
     words = contact, record, arriving, base, index, count, met, rules
-    return Layout(server // real, local // real, *words, size)
+    return BlockMemory(server // real, local // real, *words, size)
 
 
 @inlined
@@ -128,7 +128,7 @@ def _hear(
 
 
 @cache
-def resident(shape: Shape, rounds: int, picks_some: bool, live: bool) -> Any:  # noqa: FBT001
+def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> Any:  # noqa: FBT001
     """Make the kernel of a shape: for so many rounds, with or without what algorithms may do."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map

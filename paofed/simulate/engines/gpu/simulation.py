@@ -14,7 +14,7 @@ from paofed.simulate.engines.gpu import streaming
 from paofed.simulate.engines.gpu.card import free_memory, launch, over, sent, the_card, zeros
 from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
-from paofed.simulate.engines.gpu.layout import Fleet, Rows, Stretch, rows_of
+from paofed.simulate.engines.gpu.layout import CardRows, TicksOnCard, WorldsOnCard, rows_of
 from paofed.simulate.engines.gpu.nature import pick
 from paofed.simulate.engines.gpu.resident import (
     layout_of,
@@ -23,7 +23,7 @@ from paofed.simulate.engines.gpu.resident import (
     threads_of,
     words_of,
 )
-from paofed.simulate.engines.gpu.steps import Shape
+from paofed.simulate.engines.gpu.steps import ModelShape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import RunRecord, curve_ticks
@@ -35,20 +35,20 @@ STRETCH_BYTES = 8 << 30  # bytes of what happens that are on the card at a time 
 _SLACK = 256 << 20  # bytes of the card's memory that are left alone
 
 
-class Runs(Protocol):
+class RunsOnCard(Protocol):
     """Some runs, of which the card holds worlds and what happens."""
 
     ticks: int
     clients: int
-    shape: Shape
+    shape: ModelShape
     heard: int
     ages: IntArray
 
-    def fleet(self, points: IntArray) -> Fleet:
+    def fleet(self, points: IntArray) -> WorldsOnCard:
         """The worlds."""
         ...
 
-    def stretch(self, begin: int, end: int, *, lottery: bool) -> Stretch:
+    def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
         """What happens in some ticks, asked for in order."""
         ...
 
@@ -61,10 +61,10 @@ class Played(NamedTuple):
     final: FloatArray  # (RA, D)
 
 
-class Plan(NamedTuple):
+class CardPlan(NamedTuple):
     """How some algorithms are played over runs of one size."""
 
-    shape: Shape
+    shape: ModelShape
     ticks: int
     clients: int
     ages: int
@@ -136,22 +136,24 @@ class Plan(NamedTuple):
         return int(max(1, min(fit, waves)))
 
 
-def settled_rows(runs: Runs, methods: Sequence[Algorithm], precision: Precision) -> Rows:
+def settled_rows(runs: RunsOnCard, methods: Sequence[Algorithm], precision: Precision) -> CardRows:
     """Bring algorithms onto the card as the runs want them."""
     for method in methods:
         method.require_fits(runs.shape.features)
     return rows_of(methods, runs.ages, runs.shape.features, runs.heard, precision)
 
 
-def plan_of(runs: Runs, rows: Rows, points: int) -> Plan:
+def plan_of(runs: RunsOnCard, rows: CardRows, points: int) -> CardPlan:
     """Say how algorithms are played over runs like these."""
-    return Plan(
+    return CardPlan(
         runs.shape, runs.ticks, runs.clients, rows.base.size, rows.cells, rows.longest,
         rows.mu.size, rows.subset.size, points,
     )  # fmt: skip
 
 
-def records(runs: Runs, rows: Rows, every: int, report: Report = ignored) -> list[RunRecord]:
+def records(
+    runs: RunsOnCard, rows: CardRows, every: int, report: Report = ignored
+) -> list[RunRecord]:
     """Play all algorithms over all of some runs, and return the record of each run."""
     points = curve_ticks(runs.ticks, every)
     plan = plan_of(runs, rows, points.size)
@@ -172,7 +174,7 @@ def records(runs: Runs, rows: Rows, every: int, report: Report = ignored) -> lis
     ]
 
 
-def _judged(models: Any, fleet: Fleet, plan: Plan) -> FloatArray:
+def _judged(models: Any, fleet: WorldsOnCard, plan: CardPlan) -> FloatArray:
     blocks, points = models.shape[:2]
     mse = cuda.device_array((blocks, points), np.float64)
     judge = judge_of(plan.shape.precision)
@@ -184,7 +186,7 @@ def _judged(models: Any, fleet: Fleet, plan: Plan) -> FloatArray:
     return found
 
 
-def _picked(stretch: Stretch, rows: Rows) -> Any:
+def _picked(stretch: TicksOnCard, rows: CardRows) -> Any:
     """Who takes part, (algorithms that pick, R, ticks, K)."""
     picked = cuda.device_array((rows.subset.size, *stretch.event.shape), np.int32)
     over(pick, picked.size, stretch.event, stretch.lottery, rows.subset, picked)
@@ -192,7 +194,12 @@ def _picked(stretch: Stretch, rows: Rows) -> Any:
 
 
 def _resident(
-    runs: Runs, fleet: Fleet, rows: Rows, plan: Plan, every: int, report: Report
+    runs: RunsOnCard,
+    fleet: WorldsOnCard,
+    rows: CardRows,
+    plan: CardPlan,
+    every: int,
+    report: Report,
 ) -> Played:
     features, blocks = plan.shape.features, fleet.start.shape[0] * plan.algorithms
     stretch = runs.stretch(0, plan.ticks, lottery=plan.picking > 0)
@@ -220,14 +227,19 @@ def _resident(
     return found
 
 
-def _answers(rows: Rows) -> bool:
+def _answers(rows: CardRows) -> bool:
     from paofed.simulate.engines.fast.kernels import LIVE
 
     return bool((rows.exchange.copy_to_host() == LIVE).any())
 
 
 def _streamed(
-    runs: Runs, fleet: Fleet, rows: Rows, plan: Plan, every: int, report: Report
+    runs: RunsOnCard,
+    fleet: WorldsOnCard,
+    rows: CardRows,
+    plan: CardPlan,
+    every: int,
+    report: Report,
 ) -> Played:
     features, algorithms = plan.shape.features, plan.algorithms
     blocks, ages = fleet.start.shape[0] * algorithms, rows.base.size
@@ -288,7 +300,7 @@ def _streamed(
     return Played(models, np.stack(contacts, axis=1), server.copy_to_host())
 
 
-def _begin(fleet: Fleet, plan: Plan, local: Any) -> None:
+def _begin(fleet: WorldsOnCard, plan: CardPlan, local: Any) -> None:
     blocks, threads = (2, 4) if SIMULATED else (16 * the_card().multiprocessors, 256)
     rows = plan.clients * plan.algorithms
     launch(streaming.fill, blocks, threads, fleet.start, local, rows, 0, local.size)

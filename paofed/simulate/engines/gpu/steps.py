@@ -15,7 +15,7 @@ from numba import float32, float64, uint64
 from paofed.simulate.engines.gpu.lanes import LANES, cosine32, from_lane, inlined, lane_sums
 
 
-class Shape(NamedTuple):
+class ModelShape(NamedTuple):
     """What the kernels are compiled for."""
 
     features: int  # D
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
         return -(-self.features // LANES)
 
 
-class Steps(NamedTuple):
+class WarpSteps(NamedTuple):
     """The functions of one shape."""
 
     take_map: Any  # a lane's part of the map, from memory
@@ -65,7 +65,7 @@ def holds(j: Any, start: Any, width: Any, features: Any) -> Any:
 
 
 @cache
-def steps_of(shape: Shape) -> Steps:
+def steps_of(shape: ModelShape) -> WarpSteps:
     """Make the functions of a shape."""
     features, waves, inputs, each = shape.features, shape.waves, shape.inputs, shape.each
     single, linear, real = shape.precision == "float32", waves < features, shape.real
@@ -127,4 +127,4 @@ def steps_of(shape: Shape) -> Steps:
             if (e + 1) * LANES <= features or lane + LANES * e < features:
                 row[uint64(begin + lane + LANES * e)] = w[e]
 
-    return Steps(take_map, mapped, lms_pair, load, store)
+    return WarpSteps(take_map, mapped, lms_pair, load, store)

@@ -20,7 +20,7 @@ from paofed.simulate.engines.gpu.nature import (
     LOST_DOWN,
     LOST_UP,
 )
-from paofed.simulate.engines.gpu.steps import Shape, start_of, steps_of
+from paofed.simulate.engines.gpu.steps import ModelShape, start_of, steps_of
 
 # Of a block that learns, and of these on a multiprocessor: many loads must be under way at a time.
 THREADS, _BLOCKS = (2 if SIMULATED else 128), 4
@@ -37,7 +37,7 @@ def takes_part(event: Any, picked: Any, row: Any, r: Any, turn: Any, k: Any) -> 
 
 
 @cache
-def learning(shape: Shape) -> Any:
+def learning(shape: ModelShape) -> Any:
     """Make the kernel of a shape with which clients learn: all but a few bytes pass through it."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
     numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map

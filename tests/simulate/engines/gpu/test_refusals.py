@@ -7,8 +7,8 @@ from paofed.algorithms.spec import from_text
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.gpu import card, engine, simulation
-from paofed.simulate.engines.gpu.simulation import Plan
-from paofed.simulate.engines.gpu.steps import Shape
+from paofed.simulate.engines.gpu.simulation import CardPlan
+from paofed.simulate.engines.gpu.steps import ModelShape
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_fleet_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     small = card.Card("small", 2, 48 << 10)
     monkeypatch.setattr(simulation, "the_card", lambda: small)
     monkeypatch.setattr(simulation, "free_memory", lambda: 2 << 30)
-    plan = Plan(Shape(200, 200, 4, "float32"), 100, 10_000_000, 11, 66, 10, 1, 0, 10)
+    plan = CardPlan(ModelShape(200, 200, 4, "float32"), 100, 10_000_000, 11, 66, 10, 1, 0, 10)
     with pytest.raises(InputError, match=r"10,000,000 clients .* need \d+\.\d GB on the card"):
         plan.at_once()
     assert plan._replace(clients=1000).at_once() >= 1
