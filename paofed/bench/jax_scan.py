@@ -7,10 +7,6 @@ algorithm, PAO-Fed-U1, and writes no more than the server's model after each tic
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 
 def prepared(
     sample: Any,
@@ -29,6 +25,9 @@ def prepared(
     run is made as often as there are copies, as if there were so many algorithms: a card is full
     only then.
     """
+    import jax  # for this alone: nothing else here needs it
+    import jax.numpy as jnp
+
     ticks = jnp.moveaxis(jnp.asarray(sample), 1, 0), jnp.moveaxis(jnp.asarray(event), 1, 0)
     maps = jnp.asarray(frequencies), jnp.asarray(phases)
     clients, features = event.shape[2], phases.shape[1]
@@ -75,6 +74,6 @@ def prepared(
         jnp.zeros((*rings, features)),
         jnp.zeros(rings),
     )
-    scanned = jax.jit(lambda begin, all_ticks: lax.scan(step, begin, all_ticks))
+    scanned = jax.jit(lambda begin, all_ticks: jax.lax.scan(step, begin, all_ticks))
     numbers = jnp.arange(event.shape[1])
     return lambda: jax.block_until_ready(scanned(start, (numbers, ticks)))[1]
