@@ -95,6 +95,7 @@ _EXTRAS = {
     "polars": "table",
     "sklearn": "boost",
     "distributed": "cluster",
+    "cuda": "gpu",
 }  # and `sim`, for all the others
 
 

@@ -29,6 +29,7 @@ from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.markup import note
+from paofed.simulate.engines import ENGINES, USUAL
 from paofed.simulate.results.result import versions
 from paofed.words import counted, table
 
@@ -41,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--out", type=Path, default=Path("out"), metavar="DIR", help="(default %(default)s)")
+    add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
     add_crew_options(parser)
     add(
         "--quick",
@@ -60,7 +62,7 @@ def run(args: Namespace) -> int:
     with crew_of(args) as crew:
         make_folder(args.out)
         try:
-            study = run_study(effort, args.seed, args.out, stage, crew)
+            study = run_study(effort, args.seed, args.out, stage, crew, args.engine)
         except KeyboardInterrupt:
             say(f"the settings that were finished are kept in {args.out}, as .npz")
             raise
@@ -68,6 +70,7 @@ def run(args: Namespace) -> int:
     drawings = save_all(gallery(study, args.seed), args.out)
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
+    command += f" --engine {args.engine}" if args.engine != USUAL else ""
     about = {"command": command, "versions": versions()}
     write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
     write_text(args.out / "report.html", build(study, drawings, command, _beyond(args.out)))

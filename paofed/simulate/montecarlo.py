@@ -152,6 +152,9 @@ def _shared_out(
     """Give every algorithm an engine."""
     found = {method.name: engine_of(engine).refuses(method) for method in methods}
     refused = {name: reason for name, reason in found.items() if reason}
+    if refused and engine_of(engine).on_card:  # whoever asks for a card does not want to wait
+        name, reason = next(iter(refused.items()))
+        raise AlgorithmError(f"{name}: {reason}; or use the {USUAL} engine")
     engines = [LAST if method.name in refused else engine for method in methods]
     # In the door's order, the slow engine last: an interrupt keeps what all engines have finished.
     of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
@@ -308,10 +311,12 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
             server_from(method.name, method.server, scenario.clients, some)
             device_from(method.name, method.learner, some)
     size = 4 if precision == "float32" else 8
-    require_memory(
-        size * scenario.clients * scenario.features * len(methods),
-        f"{scenario.clients} clients with {scenario.features} features, {len(methods)} algorithms,",
-    )
+    if not engine_of(engine).on_card:
+        require_memory(
+            size * scenario.clients * scenario.features * len(methods),
+            f"{scenario.clients} clients with {scenario.features} features, "
+            f"{len(methods)} algorithms,",
+        )
     if isinstance(scenario.stream, Table):
         samples = len(read(scenario.stream).y)
         require_memory(

@@ -2,6 +2,7 @@
 
 ACTIONS = {
     "engines": "the simulator's engines side by side, and how they scale",
+    "gpu": "the gpu engine beside JAX, the processor, and what the card could do at best",
     "spread": "what a store and an executor cost beside a plain run, and the client's memory",
     "table": "a run over a table of readings: time by stage, memory",
     "tables": "the recommended setting beside every baseline, table by table",

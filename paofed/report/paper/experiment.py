@@ -11,6 +11,7 @@ from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
 from paofed.report.paper.study import EXCHANGES, Cell, Study
 from paofed.report.paper.theory import Beside
 from paofed.simulate.average import average
+from paofed.simulate.engines import USUAL
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
@@ -49,11 +50,19 @@ QUICK = Effort(4, 2, (1.0, 2.0), (0.4,), 4, 60, {_PAPERS: None})
 
 
 def run_study(
-    effort: Effort, seed: int, folder: Path, open_stage: OpenStage, crew: Crew = HERE
+    effort: Effort,
+    seed: int,
+    folder: Path,
+    open_stage: OpenStage,
+    crew: Crew = HERE,
+    engine: str = USUAL,
 ) -> Study:
-    """Run everything, saving the settings' results on the way; an interrupt ends it."""
+    """Run everything, saving the settings' results on the way; an interrupt ends it.
+
+    The engine runs settings and grid; models beside theory are averaged on this machine's cores.
+    """
     cells = [Cell(width, step) for width in effort.widths for step in effort.steps]
-    stages = _Stages(3 + 2 * len(cells) + 2 * len(effort.inputs), seed, open_stage, crew)
+    stages = _Stages(3 + 2 * len(cells) + 2 * len(effort.inputs), seed, open_stage, crew, engine)
     whole = (*ROWS, *(other for _, other in EXCHANGES))
     lineups = {I: whole, II: whole, IDEAL: ("pao-fed-c1", "pao-fed-u1")}
     results = {}
@@ -93,9 +102,11 @@ def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
 class _Stages:
     """Runs one stage after another, telling which of how many."""
 
-    def __init__(self, total: int, seed: int, open_stage: OpenStage, crew: Crew) -> None:
+    def __init__(
+        self, total: int, seed: int, open_stage: OpenStage, crew: Crew, engine: str
+    ) -> None:
         self._total, self._seed, self._open, self._number = total, seed, open_stage, 0
-        self._crew = crew
+        self._crew, self._engine = crew, engine
 
     def _next(self, what: str) -> AbstractContextManager[Callable[[float], None]]:
         self._number += 1
@@ -107,7 +118,7 @@ class _Stages:
         with self._next(f"{scenario.name}, {counted(runs, 'run')}") as report:
             return simulate(
                 scenario, methods, runs=runs, seed=self._seed, every=every, report=report,
-                **self._crew._asdict(),
+                engine=self._engine, **self._crew._asdict(),
             )  # fmt: skip
 
     def hold_theory(self, fleet: FleetInTheory, scenario: Scenario, runs: int) -> Beside:

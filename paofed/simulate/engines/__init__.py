@@ -46,6 +46,7 @@ class Engine:
     run: Callable[["Task", Report], Iterator[tuple[int, RunRecord]]]
     replay: Replay
     cost: float  # of one algorithm and run beside the usual engine's, for honest progress
+    on_card: bool = False  # models are not in this machine's memory, and refusals end the work
     # While inside, the engine says so if it must prepare something that takes long.
     announced: Callable[[Callable[[str], None]], AbstractContextManager[object]] = nullcontext
 
@@ -54,6 +55,7 @@ class Engine:
 # the last refuses nothing.
 ENGINES: Mapping[str, str] = {
     "fast": "paofed.simulate.engines.fast.engine",
+    "gpu": "paofed.simulate.engines.gpu.engine",
     "reference": "paofed.simulate.engines.reference_engine",
 }
 USUAL, *_, LAST = ENGINES

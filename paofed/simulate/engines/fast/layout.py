@@ -107,7 +107,7 @@ def drawn(scenario: Scenario, made: World, run: int, wrong: Wrong = NOTHING_WRON
         ladder=ladder.thresholds,
         step=ladder.step,
         lateness=lateness,
-        hazards=_hazards(scenario, key),
+        hazards=hazards_of(scenario, key),
         wrong=wrong,
         **made.laws._asdict(),
         fresh=np.sqrt(1 - made.laws.memory**2),
@@ -136,7 +136,7 @@ def wrong_of(scenario: Scenario, *, seed: int, world: int, run: int) -> Wrong:
     return Wrong(who, laid_out(x, np.float64), laid_out(y, np.float64))
 
 
-def _hazards(scenario: Scenario, key: Key) -> Hazards:
+def hazards_of(scenario: Scenario, key: Key) -> Hazards:
     """Outages, contacts that are used, batteries and losses as thresholds of every client."""
     clients, found = np.arange(scenario.clients), _NO_HAZARDS
     if scenario.outages is not None:

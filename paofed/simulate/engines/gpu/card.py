@@ -1,0 +1,109 @@
+"""The card: whether there is one, what it can hold, and how kernels are started on it."""
+
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from paofed.errors import InputError
+from paofed.simulate.engines.gpu.lanes import INSTALLED, SIMULATED
+
+_WITHOUT_ASKING = 48 << 10  # bytes of a block's memory
+_OLDEST = (7, 0)  # compute capability: warps whose lanes are told who takes part
+
+
+class Card(NamedTuple):
+    """What the kernels are shaped by."""
+
+    name: str
+    multiprocessors: int
+    block_memory: int  # bytes that a block can have for itself
+
+
+def missing() -> str | None:
+    """Say in words why nothing can run on a card here, or None."""
+    if SIMULATED:
+        return None
+    if not INSTALLED or not cuda.is_available():
+        return (
+            "no CUDA card can be used here: expected an NVIDIA card, its driver and "
+            "`pip install 'paofed[gpu]'`"
+        )
+    capability = tuple(cuda.get_current_device().compute_capability)
+    if capability < _OLDEST:
+        return f"the card has compute capability {capability}: expected {_OLDEST} or newer"
+    return None
+
+
+@cache
+def the_card() -> Card:
+    """Return the card of this process, or refuse in one line."""
+    if (reason := missing()) is not None:
+        raise InputError(f"the gpu engine: {reason}")
+    if SIMULATED:
+        return Card("simulator", 2, 48 << 10)
+    device = cuda.get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    return Card(name, device.MULTIPROCESSOR_COUNT, _block_memory(device))
+
+
+def _block_memory(device: Any) -> int:
+    from cuda.bindings import driver  # what numba-cuda itself stands on
+
+    attribute = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    error, size = driver.cuDeviceGetAttribute(attribute, device.id)
+    return int(size) if int(error) == 0 else int(device.MAX_SHARED_MEMORY_PER_BLOCK)
+
+
+def free_memory() -> int:
+    """Bytes that the card has left."""
+    if SIMULATED:
+        return 1 << 30
+    return int(cuda.current_context().get_memory_info().free)
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Zeros on the card."""
+    array = cuda.device_array(shape, dtype)
+    if SIMULATED:
+        array[:] = 0
+    elif array.size:
+        cuda.cudadrv.driver.device_memset(array, 0, array.nbytes)
+    return array
+
+
+def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int = 0) -> None:
+    """Start a kernel, with so many bytes of memory for each block."""
+    if memory > _WITHOUT_ASKING and not SIMULATED:
+        _allow(kernel, arguments, memory)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are few blocks: they may be all there is
+        kernel[blocks, threads, 0, memory](*arguments)
+
+
+def _allow(kernel: Any, arguments: tuple[Any, ...], memory: int) -> None:
+    """Ask the driver for more of a block's memory than every kernel has."""
+    from cuda.bindings import driver
+
+    compiled = kernel.compile(tuple(map(kernel.typeof_pyval, arguments)))
+    function = compiled._codelibrary.get_cufunc()
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    (error,) = driver.cuKernelSetAttribute(
+        attribute, memory, driver.CUkernel(int(function.handle)), cuda.get_current_device().id
+    )
+    if int(error):
+        raise InputError(f"the driver refuses {memory:,} bytes for a block: {error!r}")
+
+
+def over(kernel: Any, items: int, *arguments: Any) -> None:
+    """Start a kernel whose every thread does one of so many items."""
+    threads = 8 if SIMULATED else 128
+    if items:
+        launch(kernel, -(-items // threads), threads, *arguments)
+
+
+def sent(array: Any, dtype: Any) -> Any:
+    """An array on the card."""
+    return cuda.to_device(np.require(array, dtype, ["C"]))

@@ -1,0 +1,100 @@
+"""The GPU engine as the engines' door knows it: as many runs at a time as the card takes."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from paofed.algorithms import Algorithm
+from paofed.algorithms.spec import resolve
+from paofed.errors import AlgorithmError, InputError
+from paofed.simulate.engines import Engine
+from paofed.simulate.engines.fast import family
+from paofed.simulate.engines.gpu.card import missing, the_card
+from paofed.simulate.engines.gpu.layout import DrawnRuns, TracedRuns
+from paofed.simulate.engines.gpu.simulation import RunsOnCard, plan_of, records, settled_rows
+from paofed.simulate.engines.task import Task
+from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
+from paofed.simulate.stopping import Report
+from paofed.world.faults import FaultyReadings
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+from paofed.world.table.spec import Table
+from paofed.world.trace import Trace
+from paofed.world.worlds import Setting, SizedWorlds
+
+_OUTSIDE = (
+    "it is not windows, LMS steps and the paper's server, which are all that the kernels know"
+)
+
+
+def refuses(method: Algorithm) -> str | None:
+    """Say why the card cannot run an algorithm, or None."""
+    return missing() or (None if family.in_family(method) else _OUTSIDE)
+
+
+def replay(
+    trace: Trace,
+    method: str | Algorithm,
+    *,
+    step_size: float = 0.4,
+    max_age: int = 10,
+    seed: int = 0,  # noqa: ARG001 (an engine's interface; the family draws no numbers)
+) -> Outcome:
+    """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
+    settled = family.settle(resolve(method), step_size, max_age)
+    if (reason := refuses(settled)) is not None:
+        raise AlgorithmError(f"{settled.name}: {reason}; or use the fast engine")
+    _require_windows(whole=bool(trace.newcomers_whole[0]))
+    runs = TracedRuns([trace], "float64")
+    (found,) = records(runs, settled_rows(runs, [settled], "float64"), 1)
+    return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
+
+
+def on_the_card(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
+    """Run as many at a time as the card takes; an interrupt keeps those that were finished."""
+    the_card()
+    _require_known(task.scenario)
+    scenario = task.scenario
+    methods = [family.settle(m, scenario.step_size, scenario.max_age) for m in task.methods]
+    left, at_once = iter(task.runs), 1
+    while indices := list(islice(left, at_once)):
+        runs = _runs(task, indices)
+        rows = settled_rows(runs, methods, task.precision)
+        points = curve_ticks(scenario.ticks, task.every).size
+        if at_once == 1 and isinstance(runs, DrawnRuns):
+            at_once = plan_of(runs, rows, points).at_once()
+            indices += islice(left, at_once - 1)
+            runs = _runs(task, indices)
+        found = records(runs, rows, task.every, report)
+        yield from zip(indices, found, strict=True)
+
+
+def _runs(task: Task, indices: list[int]) -> RunsOnCard:
+    """Draw the runs of a scenario on the card; bring worlds of one's own and faulty ones there."""
+    places = [task.place(index) for index in indices]
+    setting = task.scenario
+    if isinstance(setting, SizedWorlds):
+        return TracedRuns([setting.trace(p["world"], p["run"]) for p in places], task.precision)
+    if setting.numbered(FaultyReadings):
+        traces = [realize(setting, p["world"], p["run"], seed=p["seed"]) for p in places]
+        return TracedRuns(traces, task.precision)
+    return DrawnRuns(setting, places, task.precision)
+
+
+def _require_known(setting: Setting) -> None:
+    if isinstance(setting, Scenario) and isinstance(setting.stream, Table):
+        raise InputError(
+            f"{setting.name} is a table, whose models are judged on every sample, which the gpu "
+            f"engine does not do: use the fast engine"
+        )
+    _require_windows(whole=isinstance(setting, Scenario) and setting.newcomers == "whole")
+
+
+def _require_windows(*, whole: bool) -> None:
+    if whole:
+        raise InputError(
+            "newcomers get the whole model here, which the gpu engine does not do: use the fast "
+            "engine, or leave newcomers to windows"
+        )
+
+
+ENGINE = Engine(refuses=refuses, run=on_the_card, replay=replay, cost=0.01, on_card=True)

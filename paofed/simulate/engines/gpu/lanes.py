@@ -1,0 +1,95 @@
+"""What the threads of one warp do together, and how a card takes a cosine.
+
+The CUDA simulator, with which the kernels are tested where there is no card, knows neither
+shuffles nor votes. There a warp has one lane, for which every function here is plain, and the
+kernels, which ask `LANES` how wide a warp is, are otherwise the same.
+"""
+
+import math
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numba import cuda, int32
+from numba.core import config
+
+SIMULATED = bool(getattr(config, "ENABLE_CUDASIM", False))  # made when numba is imported
+LANES = 1 if SIMULATED else 32
+INSTALLED = find_spec("numba_cuda") is not None  # numba's own part for CUDA is not kept up
+_EVERYONE = 0xFFFFFFFF
+
+# Device functions that take arrays in registers, which a call would put into memory.
+inlined = cuda.jit(device=True, **({"forceinline": True} if INSTALLED else {}))
+
+
+def bounded(threads: int, blocks: int = 1) -> Any:
+    """Decorate a kernel for blocks of so many threads, and so many of these on a multiprocessor.
+
+    The compiler then knows how many registers a thread may have.
+    """
+    return cuda.jit(**({"launch_bounds": (threads, blocks)} if INSTALLED else {}))
+
+
+if SIMULATED:
+
+    @inlined
+    def lane_sums(value: Any, other: Any) -> Any:
+        """The sums of two values over the lanes."""
+        return value, other
+
+    @inlined
+    def votes(yes: Any) -> Any:
+        """Which lanes say yes, as the bits of an int32."""
+        return int32(1 if yes else 0)
+
+    @inlined
+    def from_lane(value: Any, lane: Any) -> Any:  # noqa: ARG001 (there is one)
+        """The value that another lane has."""
+        return value
+
+    @inlined
+    def meet() -> None:
+        """Let every lane see what the others have written."""
+
+    @inlined
+    def cosine32(angle: Any) -> Any:
+        """A cosine in float32."""
+        return np.float32(math.cos(angle))
+
+else:
+    from numba.cuda import libdevice
+
+    @inlined
+    def lane_sums(value: Any, other: Any) -> Any:
+        """The sums of two values over the lanes; the one is under way while the other waits."""
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 16)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 8)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 4)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 4)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 2)
+        value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
+        other += cuda.shfl_xor_sync(_EVERYONE, other, 1)
+        return value, other
+
+    @inlined
+    def votes(yes: Any) -> Any:
+        """Which lanes say yes, as the bits of an int32."""
+        return cuda.ballot_sync(_EVERYONE, yes)
+
+    @inlined
+    def from_lane(value: Any, lane: Any) -> Any:
+        """The value that another lane has."""
+        return cuda.shfl_sync(_EVERYONE, value, lane)
+
+    @inlined
+    def meet() -> None:
+        """Let every lane see what the others have written."""
+        cuda.syncwarp(_EVERYONE)
+
+    @inlined
+    def cosine32(angle: Any) -> Any:
+        """A cosine in float32, by the card's own unit: off by 5e-7 and what the angle is off."""
+        return libdevice.fast_cosf(angle)

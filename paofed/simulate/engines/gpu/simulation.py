@@ -1,0 +1,306 @@
+"""Play algorithms over some runs on the card, and bring back what a run's record holds."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba import cuda
+
+from paofed.algorithms import Algorithm
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.traffic import Traffic
+from paofed.errors import InputError
+from paofed.simulate.engines.gpu import streaming
+from paofed.simulate.engines.gpu.card import free_memory, launch, over, sent, the_card, zeros
+from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
+from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
+from paofed.simulate.engines.gpu.layout import CardRows, TicksOnCard, WorldsOnCard, rows_of
+from paofed.simulate.engines.gpu.nature import pick
+from paofed.simulate.engines.gpu.resident import (
+    layout_of,
+    resident,
+    rounds_of,
+    threads_of,
+    words_of,
+)
+from paofed.simulate.engines.gpu.steps import ModelShape
+from paofed.simulate.engines.task import Precision
+from paofed.simulate.results.places import Tally
+from paofed.simulate.results.result import RunRecord, curve_ticks
+from paofed.simulate.stopping import Report, ignored
+
+_LEAST_PART = 2 if SIMULATED else 64  # clients of a warp, where models lie in the card's memory
+_SHARE = 2 if SIMULATED else 64  # warps whose sums are added together first
+STRETCH_BYTES = 8 << 30  # bytes of what happens that are on the card at a time there
+_SLACK = 256 << 20  # bytes of the card's memory that are left alone
+
+
+class RunsOnCard(Protocol):
+    """Some runs, of which the card holds worlds and what happens."""
+
+    ticks: int
+    clients: int
+    shape: ModelShape
+    heard: int
+    ages: IntArray
+
+    def fleet(self, points: IntArray) -> WorldsOnCard:
+        """The worlds."""
+        ...
+
+    def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
+        """What happens in some ticks, asked for in order."""
+        ...
+
+
+class Played(NamedTuple):
+    """What was found, for every run and algorithm: RA of each."""
+
+    models: Any  # (RA, P, D) real, on the card: the server's models at the points of the curve
+    contacts: IntArray  # (RA, P)
+    final: FloatArray  # (RA, D)
+
+
+class CardPlan(NamedTuple):
+    """How some algorithms are played over runs of one size."""
+
+    shape: ModelShape
+    ticks: int
+    clients: int
+    ages: int
+    cells: int
+    longest: int
+    algorithms: int
+    picking: int
+    points: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of a number of a local model."""
+        return 4 if self.shape.precision == "float32" else 8
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether all local models fit into a multiprocessor's own memory."""
+        needed = layout_of(self.shape, self.clients, self.ages, self.longest, self.cells).size
+        return needed <= the_card().block_memory
+
+    @property
+    def groups(self) -> int:
+        """Warps of one run of one algorithm, where models lie in the card's memory.
+
+        A function of fleet and card alone: sums, and so bits, must not depend on the company.
+        """
+        most = streaming.WARPS * the_card().multiprocessors
+        return min(most, -(-self.clients // _LEAST_PART))
+
+    @property
+    def cell_bytes(self) -> int:
+        """Bytes of what happens to one client at one tick."""
+        happens = self.size * (self.shape.inputs + 1) + 4
+        return happens + (8 + 4 * self.picking if self.picking else 0)
+
+    @property
+    def stretch(self) -> int:
+        """Ticks of which the card holds what happens at a time, of one run."""
+        if self.is_resident:
+            return self.ticks
+        return max(1, min(self.ticks, STRETCH_BYTES // (self.cell_bytes * self.clients)))
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of the card's memory for one run."""
+        features, inputs = self.shape.features, self.shape.inputs
+        own = self.size * self.points * features + 8 * self.points
+        if self.is_resident:
+            own += self.cells * (12 * features + 4)
+        else:
+            own += self.clients * (self.size * features + self.longest + 1)
+            own += self.groups * (self.cells * (12 * features + 4) + 8)
+        nature = self.stretch * self.clients * self.cell_bytes
+        return self.algorithms * own + nature + self.clients * (8 * inputs + 9)
+
+    def at_once(self) -> int:
+        """How many runs the card takes at a time, or refuse in one line if not even one."""
+        free, card = free_memory() - _SLACK, the_card()
+        fit = free // self.run_bytes
+        if fit < 1:
+            raise InputError(
+                f"{self.clients:,} clients with {self.shape.features} features, "
+                f"{self.algorithms} algorithms, need {self.run_bytes / 1e9:.1f} GB on the card, "
+                f"which has {max(free, 0) / 1e9:.1f} GB free: run fewer at a time"
+            )
+        if not self.is_resident:
+            return int(min(fit, 64))
+        waves = 16 * card.multiprocessors // self.algorithms
+        return int(max(1, min(fit, waves)))
+
+
+def settled_rows(runs: RunsOnCard, methods: Sequence[Algorithm], precision: Precision) -> CardRows:
+    """Bring algorithms onto the card as the runs want them."""
+    for method in methods:
+        method.require_fits(runs.shape.features)
+    return rows_of(methods, runs.ages, runs.shape.features, runs.heard, precision)
+
+
+def plan_of(runs: RunsOnCard, rows: CardRows, points: int) -> CardPlan:
+    """Say how algorithms are played over runs like these."""
+    return CardPlan(
+        runs.shape, runs.ticks, runs.clients, rows.base.size, rows.cells, rows.longest,
+        rows.mu.size, rows.subset.size, points,
+    )  # fmt: skip
+
+
+def records(
+    runs: RunsOnCard, rows: CardRows, every: int, report: Report = ignored
+) -> list[RunRecord]:
+    """Play all algorithms over all of some runs, and return the record of each run."""
+    points = curve_ticks(runs.ticks, every)
+    plan = plan_of(runs, rows, points.size)
+    fleet = runs.fleet(points)
+    play = _resident if plan.is_resident else _streamed
+    played = play(runs, fleet, rows, plan, every, report)
+    mse = _judged(played.models, fleet, plan)
+    up, down = (windows.copy_to_host()[:, 0] for windows in (rows.up, rows.down))
+    per_contact = np.stack(Traffic.of_floats(np.ones_like(up), up, down), axis=-1)
+    shape = (fleet.start.shape[0], plan.algorithms)
+    contacts = played.contacts.reshape(*shape, 1, -1)
+    traffic = per_contact[:, :, None] * contacts
+    nothing = Tally.nothing(plan.algorithms, 2)._asdict()
+    curves, models = mse.reshape(*shape, -1), played.final.reshape(*shape, -1)
+    return [
+        RunRecord(**{**nothing, "mse": m, "traffic": t, "models": f})
+        for m, t, f in zip(curves, traffic, models, strict=True)
+    ]
+
+
+def _judged(models: Any, fleet: WorldsOnCard, plan: CardPlan) -> FloatArray:
+    blocks, points = models.shape[:2]
+    mse = cuda.device_array((blocks, points), np.float64)
+    judge = judge_of(plan.shape.precision)
+    launch(
+        judge, blocks * -(-points // TOGETHER), JUDGES, models, fleet.z_test, fleet.y_test,
+        fleet.seen, plan.algorithms, mse, memory=plan.size * TOGETHER * plan.shape.features,
+    )  # fmt: skip
+    found: FloatArray = mse.copy_to_host()
+    return found
+
+
+def _picked(stretch: TicksOnCard, rows: CardRows) -> Any:
+    """Who takes part, (algorithms that pick, R, ticks, K)."""
+    picked = cuda.device_array((rows.subset.size, *stretch.event.shape), np.int32)
+    over(pick, picked.size, stretch.event, stretch.lottery, rows.subset, picked)
+    return picked
+
+
+def _resident(
+    runs: RunsOnCard,
+    fleet: WorldsOnCard,
+    rows: CardRows,
+    plan: CardPlan,
+    every: int,
+    report: Report,
+) -> Played:
+    features, blocks = plan.shape.features, fleet.start.shape[0] * plan.algorithms
+    stretch = runs.stretch(0, plan.ticks, lottery=plan.picking > 0)
+    picked = cuda.to_device(np.zeros((1, 1), np.int32))
+    if plan.picking:
+        picked = _picked(stretch, rows).reshape(plan.picking, stretch.event.size)
+    words, live = words_of(plan.clients), _answers(rows)
+    rounds = rounds_of(plan.clients)
+    *places, memory = layout_of(plan.shape, plan.clients, plan.ages, plan.longest, plan.cells)
+    models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
+    contacts = cuda.device_array((blocks, plan.points), np.int64)
+    final = cuda.device_array((blocks, features), np.float64)
+    launch(
+        resident(plan.shape, rounds, plan.picking > 0, live),
+        blocks, threads_of(plan.shape),
+        plan.clients, stretch.sample.ravel(), stretch.event.ravel(), picked, *fleet[:5], *rows[:-1],
+        cuda.device_array((blocks, plan.cells, features), np.float64),
+        cuda.device_array((blocks, plan.cells, features), np.int32),
+        cuda.device_array((blocks, plan.longest + 2, words) if live else (1, 1, 1), np.int32),
+        every, models, contacts, final, *places,
+        memory=memory,
+    )  # fmt: skip
+    found = Played(models, contacts.copy_to_host(), final.copy_to_host())
+    report(float(fleet.start.shape[0]))
+    return found
+
+
+def _answers(rows: CardRows) -> bool:
+    from paofed.simulate.engines.fast.kernels import LIVE
+
+    return bool((rows.exchange.copy_to_host() == LIVE).any())
+
+
+def _streamed(
+    runs: RunsOnCard,
+    fleet: WorldsOnCard,
+    rows: CardRows,
+    plan: CardPlan,
+    every: int,
+    report: Report,
+) -> Played:
+    features, algorithms = plan.shape.features, plan.algorithms
+    blocks, ages = fleet.start.shape[0] * algorithms, rows.base.size
+    local = cuda.device_array(blocks * plan.clients * features, plan.shape.precision)
+    _begin(fleet, plan, local)
+    start = np.repeat(fleet.start.copy_to_host(), algorithms, axis=0)
+    server, shared = sent(start, np.float64), sent(start, plan.shape.precision)
+    sums = zeros((blocks, plan.groups, plan.cells, features), np.float64)
+    holders = zeros((blocks, plan.groups, plan.cells, features), np.int32)
+    counts = zeros((blocks, plan.groups, plan.cells), np.int32)
+    ring = (plan.longest + 1, plan.clients) if _answers(rows) else (1, 0)
+    answers, met = zeros((blocks, *ring), np.uint8), zeros((blocks, plan.groups), np.int64)
+    shares = -(-plan.groups // _SHARE)
+    arrived = (
+        zeros((blocks, ages, shares, features), np.float64),
+        zeros((blocks, ages, shares, features), np.int64),
+        zeros((blocks, ages, shares), np.int64),
+    )
+    arriving, servers = sent(rows.base.copy_to_host(), np.int64), 4 if SIMULATED else 256
+    models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
+    contacts, point, learn = [], 0, streaming.learning(plan.shape)
+    nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.int32))
+    threads = streaming.THREADS
+    across = -(-blocks * plan.groups * LANES // threads)
+    for begin in range(0, plan.ticks, plan.stretch):
+        end = min(begin + plan.stretch, plan.ticks)
+        stretch = runs.stretch(begin, end, lottery=plan.picking > 0)
+        picked = _picked(stretch, rows) if plan.picking else nobody
+        for n in range(begin, end):
+            whose = (n, n - begin, plan.groups, stretch.event, picked)
+            launch(
+                streaming.hear, across, threads, *whose, rows.down, rows.heard, rows.picks,
+                rows.exchange, shared, local,
+            )  # fmt: skip
+            launch(
+                learn, across, threads, *whose[1:3], stretch.sample, *whose[3:], *fleet[:4],
+                rows.learns_away, rows.picks, rows.mu, local,
+            )  # fmt: skip
+            launch(
+                streaming.send, across, threads, *whose, rows.down, rows.heard, rows.up, rows.picks,
+                rows.max_age, rows.exchange, rows.age_index, rows.base, arriving,
+                shared, local, sums, holders, counts, answers, met,
+            )  # fmt: skip
+            launch(
+                streaming.gather, blocks * ages * shares, servers, arriving, sums, holders, counts,
+                *arrived,
+            )  # fmt: skip
+            at = point if (n + 1) % every == 0 or n == plan.ticks - 1 else -1
+            launch(
+                streaming.serve, blocks, servers, *arrived, rows.by_coverage, rows.weight, server,
+                shared, models, at,
+            )  # fmt: skip
+            launch(streaming.turn_over, 1, servers, rows.base, rows.period, arriving)
+            if at >= 0:
+                contacts.append(met.copy_to_host().sum(axis=1))
+                point += 1
+        report(fleet.start.shape[0] * (end - begin) / plan.ticks)
+    return Played(models, np.stack(contacts, axis=1), server.copy_to_host())
+
+
+def _begin(fleet: WorldsOnCard, plan: CardPlan, local: Any) -> None:
+    blocks, threads = (2, 4) if SIMULATED else (16 * the_card().multiprocessors, 256)
+    rows = plan.clients * plan.algorithms
+    launch(streaming.fill, blocks, threads, fleet.start, local, rows, 0, local.size)

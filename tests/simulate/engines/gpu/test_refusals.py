@@ -1,0 +1,50 @@
+"""What the GPU engine does not take is refused in one line, and nothing else takes over."""
+
+import pytest
+
+from paofed import Scenario, run
+from paofed.algorithms.spec import from_text
+from paofed.errors import AlgorithmError, InputError
+from paofed.simulate.engines import engine_of
+from paofed.simulate.engines.gpu import card, engine, simulation
+from paofed.simulate.engines.gpu.simulation import CardPlan
+from paofed.simulate.engines.gpu.steps import ModelShape
+
+
+@pytest.fixture
+def without_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(card, "INSTALLED", False)
+    card.the_card.cache_clear()
+
+
+@pytest.mark.usefixtures("without_a_card")
+def test_a_machine_without_a_card_says_what_it_takes() -> None:
+    with pytest.raises(AlgorithmError, match="no CUDA card can be used here: expected an NVIDIA"):
+        run(Scenario.load("setting-1"), "pao-fed-u1", engine="gpu")
+    with pytest.raises(InputError, match=r"pip install 'paofed\[gpu\]'"):
+        card.the_card()
+
+
+def test_rules_of_ones_own_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "missing", lambda: None)
+    method = from_text("pao-fed-u1:clip=6")
+    assert "not windows, LMS steps" in str(engine_of("gpu").refuses(method))
+    assert engine_of("gpu").refuses(from_text("pao-fed-u1")) is None
+    with pytest.raises(AlgorithmError, match=r"clip=6.*or use the fast engine"):
+        run(Scenario.load("setting-1"), method, engine="gpu")
+
+
+def test_newcomers_with_whole_models_are_refused() -> None:
+    scenario = Scenario.load("setting-1").model_copy(update={"newcomers": "whole"})
+    with pytest.raises(InputError, match="newcomers get the whole model"):
+        engine._require_known(scenario)
+
+
+def test_a_fleet_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = card.Card("small", 2, 48 << 10)
+    monkeypatch.setattr(simulation, "the_card", lambda: small)
+    monkeypatch.setattr(simulation, "free_memory", lambda: 2 << 30)
+    plan = CardPlan(ModelShape(200, 200, 4, "float32"), 100, 10_000_000, 11, 66, 10, 1, 0, 10)
+    with pytest.raises(InputError, match=r"10,000,000 clients .* need \d+\.\d GB on the card"):
+        plan.at_once()
+    assert plan._replace(clients=1000).at_once() >= 1
