@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import FloatArray, IntArray
 
 BYTES_PER_COORDINATE = 4  # a coordinate travels as a float32
 
@@ -21,3 +21,9 @@ def decibels(mse: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """
     with np.errstate(divide="ignore"):
         return 10.0 * np.log10(np.asarray(mse, dtype=np.float64))
+
+
+def curve_ticks(ticks: int, every: int) -> IntArray:
+    """The ticks at which an error curve has a point: every so many, and the last one."""
+    points = np.arange(every - 1, ticks, every)
+    return points if points.size and points[-1] == ticks - 1 else np.append(points, ticks - 1)

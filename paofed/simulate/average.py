@@ -10,8 +10,8 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.results.result import curve_ticks
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 
@@ -26,6 +26,7 @@ class Average:
     errors: FloatArray  # (A, P, D), standard error of each coordinate
     mse: FloatArray  # (A, P), of the averaged model on the test set
     learning: FloatArray  # (A, P), the mean of the runs' own errors: the learning curve
+    learning_errors: FloatArray  # (A, P), standard error of that; NaN of a single run
 
 
 def average(
@@ -58,7 +59,7 @@ def average(
 
     shape = len(methods), ticks.size
     total, squares = (np.zeros((*shape, scenario.features)) for _ in range(2))
-    learning = np.zeros(shape)
+    learning, learning_squares = np.zeros(shape), np.zeros(shape)
     made = make_world(scenario, seed, world)
     z_test = made.fourier_map(made.x_test)
     y_test = made.test_targets.at(ticks)
@@ -68,7 +69,12 @@ def average(
             total += path
             squares += path**2
             learning += mse
+            learning_squares += mse**2
         models = total / runs
         variance = np.maximum(squares / runs - models**2, 0.0) * runs / max(runs - 1, 1)
         mse = np.mean((y_test - models @ z_test.T) ** 2, axis=-1)
-        return Average(runs, ticks, models, np.sqrt(variance / runs), mse, learning / runs)
+        learning /= runs
+        scatter = np.maximum(learning_squares / runs - learning**2, 0.0)
+        learning_errors = np.sqrt(scatter / (runs - 1) if runs > 1 else np.full(shape, np.nan))
+        errors = np.sqrt(variance / runs)
+        return Average(runs, ticks, models, errors, mse, learning, learning_errors)

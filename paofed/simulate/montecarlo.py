@@ -14,6 +14,7 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
+from paofed.core.metrics import curve_ticks
 from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError, InputError, unknown, whole
@@ -23,13 +24,7 @@ from paofed.simulate.engines.task import Precision, Task
 from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.places import Tally
-from paofed.simulate.results.result import (
-    Clean,
-    Result,
-    curve_ticks,
-    usual_every,
-    versions,
-)
+from paofed.simulate.results.result import Clean, Result, usual_every, versions
 from paofed.simulate.spread.crew import Crew, checked
 from paofed.simulate.spread.spreading import computed
 from paofed.simulate.stopping import Interrupted, Report

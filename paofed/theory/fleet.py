@@ -1,17 +1,19 @@
 """What theory must know of a fleet: moments of its data, rates of its contacts, a test set."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.errors import InputError
-from paofed.theory.moments import Moments, closed_form, estimated
+from paofed.theory.moments import Moments, after_drifts, closed_form, estimated
+from paofed.theory.samples import SampleSource, points_in, points_of
 from paofed.world.events import CERTAIN
 from paofed.world.realize import make_world
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
-from paofed.world.trace import Trace
+from paofed.world.trace import Targets, Trace, blend
 
 _MOST_BYTES = 1_500_000_000
 _UNKNOWN = ("loss", "outages", "battery", "faults")  # laws that a scenario may have
@@ -63,6 +65,18 @@ class Contacts(NamedTuple):
         return cls(data, available, ages, late)
 
 
+class Drifting(NamedTuple):
+    """A target that changes during a run; E drifts."""
+
+    targets: Targets  # of the tests
+    r: FloatArray  # (E + 1, K, D), E[z y] at the start and after each drift
+
+    def at(self, n: int, values: Sequence[FloatArray]) -> FloatArray:
+        """What holds at tick n, of what is linear in the target and known after each drift."""
+        seen, done = self.targets.progress(n)
+        return blend(values[max(int(seen) - 1, 0)], values[int(seen)], done)
+
+
 class FleetInTheory(NamedTuple):
     """One world as theory sees it."""
 
@@ -70,7 +84,10 @@ class FleetInTheory(NamedTuple):
     contacts: Contacts
     z_test: FloatArray  # (T, D)
     y_test: FloatArray  # (T,)
+    samples: SampleSource  # points that stand for what clients see
+    test_noise: float  # variance of what is added to the targets of the tests; 0: not known apart
     drifts: int = 0  # of the target; if any, neither r nor y_test speaks for the whole run
+    drifting: Drifting | None = None  # how the target drifts, where its laws are known
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
@@ -80,8 +97,29 @@ class FleetInTheory(NamedTuple):
         made = make_world(scenario, seed, world)
         moments = closed_form(made.fourier_map, made.laws)
         z_test = made.fourier_map(made.x_test)
-        drifts, (y_test, *_), _ = made.test_targets
-        return cls(moments, contacts, z_test, y_test, drifts.size)
+        targets = made.test_targets
+        drifts = targets.drifts.size
+        drifting = None
+        if drifts:
+            drifting = Drifting(targets, after_drifts(made.fourier_map, made.laws, drifts))
+        samples = points_of(made.fourier_map, made.laws)
+        noise = float(np.mean(made.laws.noise**2))
+        return cls(moments, contacts, z_test, targets.y[0], samples, noise, drifts, drifting)
+
+    def at(self, n: int, values: Sequence[FloatArray]) -> FloatArray:
+        """What holds at tick n, of what is linear in the target and known after each drift."""
+        return values[0] if self.drifting is None else self.drifting.at(n, values)
+
+    @property
+    def r_after_drifts(self) -> FloatArray:
+        """E[z y] at the start and after each drift, (E + 1, K, D)."""
+        return self.moments.r[None] if self.drifting is None else self.drifting.r
+
+    def tests_at(self, ticks: IntArray) -> FloatArray:
+        """The targets of the tests after some ticks (P,), (P, T)."""
+        if self.drifting is None:
+            return np.broadcast_to(self.y_test, (ticks.size, self.y_test.size))
+        return self.drifting.targets.at(ticks)
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
@@ -89,7 +127,9 @@ class FleetInTheory(NamedTuple):
         _require_room(trace.clients, trace.features)
         z_test = trace.fourier_map(trace.x_test)
         contacts = Contacts.seen(trace)
-        return cls(estimated(trace), contacts, z_test, trace.y_test, trace.drifts.size)
+        samples = points_in(trace)
+        drifts = trace.drifts.size
+        return cls(estimated(trace), contacts, z_test, trace.y_test, samples, 0.0, drifts)
 
 
 def _require_known(*laws: str) -> None:

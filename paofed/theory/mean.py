@@ -72,7 +72,7 @@ def predict(
             report((tick + 1) / (int(points[-1]) + 1))
             begin = tick + 1
     with np.errstate(over="ignore", invalid="ignore"):
-        mse = np.mean((fleet.y_test - models @ fleet.z_test.T) ** 2, axis=-1)
+        mse = np.mean((fleet.tests_at(points) - models @ fleet.z_test.T) ** 2, axis=-1)
     return Prediction([method.name for method in methods], points, models, mse)
 
 
@@ -151,10 +151,10 @@ def require_followed(
     modes: Modes | None = None,
 ) -> list[Reach]:
     """Refuse what theory cannot follow for so many ticks; say how far back the algorithms reach."""
-    if driven and fleet.drifts:
+    if driven and fleet.drifts and fleet.drifting is None:
         raise InputError(
-            f"the target changes (drifts: {fleet.drifts}), and theory follows the mean to one: "
-            f"leave the drifts out; step sizes and traffic are the same without them"
+            f"the target of the trace changes (drifts: {fleet.drifts}), and its samples do not say "
+            f"what it is when: theory follows drifts of a scenario alone; or simulate"
         )
     reaches = [Reach.of(fleet, method, settings, ticks) for method in methods]
     K, D = fleet.moments.r.shape

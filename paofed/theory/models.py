@@ -42,7 +42,7 @@ def mean_models(
     """The mean models of an algorithm at the start, followed in the way that costs least."""
     if reach.by_sums:
         return _WholeModels(fleet, method, reach, driven=driven)
-    return _ModelsInModes(fleet, modes, method, reach, driven=driven)
+    return ModelsInModes(fleet, modes, method, reach, driven=driven)
 
 
 class _ServerModel:
@@ -68,7 +68,7 @@ class _ServerModel:
         self._pulls /= length
 
 
-class _ModelsInModes:
+class ModelsInModes:
     """Any algorithm: the clients' mean models in the modes of their R_k."""
 
     def __init__(
@@ -85,10 +85,13 @@ class _ModelsInModes:
         self._v = modes.of_models(W)
         # An LMS step is v <- stay v + gain, by mode; without contact only some learn.
         self._stay = 1 - reach.mu * modes.rates
-        self._gain = reach.mu * modes.of_models(fleet.moments.r * driven)
+        self._fleet = fleet
+        self._gains = [reach.mu * modes.of_models(r * driven) for r in fleet.r_after_drifts]
         self._contact, self._learns = contact, contact + alone
         self._stay_alone = 1 - contact - alone + alone * self._stay
-        self._gain_alone = alone * self._gain
+        self._alone = alone
+        # What clients in contact sent at the last tick, (K, m), its coordinates rising.
+        self.sent = np.zeros((K, reach.sizes[1]))
         # By how much a client that sends has learned more than the mean; for "live" answers.
         self._surplus = np.zeros((reach.longest + 1, K, D) if reach.live else (1, 1, 1))
 
@@ -97,6 +100,13 @@ class _ModelsInModes:
         """The server's, (D,)."""
         return self._server.w
 
+    def clients(self, window: IntArray | None = None) -> FloatArray:
+        """The clients' at the coordinates of a window, (K, m), or whole, (K, D)."""
+        coordinates = np.arange(self.w.size) if window is None else window
+        return self._modes.seen(
+            self._v, np.broadcast_to(coordinates, (len(self._v), coordinates.size))
+        )
+
     def tick(self, n: int) -> None:
         """Move on by tick n."""
         phase = n % self._period
@@ -104,15 +114,17 @@ class _ModelsInModes:
         merges = self._exchange == "paper"
         merged = self._modes.overwritten(self._v, down, self.w[down]) if merges else self._v
         told = self._stay * merged  # in the end, the model of a client that has a contact
-        told += self._gain
+        gain = self._fleet.at(n, self._gains)
+        told += gain
+        self.sent = self._modes.seen(told, up)
         sent = np.zeros_like(self._v)
-        np.put_along_axis(sent, up, self._modes.seen(told, up), axis=1)
+        np.put_along_axis(sent, up, self.sent, axis=1)
         if self._exchange == "single":
             told = self._modes.overwritten(told, down, self.w[down])
         if self._exchange == "live":
             self._surplus[n % len(self._surplus)] = (1 - self._learns) * (told - self._v)
         self._v *= self._stay_alone
-        self._v += self._gain_alone
+        self._v += self._alone * gain
         told *= self._contact
         self._v += told
         if self._exchange == "live":
@@ -163,7 +175,8 @@ class _WholeModels:
         shares = weights.pulls(0, np.eye(K))
         self._share = shares.sum(axis=1)[:, None]
         self._learned = np.tensordot(shares, R, 1).reshape(-1, D)  # (L D, D)
-        self._gained = shares @ r
+        self._fleet = fleet
+        self._gained = [shares @ (r * driven) for r in fleet.r_after_drifts]
         self._heard = np.zeros((K, D))  # mean of what a client heard since W was worked out
         self._kept = np.ones((K, 1))  # chance that it has heard nothing since
 
@@ -178,7 +191,8 @@ class _WholeModels:
         self._heard += self._contact * (w - self._heard)
         self._kept *= 1 - self._contact
         learned = (self._learned @ w).reshape(-1, w.size)
-        self._server.move(n, self._share * w - self._mu * (learned - self._gained))
+        gained = self._fleet.at(n, self._gained)
+        self._server.move(n, self._share * w - self._mu * (learned - gained))
 
     def normalise(self) -> float:
         """Scale everything so that the longest model has length 1; return the log of its length."""

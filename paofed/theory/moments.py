@@ -14,7 +14,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 from paofed.errors import InputError, TraceError
 from paofed.memory import require_memory
-from paofed.world.streams import ClientLaws
+from paofed.world.streams import INPUTS, ClientLaws
 from paofed.world.trace import Trace
 
 ComplexArray = NDArray[np.complex128]
@@ -34,6 +34,20 @@ class Moments(NamedTuple):
     r: FloatArray  # (K, D), of mapped inputs and targets
     R_error: float  # root mean square of the entries' standard errors
     r_error: float
+
+
+def after_drifts(fourier_map: FourierMap, laws: ClientLaws, drifts: int) -> FloatArray:
+    """E[z y] at the start and after each of the drifts, (drifts + 1, K, D).
+
+    A drift moves the roles of the inputs on by one; the inputs of a client have one law, so it is
+    as if their frequencies had moved on instead.
+    """
+    roles = np.arange(INPUTS)
+    moved = [
+        fourier_map._replace(frequencies=fourier_map.frequencies[(roles + seen) % INPUTS])
+        for seen in range(drifts + 1)
+    ]
+    return np.stack([_with_target(map_, laws.stationary_mean, laws.spread) for map_ in moved])
 
 
 def closed_form(fourier_map: FourierMap, laws: ClientLaws) -> Moments:

@@ -24,6 +24,7 @@ class Outlook:
     growth: FloatArray  # per tick, of deviations from the fixed point: above 1 the mean diverges
     costs: list[Traffic]  # per client and tick
     prediction: Prediction
+    modes: Modes  # of the fleet's R, for who goes on with them
 
     def warnings(self) -> list[str]:
         """What to worry about, one sentence each."""
@@ -42,15 +43,20 @@ def outlook(
     settings: Settled,
     points: IntArray,
     report: Callable[[float], None] = lambda _: None,
+    modes: Modes | None = None,
 ) -> Outlook:
-    """Compute it; `settings` are for what the algorithms leave open."""
+    """Compute it; `settings` are for what the algorithms leave open.
+
+    `modes` are those of the fleet's R, where they are known already.
+    """
     features = fleet.z_test.shape[1]
     costs = [expected(fleet.contacts, method, features) for method in methods]
     ticks = int(points[-1]) + 1
     iterations = min(ticks, 1000)
-    require_followed(fleet, methods, settings, ticks)
+    require_followed(fleet, methods, settings, ticks, modes=modes)
     share = (1 - _APART) * ticks / (ticks + iterations)
-    modes = Modes.of(fleet.moments.R, lambda done: report(_APART * done))
+    if modes is None:
+        modes = Modes.of(fleet.moments.R, lambda done: report(_APART * done))
     prediction = predict(
         fleet, methods, settings, points, lambda done: report(_APART + share * done), modes
     )
@@ -59,4 +65,4 @@ def outlook(
         fleet, methods, settings, iterations, lambda done: report(1 - rest + rest * done), modes
     )
     mu = [method.settled(**settings._asdict()).step_size for method in methods]
-    return Outlook(step_sizes(fleet.moments, modes), mu, factors, costs, prediction)
+    return Outlook(step_sizes(fleet.moments, modes), mu, factors, costs, prediction, modes)

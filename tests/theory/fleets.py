@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
+from paofed.theory.samples import SamplePoints, SampleSource
 
 
 def fleet_of(
@@ -32,4 +34,24 @@ def fleet_of(
         late=np.broadcast_to(np.asarray(late, dtype=np.float64), (clients, len(ages))),
     )
     z_test = np.eye(features)
-    return FleetInTheory(Moments(R, r, 0.0, 0.0), contacts, z_test, z_test[:, 0])
+    return FleetInTheory(
+        Moments(R, r, 0.0, 0.0),
+        contacts,
+        z_test,
+        z_test[:, 0],
+        samples=points_along_modes(R),
+        test_noise=0.0,
+    )
+
+
+def points_along_modes(R: FloatArray) -> SampleSource:  # noqa: N803 (the paper's symbol)
+    """Points along the modes of R_k, whose correlation is R_k; their targets are 0."""
+    rates, modes = np.linalg.eigh(R)
+    features = R.shape[1]
+    z = (modes * np.sqrt(np.maximum(rates, 0.0) * features)[:, None, :]).transpose(0, 2, 1)
+
+    def points(clients: IntArray, _: int) -> SamplePoints:
+        weights = np.full((clients.size, features), 1.0 / features)
+        return SamplePoints(z[clients], np.zeros_like(weights), weights, np.zeros(clients.size))
+
+    return points

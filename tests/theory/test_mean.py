@@ -19,12 +19,13 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
-from paofed.core.metrics import mean_squared_error
+from paofed.core.metrics import decibels, mean_squared_error
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, InputError
+from paofed.simulate.average import average
 from paofed.simulate.engines import reference
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict
@@ -316,17 +317,44 @@ def test_what_an_engine_refuses_is_refused_here_too() -> None:
             growth(PAIR.fleet(0), [from_text(text)], SETTINGS)
 
 
-def test_a_target_that_changes_has_no_mean_to_follow() -> None:
-    """What depends on the inputs alone is as without the drifts."""
+def test_a_target_that_changes_is_followed_where_its_laws_are_known() -> None:
+    """Drifts over 1 and over 40 ticks, against averages over runs in the same world."""
+    for drift_ticks in (0, 40):
+        scenario = small_scenario(
+            clients=24,
+            ticks=120,
+            features=20,
+            stream={
+                "samples": (60, 120),
+                "memory": (0.0, 0.0),
+                "drifts": (40,),
+                "drift_ticks": drift_ticks,
+            },
+        )
+        methods = [from_text(text) for text in ("pao-fed-u1", "online-fedsgd")]
+        averaged = average(scenario, methods, runs=100, seed=3, every=20)
+        fleet = FleetInTheory.of(scenario, seed=3)
+        settings = Settled(scenario.step_size, scenario.max_age)
+        predicted = predict(fleet, methods, settings, averaged.ticks)
+        z = (averaged.models - predicted.models) / averaged.errors
+        # A false alarm would take an rms of 120 z-scores, most of which move together, above 1.5.
+        assert (np.sqrt(np.mean(z**2, axis=-1)) < 1.5).all()
+        np.testing.assert_allclose(decibels(predicted.mse), decibels(averaged.mse), atol=0.2)
+
+
+def test_drifts_change_nothing_that_depends_on_inputs_alone() -> None:
     steady, changing = small_scenario(), small_scenario(stream={"drifts": (50, 100)})
     methods = [from_text("pao-fed-u1")]
-    for fleet in (FleetInTheory.of(changing), FleetInTheory.seen(realize(changing))):
-        with pytest.raises(InputError, match=r"target changes \(drifts: 2\).*leave the drifts out"):
-            predict(fleet, methods, SETTINGS, np.arange(3))
     one, other = FleetInTheory.of(steady), FleetInTheory.of(changing)
     np.testing.assert_array_equal(other.moments.R, one.moments.R)
     first, second = (growth(fleet, methods, SETTINGS, 40) for fleet in (one, other))
     np.testing.assert_array_equal(first, second)
+
+
+def test_a_trace_does_not_say_to_what_its_target_drifted() -> None:
+    fleet = FleetInTheory.seen(realize(small_scenario(stream={"drifts": (50, 100)})))
+    with pytest.raises(InputError, match=r"target of the trace changes \(drifts: 2\).*or simulate"):
+        predict(fleet, [from_text("pao-fed-u1")], SETTINGS, np.arange(3))
 
 
 @pytest.mark.parametrize("exchange", ["paper", "live"])

@@ -67,6 +67,6 @@ def test_what_cannot_be_predicted_is_refused_before_the_work() -> None:
     methods = [from_text("pao-fed-u1:shared=1"), from_text("online-fed:subset=2")]
     with pytest.raises(AlgorithmError, match="a fixed number of clients"):
         outlook(fleet, methods, SETTINGS, points, heard.append)
-    with pytest.raises(InputError, match="the target changes"):
+    with pytest.raises(InputError, match="the target of the trace changes"):
         outlook(fleet._replace(drifts=1), methods[:1], SETTINGS, points, heard.append)
     assert heard == []

@@ -10,10 +10,11 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import IntArray
+from paofed.core.metrics import curve_ticks
 from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
 from paofed.simulate.results.places import Places, Tally
-from paofed.simulate.results.result import RunRecord, curve_ticks
+from paofed.simulate.results.result import RunRecord
 from paofed.world.realize import half_width_of, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario

@@ -54,12 +54,6 @@ def usual_every(ticks: int) -> int:
     return max(10, ticks // 200)
 
 
-def curve_ticks(ticks: int, every: int) -> IntArray:
-    """The ticks at which an error curve has a point: every so many, and the last one."""
-    points = np.arange(every - 1, ticks, every)
-    return points if points.size and points[-1] == ticks - 1 else np.append(points, ticks - 1)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome:
     """One algorithm over one trace."""

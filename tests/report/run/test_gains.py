@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paofed.core.metrics import curve_ticks
 from paofed.report.run.gains import gain, horizons, newcomers, periods
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.progressive import ColdStart, Progressive
-from paofed.simulate.results.result import Result, curve_ticks
+from paofed.simulate.results.result import Result
 
 HOUR, DAY = 3600.0, 86_400.0
 BEGIN = datetime(2024, 5, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from paofed.algorithms import Algorithm, algorithm
-from paofed.core.metrics import decibels
+from paofed.core.metrics import curve_ticks, decibels
 from paofed.core.parts import Channel
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
@@ -20,7 +20,7 @@ from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.reference_run import run_reference
-from paofed.simulate.results.result import RunRecord, curve_ticks
+from paofed.simulate.results.result import RunRecord
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.cases import Case, cases

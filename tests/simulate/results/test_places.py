@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.intervals import Interval
+from paofed.core.metrics import curve_ticks
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums
-from paofed.simulate.results.result import curve_ticks
 from paofed.world.table.columns import Unit
 
 UNIT = Unit("y", mean=2.0, spread=3.0, logarithm=True)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from paofed.archives import save_arrays
+from paofed.core.metrics import curve_ticks
 from paofed.core.tariffs import Tariff
 from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.earlier import SENT
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
-from paofed.simulate.results.result import Clean, Result, curve_ticks
+from paofed.simulate.results.result import Clean, Result
 from paofed.simulate.results.stored import RESULT
 from tests.natures import small_trace
 

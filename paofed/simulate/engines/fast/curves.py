@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
+from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.task import Place
 from paofed.simulate.results.places import Places, Tally
-from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
+from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report, ignored
 from paofed.world.realize import World, half_width_of, make_world, world_key
 from paofed.world.realize_samples import realize_samples

@@ -5,6 +5,7 @@ from itertools import islice
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
+from paofed.core.metrics import curve_ticks
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import Engine
 from paofed.simulate.engines.fast import family
@@ -12,7 +13,7 @@ from paofed.simulate.engines.gpu.card import missing, the_card
 from paofed.simulate.engines.gpu.layout import DrawnRuns, TracedRuns
 from paofed.simulate.engines.gpu.simulation import RunsOnCard, plan_of, records, settled_rows
 from paofed.simulate.engines.task import Task
-from paofed.simulate.results.result import Outcome, RunRecord, curve_ticks
+from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.faults import FaultyReadings
 from paofed.world.realize import realize

@@ -8,6 +8,7 @@ from numba import cuda
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import curve_ticks
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError
 from paofed.simulate.engines.gpu import streaming
@@ -26,7 +27,7 @@ from paofed.simulate.engines.gpu.resident import (
 from paofed.simulate.engines.gpu.steps import ModelShape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
-from paofed.simulate.results.result import RunRecord, curve_ticks
+from paofed.simulate.results.result import RunRecord
 from paofed.simulate.stopping import Report, ignored
 
 _LEAST_PART = 2 if SIMULATED else 64  # clients of a warp, where models lie in the card's memory

@@ -1,0 +1,65 @@
+"""Points that stand for what clients see, where moments in closed form are not enough."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.features import FourierMap
+from paofed.errors import TraceError
+from paofed.world.streams import INPUTS, ClientLaws, target
+from paofed.world.trace import Trace
+
+
+class SamplePoints(NamedTuple):
+    """A sum over the points of a client is an expectation over its samples; P points, K clients."""
+
+    z: FloatArray  # (K, P, D), mapped inputs
+    y: FloatArray  # (K, P), targets
+    weights: FloatArray  # (K, P), which sum to 1 for each client
+    noise: FloatArray  # (K,), variance of what is added to targets, independently of all else
+
+
+# At most so many points of each of the given clients.
+SampleSource = Callable[[IntArray, int], SamplePoints]
+
+
+def points_of(fourier_map: FourierMap, laws: ClientLaws) -> SampleSource:
+    """Of the paper's stream: evenly spread under each client's law, differently for each."""
+
+    def points(clients: IntArray, most: int) -> SamplePoints:
+        from scipy.stats import norm, qmc  # which take a second
+
+        number = 1 << (most.bit_length() - 1)  # powers of two alone are spread evenly
+        even = qmc.Sobol(INPUTS, rng=0).random(number)
+        shifts = np.random.default_rng(0).random((laws.spread.size, 1, INPUTS))[clients]
+        normal = norm.ppf((even + shifts) % 1.0)
+        mean, spread = laws.stationary_mean[clients], laws.spread[clients]
+        x = mean[:, None, None] + spread[:, None, None] * normal
+        z = fourier_map(x.reshape(-1, INPUTS)).reshape(clients.size, number, -1)
+        weights = np.full((clients.size, number), 1.0 / number)
+        return SamplePoints(z, target(x), weights, laws.noise[clients] ** 2)
+
+    return points
+
+
+def points_in(trace: Trace) -> SampleSource:
+    """Of a trace: samples that each client saw, evenly over the run; their noise is in them."""
+
+    def points(clients: IntArray, most: int) -> SamplePoints:
+        seen = [np.flatnonzero(trace.has_data[:, k]) for k in clients.tolist()]
+        for k, ticks in zip(clients.tolist(), seen, strict=True):
+            if ticks.size == 0:
+                raise TraceError(
+                    f"client {k} of the trace has no samples: expected at least one, from which "
+                    f"theory can tell how far models spread; leave the client out, or simulate"
+                )
+        number = min(most, *(ticks.size for ticks in seen))
+        taken = np.stack([ticks[np.arange(number) * ticks.size // number] for ticks in seen])
+        x, y = trace.x[taken, clients[:, None]], trace.y[taken, clients[:, None]]
+        z = trace.fourier_map(x.reshape(-1, x.shape[-1])).reshape(*taken.shape, -1)
+        weights = np.full(taken.shape, 1.0 / number)
+        return SamplePoints(z, y, weights, np.zeros(clients.size))
+
+    return points
