@@ -22,6 +22,7 @@ from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.mean import growth, predict
 from paofed.theory.moments import Moments
 from tests.effort import effort
+from tests.theory.fleets import points_along_modes
 
 U1 = from_text("pao-fed-u1:shared=1")
 STEP = Settled(0.8, 5)
@@ -55,7 +56,14 @@ def mean_of(fleet: SmallFleet) -> FleetInTheory:
     """The same fleet, as far as means need it."""
     second = fleet.samples.second
     moments = Moments(second[:, :, 1:], second[:, :, 0], 0.0, 0.0)
-    return FleetInTheory(moments, fleet.contacts, fleet.z_test, fleet.y_test)
+    return FleetInTheory(
+        moments,
+        fleet.contacts,
+        fleet.z_test,
+        fleet.y_test,
+        samples=points_along_modes(moments.R),
+        test_noise=0.0,
+    )
 
 
 @pytest.mark.parametrize("text", ["pao-fed-u1:shared=1", "pao-fed-c2:shared=1,exchange=live"])

@@ -1,0 +1,148 @@
+"""The learning curve of one algorithm in one fleet, predicted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from paofed.algebra import one_thread_algebra
+from paofed.algorithms.base import Algorithm, Settled
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import decibels
+from paofed.core.staleness import weight_of
+from paofed.errors import InputError
+from paofed.theory.cost import picked_share
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.mean import require_followed
+from paofed.theory.models import ModelsInModes, mean_models
+from paofed.theory.modes import Modes
+from paofed.theory.reach import Reach
+from paofed.theory.second.detail import Detail
+from paofed.theory.second.groups import Groups
+from paofed.theory.second.partial import PartialSpread
+from paofed.theory.second.whole import WholeSpread
+
+_NEGLIGIBLE = 1e-10  # of the largest eigenvalue: modes that no data shows
+
+
+class Spread(Protocol):
+    """The server's model of one algorithm: its mean, and how it spreads around that."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """The server's mean model, (D,)."""
+        ...
+
+    @property
+    def server(self) -> FloatArray:
+        """The covariance of the server's model, (D, D)."""
+        ...
+
+    def tick(self, n: int) -> None:
+        """Move on by tick n."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """An expected squared error on the test set, told apart; P points."""
+
+    name: str
+    ticks: IntArray  # (P,), 0-based
+    test_noise: float  # in the targets that the model is judged by, on average
+    residual: float  # what the best model of the clients' laws misses on the test set besides
+    of_mean: FloatArray  # (P,), by how far the mean model is from that best model
+    of_spread: FloatArray  # (P,), from which samples came, who was there when, and noise
+
+    @property
+    def mse(self) -> FloatArray:
+        """All of it, (P,)."""
+        total: FloatArray = self.test_noise + self.residual + self.of_mean + self.of_spread
+        return total
+
+    @property
+    def db(self) -> FloatArray:
+        """The same in dB."""
+        return decibels(self.mse)
+
+
+def learning_curve(
+    fleet: FleetInTheory,
+    method: Algorithm,
+    settings: Settled,
+    points: IntArray,
+    *,
+    detail: Detail = Detail(),  # noqa: B008  (a tuple of numbers)
+    noisy: bool = True,
+    modes: Modes | None = None,
+    report: Callable[[float], None] = lambda _: None,
+) -> LearningCurve:
+    """Follow mean and spread from zero models, noting the error after the ticks `points`.
+
+    Not `noisy`, the samples' targets are seen without noise; the difference of two curves is what
+    noise adds. `modes` are those of the fleet's R, where they are known already.
+    """
+    if fleet.drifts:
+        raise InputError(
+            f"the target changes (drifts: {fleet.drifts}), and theory knows the spread around one "
+            f"target alone: leave the drifts out, or simulate"
+        )
+    ticks = int(points[-1]) + 1
+    with one_thread_algebra():
+        (reach,) = require_followed(fleet, [method], settings, ticks, modes=modes)
+        known = Modes.of(fleet.moments.R) if modes is None else modes
+        spread = spread_of(fleet, known, method, reach, detail, noisy=noisy)
+        least, test_noise = _least_error(fleet), float(fleet.test_noise)
+        second = fleet.z_test.T @ fleet.z_test / len(fleet.y_test)
+        of_mean, of_spread = np.empty(points.size), np.empty(points.size)
+        begin = 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for point, tick in enumerate(points.tolist()):
+                for n in range(begin, tick + 1):
+                    spread.tick(n)
+                    report((n + 1) / ticks)
+                begin = tick + 1
+                of_mean[point] = _error(fleet, spread.mean) - least
+                of_spread[point] = np.sum(second * spread.server)
+    residual = least - test_noise
+    return LearningCurve(method.name, points, test_noise, residual, of_mean, of_spread)
+
+
+def spread_of(
+    fleet: FleetInTheory,
+    modes: Modes,
+    method: Algorithm,
+    reach: Reach,
+    detail: Detail,
+    *,
+    noisy: bool,
+) -> Spread:
+    """Start to follow an algorithm in the way that fits what travels."""
+    parts = method.require_paper_parts("theory")
+    D = fleet.moments.r.shape[1]
+    whole = reach.sizes == (D, D)
+    if whole and method.exchange != "paper":
+        raise InputError(
+            f"{method.name} in the exchange {method.exchange!r}: with whole models theory knows "
+            f"the spread of the exchange 'paper' alone; or simulate"
+        )
+    groups = Groups.of(fleet, picked_share(method), reach.counts, detail)
+    alpha = np.array([weight_of(parts.server.staleness, age) for age in reach.ages.tolist()])
+    if whole:
+        means = mean_models(fleet, modes, method, reach, driven=True)
+        return WholeSpread(fleet, reach, groups, alpha, means, detail, noisy=noisy)
+    in_modes = ModelsInModes(fleet, modes, method, reach, driven=True)
+    return PartialSpread(fleet, method, reach, groups, alpha, in_modes, detail, noisy=noisy)
+
+
+def _error(fleet: FleetInTheory, w: FloatArray) -> float:
+    return float(np.mean((fleet.y_test - fleet.z_test @ w) ** 2))
+
+
+def _least_error(fleet: FleetInTheory) -> float:
+    """The error on the test set of the best model for the clients' laws together."""
+    rates, Q = np.linalg.eigh(fleet.moments.R.mean(axis=0))
+    seen = rates > _NEGLIGIBLE * rates[-1]
+    best = Q[:, seen] @ ((fleet.moments.r.mean(axis=0) @ Q[:, seen]) / rates[seen])
+    return _error(fleet, best)

@@ -1,0 +1,38 @@
+"""What contacts and arrivals do to covariances, tick by tick."""
+
+from typing import NamedTuple, Protocol
+
+from paofed.core.arrays import FloatArray
+from paofed.theory.models import ModelsInModes
+from paofed.theory.second.covariances import Covariances
+
+
+class TickOfMeans(NamedTuple):
+    """What an exchange needs to know of a tick besides covariances."""
+
+    n: int
+    server: FloatArray  # (D,), the server's mean model before the tick
+    means: ModelsInModes  # before the tick, and after it once members have learned
+    noise: FloatArray  # (F, D, D), what the randomness of one sample adds to a member's model
+
+
+class CovarianceExchange(Protocol):
+    """How members and the server change each other's models."""
+
+    def before_learning(self, state: Covariances, tick: TickOfMeans) -> None:
+        """What comes before samples."""
+        ...
+
+    def after_learning(self, state: Covariances, tick: TickOfMeans) -> None:
+        """What comes after them."""
+        ...
+
+
+class Offers(NamedTuple):
+    """What typical members send, or might send: covariances of m values."""
+
+    with_server: FloatArray  # (F, m, D), with the server's model
+    with_others: FloatArray  # (G, G, m, D), with another member's model
+    with_sender: FloatArray  # (F, m, D), with the model of the member that sends
+    mutual: FloatArray  # (G, G, m, m), of two members
+    own: FloatArray  # (F, m, m)

@@ -1,0 +1,105 @@
+"""Clients that are alike, of which one typical member is followed for all.
+
+Two levels: *groups* of clients that are there about equally often, between which pairs are
+followed; in each group *classes* of clients that also learn alike, each with a typical member of
+its own.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.second.detail import Detail
+
+
+class Groups(NamedTuple):
+    """G groups with F classes in all; rates are means over the members of a class."""
+
+    of_client: IntArray  # (K,), the class of each client
+    of_class: IntArray  # (F,), the group of each class
+    size: IntArray  # (F,)
+    data: FloatArray  # (F,), chance of a sample at a tick
+    contact: FloatArray  # (F,), chance of a sample and a contact with the server
+    arriving: FloatArray  # (L, F), chance that a message of each age arrives at a tick
+
+    @classmethod
+    def of(cls, fleet: FleetInTheory, picked: float, counts: BoolArray, detail: Detail) -> Self:
+        """Put clients together; `picked` is the share of those available that takes part.
+
+        `counts` says which ages of the fleet's messages count.
+        """
+        contacts = fleet.contacts
+        with np.errstate(invalid="ignore", divide="ignore"):
+            there = np.nan_to_num(contacts.available / contacts.data)
+        # How concentrated what a client sees is: it decides how fast and how noisily it learns.
+        law = np.einsum("kij,kij->k", fleet.moments.R, fleet.moments.R)
+        of_client = np.zeros(there.size, dtype=np.int64)
+        of_class: list[int] = []
+        alike = np.arange(there.size) if detail.groups is None else there
+        for group, members in enumerate(_by_value(alike, detail.groups)):
+            order = members[np.lexsort((law[members], contacts.data[members]))]
+            for part in np.array_split(order, min(detail.classes, order.size)):
+                of_client[part] = len(of_class)
+                of_class.append(group)
+        size = np.bincount(of_client)
+        contact = contacts.available * picked
+        sent = contact[:, None] * contacts.late[:, counts]
+
+        def mean(values: FloatArray) -> FloatArray:
+            return np.bincount(of_client, values) / size
+
+        return cls(
+            of_client,
+            np.array(of_class),
+            size,
+            mean(contacts.data),
+            mean(contact),
+            np.array([mean(column) for column in sent.T]).reshape(-1, size.size),
+        )
+
+    @property
+    def group_size(self) -> IntArray:
+        """How many clients each group has, (G,)."""
+        return np.bincount(self.of_class, self.size).astype(np.int64)
+
+    def by_group(self, values: FloatArray) -> FloatArray:
+        """The mean over the members of each group of what is given by class, (F, ...)."""
+        share = np.zeros((self.group_size.size, self.size.size))
+        share[self.of_class, np.arange(self.size.size)] = self.size
+        share /= self.group_size[:, None]
+        mean: FloatArray = np.tensordot(share.astype(values.dtype), values, 1)
+        return mean
+
+    def sum_by_group(self, values: FloatArray) -> FloatArray:
+        """Sum what is given by class along the last axis, (..., F), over groups, (..., G)."""
+        member = self.of_class[:, None] == np.arange(self.group_size.size)
+        total: FloatArray = values @ member.astype(values.dtype)
+        return total
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Sum what is given by client, (K, ...), over the members of each class, (F, ...)."""
+        flat = values.reshape(len(values), -1)
+        member = self.of_client == np.arange(self.size.size)[:, None]
+        total: FloatArray = member.astype(flat.dtype) @ flat
+        return total.reshape(-1, *values.shape[1:])
+
+    def squares(self, values: FloatArray) -> FloatArray:
+        """Sum the squares of vectors by client, (K, m), over the members of classes, (F, m, m)."""
+        members = [values[self.of_client == f] for f in range(self.size.size)]
+        return np.stack([vectors.T @ vectors for vectors in members])
+
+    def means(self, values: FloatArray) -> FloatArray:
+        """The mean over the members of each class."""
+        shape = (-1,) + (1,) * (values.ndim - 1)
+        mean: FloatArray = self.totals(values) / self.size.reshape(shape)
+        return mean
+
+
+def _by_value(values: FloatArray | IntArray, most: int | None) -> list[IntArray]:
+    """Clients with equal values together; neighbouring values where there would be too many."""
+    distinct, which = np.unique(values, return_inverse=True)
+    number = distinct.size if most is None else min(most, distinct.size)
+    place = which * number // distinct.size
+    return [np.flatnonzero(place == group) for group in range(number)]

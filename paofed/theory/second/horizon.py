@@ -1,0 +1,106 @@
+"""Which step size is best for a time that is given, and where a learning curve ends."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.algorithms.base import Algorithm, Settled
+from paofed.core.metrics import decibels
+from paofed.errors import InputError
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.modes import Modes
+from paofed.theory.second.curve import LearningCurve, learning_curve
+from paofed.theory.second.detail import Detail
+from paofed.theory.second.stability import stable_step
+
+_QUICK = Detail(classes=1, stride=25, points=16)  # to compare step sizes, not for the numbers
+_LONG = Detail(classes=2, stride=50, points=32)  # for tens of thousands of ticks
+_LEAST = 1 / 64  # of the largest stable step: the smallest step size that is tried
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_CLOSE = 0.05  # to which a step size is searched for, relative
+_STILL = 0.02  # dB by which an error may change while the time doubles, to be called settled
+_DOUBLINGS = 4
+
+
+class BestStep(NamedTuple):
+    """The step size with the least predicted error after some ticks."""
+
+    step: float
+    curve: LearningCurve  # with that step size
+
+
+def best_step(
+    fleet: FleetInTheory,
+    method: Algorithm,
+    settings: Settled,
+    horizon: int,
+    report: Callable[[float], None] = lambda _: None,
+) -> BestStep:
+    """Search between a small step size and the largest stable one, by golden sections of its log.
+
+    Step sizes are compared coarsely; the curve of the best one is then followed in detail.
+    """
+    modes = Modes.of(fleet.moments.R)
+    limit = stable_step(fleet, method, settings).step
+    low, high = math.log(_LEAST * limit), math.log(limit)
+    rounds = math.ceil(math.log(_CLOSE / (high - low)) / math.log(_GOLDEN))
+    done, every = 0, np.array([horizon - 1])
+
+    def error(log: float) -> float:
+        nonlocal done
+        tried = replace(method, step_size=math.exp(log))
+        curve = learning_curve(fleet, tried, settings, every, detail=_QUICK, modes=modes)
+        done += 1
+        report(done / (rounds + 4))
+        return float(np.nan_to_num(curve.mse[0], nan=np.inf))
+
+    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+    errors = [error(log) for log in inner]
+    for _ in range(rounds):
+        if errors[0] <= errors[1]:
+            high, inner[1], errors[1] = inner[1], inner[0], errors[0]
+            inner[0] = high - _GOLDEN * (high - low)
+            errors[0] = error(inner[0])
+        else:
+            low, inner[0], errors[0] = inner[0], inner[1], errors[1]
+            inner[1] = low + _GOLDEN * (high - low)
+            errors[1] = error(inner[1])
+    step = math.exp(inner[int(np.argmin(errors))])
+    tried = replace(method, step_size=step)
+    curve = learning_curve(fleet, tried, settings, every, modes=modes)
+    report(1.0)
+    return BestStep(step, curve)
+
+
+def steady_state(
+    fleet: FleetInTheory,
+    method: Algorithm,
+    settings: Settled,
+    begin: int,
+    report: Callable[[float], None] = lambda _: None,
+) -> LearningCurve:
+    """Follow a curve from tick `begin` on until it changes little while the time doubles.
+
+    Refused where it still changes after some doublings, and where the step size is not stable: then
+    there is no end.
+    """
+    mu = method.settled(**settings._asdict()).step_size
+    limit = stable_step(fleet, method, settings)
+    if mu >= limit.step:
+        raise InputError(
+            f"{method.name} has no steady state with step size {mu:g}: above {limit.step:.3g} "
+            f"squares of deviations grow; take a smaller one"
+        )
+    times = begin * 2 ** np.arange(_DOUBLINGS + 1) - 1
+    curve = learning_curve(fleet, method, settings, times, detail=_LONG, report=report)
+    changes = np.abs(np.diff(decibels(curve.mse)))
+    if not changes[-1] <= _STILL:
+        raise InputError(
+            f"{method.name} is not at its end after {times[-1] + 1} ticks: during the last "
+            f"{times[-1] - times[-2]} its error changed by {changes[-1]:.2f} dB, expected at most "
+            f"{_STILL:g}; begin later than at tick {begin}, or take the error after a time you need"
+        )
+    return curve

@@ -1,0 +1,154 @@
+"""Whole models travel: a client in contact begins at the server's model, so only that is followed.
+
+The newest messages that arrive at a tick decide alone. With those of age l the server becomes
+
+    (1 - alpha) w_n + alpha (the mean over their senders of w_{n-l} + mu z (y - z^T w_{n-l}))
+
+so covariances of the server's model with what it was up to the age limit ago are followed, in the
+modes of the clients' mean R, where learning is a product entry by entry.
+"""
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray, IntArray
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.models import MeanModels
+from paofed.theory.reach import Reach
+from paofed.theory.second.detail import Detail
+from paofed.theory.second.groups import Groups
+from paofed.theory.second.shares import Shares
+
+
+class WholeSpread:
+    """The covariance of the server's model, tick by tick."""
+
+    def __init__(
+        self,
+        fleet: FleetInTheory,
+        reach: Reach,
+        groups: Groups,
+        alpha: FloatArray,
+        means: MeanModels,
+        detail: Detail,
+        *,
+        noisy: bool,
+    ) -> None:
+        """`alpha` are the weights of the ages; `noisy`: targets are."""
+        moments, precision = fleet.moments, detail.precision
+        samples = fleet.samples(np.arange(len(moments.R)), detail.points)
+        mu, ages = reach.mu, reach.ages
+        self._models, self._mu, self._ages, self._every = means, mu, ages, detail.stride
+        shares = Shares.of(groups, np.ones_like(alpha))
+        self._chance, self._alpha = shares.decides * shares.moved, alpha  # (L,)
+        first, square = shares.senders
+        weight = first[groups.of_client]  # (K,), sums to 1
+        rates, self._Q = np.linalg.eigh(np.tensordot(weight, moments.R, 1))
+        self._rates, self._r = rates, self._Q.T @ (weight @ moments.r)
+        self._stay = (1 - mu * rates).astype(precision)
+        # Of two senders: by class, and by group, whose typical member has the mean R of senders.
+        self._pairs = shares.sender_pairs
+        self._group_pairs = groups.sum_by_group(groups.sum_by_group(self._pairs).T).astype(
+            precision
+        )
+        self._class_R, self._class_r = groups.means(moments.R), groups.means(moments.r)
+        sent = groups.sum_by_group(np.diag(first * groups.size)).T  # (G, F)
+        often = sent.sum(axis=1, keepdims=True)
+        sent /= np.where(often > 0, often, 1.0)
+        group_R = np.tensordot(sent, self._class_R, 1)
+        self._group_R = (self._Q.T @ group_R @ self._Q).astype(precision)
+        weights = square[groups.of_client, None] * samples.weights  # (K, P)
+        self._z = (samples.z.reshape(-1, rates.size) @ self._Q).astype(precision)
+        self._points = weights.ravel().astype(precision)
+        self._y = samples.y.ravel().astype(precision)
+        noise = samples.noise * noisy
+        self._noise = np.repeat(noise, samples.y.shape[1]).astype(precision)
+        # past[a, b] is the covariance of the models of two ticks, in a circle of `size` ticks.
+        self._size, D = int(ages[-1]) + 2, rates.size
+        self._past = np.zeros((self._size, self._size, D, D), precision)
+        self._means = np.zeros((self._size, D))
+        self._added = np.zeros((self._size, D, D), precision)
+        self._known = np.zeros((D, D), precision)  # what samples add, as it was worked out last
+        self._now = 0
+
+    @property
+    def mean(self) -> FloatArray:
+        """The server's mean model, (D,)."""
+        return self._models.w
+
+    @property
+    def server(self) -> FloatArray:
+        """The covariance of the server's model, (D, D)."""
+        covariance: FloatArray = self._Q @ self._past[self._now, self._now] @ self._Q.T
+        return covariance
+
+    def tick(self, n: int) -> None:
+        """Move on by tick n."""
+        before = self._models.w
+        self._models.tick(n)
+        now, then = n % self._size, (n + 1) % self._size
+        past, stay = self._past, self._stay
+        self._means[now] = self._Q.T @ before
+        if n % self._every == 0:
+            self._noise_now = self._drawn_on(self._of_samples(self._means[now], past[now, now]), n)
+        self._added[now] = self._noise_now
+        begun = self._ages <= n
+        chance, alpha = self._chance[begun], self._alpha[begun]
+        places = (n - self._ages[begun]) % self._size
+        # Covariances of the new model with every earlier one.
+        moved = (chance * alpha).astype(past.dtype)
+        row = (1 - moved.sum()) * past[now] + stay[:, None] * np.tensordot(moved, past[places], 1)
+        past[then], past[:, then] = row, row.transpose(0, 2, 1)
+        past[then, then] = self._square(chance, alpha, places, now)
+        self._now = then
+
+    def _drawn_on(self, added: FloatArray, n: int) -> FloatArray:
+        """What is added from tick n on, in a straight line to the middle of a stride.
+
+        Else it would lag behind an error that falls.
+        """
+        ahead = (self._every - 1) / 2 / self._every if n else 0.0
+        drawn = added + ahead * (added - self._known)
+        self._known = added
+        return drawn
+
+    def _square(
+        self, chance: FloatArray, alpha: FloatArray, places: IntArray, now: int
+    ) -> FloatArray:
+        """The covariance of the new model: by which age decides, and between ages."""
+        past, stay = self._past, self._stay
+        square = (1 - chance.sum()) * past[now, now]
+        jumps = alpha[:, None] * (self._told(places) - self._means[now])  # (L, D)
+        for c, a, place in zip(chance, alpha, places, strict=True):
+            held = stay[:, None] * past[place, now]
+            square += c * (1 - a) ** 2 * past[now, now] + c * a * (1 - a) * (held + held.T)
+            square += c * a**2 * (np.outer(stay, stay) * past[place, place] + self._added[place])
+        mean = chance @ jumps
+        square += (jumps.T * chance) @ jumps - np.outer(mean, mean)
+        covariance: FloatArray = square.astype(past.dtype)
+        return covariance
+
+    def _told(self, places: IntArray) -> FloatArray:
+        """The mean of what is sent by those who began at the models of some ticks, (L, D)."""
+        told: FloatArray = self._stay * self._means[places] + self._mu * self._r
+        return told
+
+    def _of_samples(self, means: FloatArray, covariance: FloatArray) -> FloatArray:
+        """What the randomness of samples and senders adds to the mean of what is sent."""
+        z = self._z
+        miss = self._y - z @ means.astype(z.dtype)
+        spread = np.einsum("id,id->i", z @ covariance, z)
+        weights = self._points * (miss**2 + self._noise + spread)
+        square = (z * weights[:, None]).T @ z
+        added: FloatArray = self._mu**2 * (square + self._of_two(means, covariance))
+        return added
+
+    def _of_two(self, means: FloatArray, covariance: FloatArray) -> FloatArray:
+        """What the steps of two senders have in common, less the square of the mean step."""
+        gradients = (self._class_r - self._class_R @ (self._Q @ means)) @ self._Q  # (F, D)
+        mean, rates = self._r - self._rates * means, self._rates
+        of_means = gradients.T @ self._pairs @ gradients - np.outer(mean, mean)
+        one_side = self._group_R @ covariance  # (G, D, D)
+        both = np.tensordot(self._group_pairs, self._group_R, 1)
+        of_spread = np.matmul(one_side, both).sum(axis=0) - np.outer(rates, rates) * covariance
+        common: FloatArray = of_means + of_spread
+        return common
