@@ -10,6 +10,7 @@ from paofed.planning.judgement import in_other_exchanges
 from paofed.planning.screening import advance, fitting, left_out, stable
 from paofed.theory.bounds import step_sizes
 from paofed.theory.fleet import FleetInTheory
+from paofed.theory.foresight import foresee
 from tests.natures import small_scenario
 
 
@@ -91,14 +92,21 @@ def test_only_what_fits_is_raced() -> None:
 def test_theory_leaves_out_what_diverges_and_nothing_else() -> None:
     scenario = small_scenario()
     found = advance(scenario, 0)
-    steps = step_sizes(FleetInTheory.of(scenario).moments)
-    assert found.limit == pytest.approx(min(steps.bound, steps.typical))
+    assert found.limit == pytest.approx(foresee(scenario).stable_step("pao-fed-u1").step)
     assert found.limit is not None
+    assert found.words.endswith("a client between contacts diverges in the mean square")
     words = [f"pao-fed-u1:shared=2,step_size={found.limit * times}" for times in (0.99, 1.01)]
     rls = "pao-fed-u1:learner=rls,step_size=30.0"  # theory speaks of LMS steps alone
     whole = f"online-fedsgd:step_size={found.limit * 1.01}"  # a contact renews all of a model
     assert stable([*words, rls, whole], scenario, found.limit) == [words[0], rls, whole]
     assert stable(words, scenario, None) == words
+
+
+def test_theory_of_many_features_looks_at_their_mean_length() -> None:
+    scenario = small_scenario(features=201)
+    found, steps = advance(scenario, 0), step_sizes(FleetInTheory.of(scenario).moments)
+    assert found.limit == pytest.approx(min(steps.bound, steps.typical))
+    assert found.words.endswith("a client between contacts diverges on average")
 
 
 def test_theory_says_where_it_does_not_know() -> None:
