@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from paofed import theory
     from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
     from paofed.checks import check_algorithm
     from paofed.core.tariffs import TARIFFS, Tariff
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from paofed.world.scenario import Scenario
     from paofed.world.trace import Trace
     from paofed.world.worlds import Worlds
+
+_ROOMS = ("theory",)  # modules with public names of their own
 
 # Found when first used: a device that only learns and sends needs NumPy and nothing heavier.
 _HOMES = {
@@ -74,17 +77,20 @@ __all__ = [
     "replay",
     "run",
     "sweep",
+    "theory",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in (*_HOMES, *_ROOMS):
         raise AttributeError(f"module 'paofed' has no attribute {name!r}")
     from paofed.errors import needs_extra
 
     with needs_extra(f"paofed.{name}"):
+        if name in _ROOMS:
+            return import_module(f"paofed.{name}")
         return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_ROOMS})

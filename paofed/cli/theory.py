@@ -1,19 +1,21 @@
-"""Say before any run which step sizes are safe, where the mean model goes and what it costs.
+"""Say before any run which step sizes are safe, where the model goes and what it costs.
 
 SCENARIO is a TOML file, a preset, or a recorded trace (.npz) to estimate from. With --runs the
-prediction is held against the average over so many runs in the same world.
+prediction is held against the average over so many runs in the same world. With --second the
+learning curve is predicted too: the mean error of the models, not that of their mean.
 """
 
 import json
 from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paofed.algorithms.base import Settled
+from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import from_text
-from paofed.cli.shared import outputs
+from paofed.cli.shared import outputs, second_moments
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
 from paofed.core.tariffs import Tariff
@@ -21,10 +23,11 @@ from paofed.errors import InputError
 from paofed.files import write_table
 from paofed.report.paper.theory import CURVES, Beside
 from paofed.simulate.engines import USUAL, engine_of
-from paofed.simulate.results.result import curve_ticks, versions
+from paofed.simulate.results.result import versions
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.outlook import Outlook, outlook
+from paofed.theory.foresight import Foresight, foresee
+from paofed.theory.outlook import Outlook
 from paofed.words import counted, table
 from paofed.world.scenario import PRESETS, Scenario
 from paofed.world.trace import Trace
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
 EXAMPLE = "paofed theory setting-1 --algorithm pao-fed-u1 --runs 40 --figure theory.png"
 
 _USUAL = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
-_FOR_TRACES = Settled(step_size=0.4, max_age=10)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,12 +54,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--world", type=int, default=0, metavar="W", help="(default %(default)s)")
     add("--runs", type=int, default=0, metavar="R", help="simulate so many runs beside (none)")
+    add("--second", action="store_true", help="predict learning curves and stable step sizes, too")
+    add("--best-step", action="store_true", help="and the best step size for the ticks there are")
+    add("--steady-state", action="store_true", help="and where the learning curve ends, if it does")
     add("--every", type=int, default=50, metavar="N", help="ticks between points of a curve (50)")
     outputs.add_arguments(parser)
 
 
 def run(args: Namespace) -> int:
-    """Compute, simulate if asked, show."""
+    """Compute, simulate if asked, show; interrupted, show what is finished."""
     outputs.check(args, inputs=[args.scenario])
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
@@ -66,34 +71,66 @@ def run(args: Namespace) -> int:
     trace = Trace.load(args.scenario) if Path(args.scenario).suffix == ".npz" else None
     if trace is not None and args.runs:
         raise InputError(f"{args.scenario} is a trace, one run that was: --runs needs a scenario")
-    scenario = None if trace is not None else Scenario.load(args.scenario)
-    if trace is not None:
-        fleet, settings, ticks = FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks
-    if scenario is not None:
-        fleet = FleetInTheory.of(scenario, seed=args.seed, world=args.world)
-        settings, ticks = Settled(scenario.step_size, scenario.max_age), scenario.ticks
+    source = Scenario.load(args.scenario) if trace is None else trace
+    foresight = foresee(source, seed=args.seed, world=args.world)
     with Progress(f"{args.scenario}, mean recursion") as progress:
-        found = outlook(fleet, methods, settings, curve_ticks(ticks, args.every), progress)
-    simulated = None
-    if scenario is not None and args.runs:
+        found = _Found(foresight.outlook(methods, every=args.every, report=progress))
+    try:
+        _go_on(args, found, foresight, methods, source)
+    except KeyboardInterrupt:
+        found.warnings.append("interrupted: this is what was finished")
+        _show(args, found, foresight, source)
+        raise
+    _show(args, found, foresight, source)
+    return 0
+
+
+@dataclass
+class _Found:
+    """What is known so far."""
+
+    outlook: Outlook
+    second: dict[str, second_moments.Foreseen] | None = None  # by algorithm
+    simulated: "Average | None" = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def beside(self) -> Beside:
+        """Predicted and simulated, beside each other."""
+        curves = None if self.second is None else {n: one.curve for n, one in self.second.items()}
+        return Beside(self.outlook.prediction, self.simulated, curves)
+
+
+def _go_on(
+    args: Namespace,
+    found: _Found,
+    foresight: Foresight,
+    methods: list[Algorithm],
+    source: Scenario | Trace,
+) -> None:
+    """Second moments and runs, where they are asked for."""
+    if args.second or args.best_step or args.steady_state:
+        found.second = {}
+        for method in methods:
+            found.second[method.name] = second_moments.predicted(
+                foresight, method, every=args.every, best=args.best_step,
+                steady=args.steady_state, title=args.scenario,
+            )  # fmt: skip
+    if args.runs and isinstance(source, Scenario):
         from paofed.simulate.average import average  # and the engine, which takes a second
 
         with (
             Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
             engine_of(USUAL).announced(outputs.say),
         ):
-            simulated = average(
-                scenario, methods, runs=args.runs, seed=args.seed, world=args.world,
+            found.simulated = average(
+                source, methods, runs=args.runs, seed=args.seed, world=args.world,
                 every=args.every, report=progress,
             )  # fmt: skip
-    _show(args, found, simulated, fleet)
-    return 0
 
 
-def _show(
-    args: Namespace, found: Outlook, simulated: "Average | None", fleet: FleetInTheory
-) -> None:
-    beside = Beside(found.prediction, simulated)
+def _show(args: Namespace, found: _Found, foresight: Foresight, source: Scenario | Trace) -> None:
+    outlook, beside, fleet = found.outlook, found.beside, foresight.fleet
     if args.csv is not None:
         curves = beside.curves(beside.names[0])
         write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
@@ -102,14 +139,23 @@ def _show(
         from paofed.report.shared.figures import save
 
         save(mean_and_learning({args.scenario: beside}), args.figure)
-    for warning in found.warnings():
+    second = found.second or {}
+    memory = isinstance(source, Trace) or max(source.synthetic.memory) > 0
+    told = second_moments.warnings(second, beside, outlook.mu, memory=memory)
+    told = [*outlook.warnings(), *told, *found.warnings]
+    for warning in told:
         outputs.say(warning)
-    lines = _lines(found, beside, args.tariff)
+    records = {name: second_moments.as_record(name, one, beside) for name, one in second.items()}
+    lines = _lines(outlook, beside, args.tariff)
     if args.json:
-        print(json.dumps(_as_json(args, found, lines, fleet)))
+        for line in lines:
+            if found.second is not None:
+                line["second_moments"] = records.get(line["algorithm"])
+        print(json.dumps(_as_json(args, outlook, lines, fleet, told)))
     else:
         where = "as recorded" if fleet.moments.R_error else f"world {args.world}"
-        print(_as_text(args.scenario, where, found, lines, fleet))
+        text = _as_text(args.scenario, where, outlook, lines, fleet)
+        print("\n\n".join([text, *([second_moments.as_table(records)] if records else [])]))
 
 
 def _lines(found: Outlook, beside: Beside, tariff: Tariff) -> list[dict[str, Any]]:
@@ -119,7 +165,7 @@ def _lines(found: Outlook, beside: Beside, tariff: Tariff) -> list[dict[str, Any
             "algorithm": name,
             "step_size": mu,
             "growth_per_tick": float(factor),
-            **{key: curve[-1] for key, curve in beside.curves(name).items()},
+            **{key: curve[-1] for key, curve in beside.curves(name).items() if key in CURVES},
             "contacts_per_tick": cost.contacts,
             "coordinates_per_tick": cost.coordinates_up + cost.coordinates_down,
             "bytes_per_tick": tariff.wire(cost).both,
@@ -132,7 +178,11 @@ def _lines(found: Outlook, beside: Beside, tariff: Tariff) -> list[dict[str, Any
 
 
 def _as_json(
-    args: Namespace, found: Outlook, lines: list[dict[str, Any]], fleet: FleetInTheory
+    args: Namespace,
+    found: Outlook,
+    lines: list[dict[str, Any]],
+    fleet: FleetInTheory,
+    warnings: list[str],
 ) -> dict[str, Any]:
     return {
         "scenario": args.scenario,
@@ -146,7 +196,7 @@ def _as_json(
         "guaranteed_below": found.steps.guaranteed,
         "tariff": args.tariff.name,
         "moments_standard_error": max(fleet.moments.R_error, fleet.moments.r_error),
-        "warnings": found.warnings(),
+        "warnings": warnings,
         "algorithms": [plain(line) for line in lines],
     }
 

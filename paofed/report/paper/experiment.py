@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
-from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
 from paofed.report.paper.study import EXCHANGES, Cell, Study
@@ -16,7 +15,7 @@ from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
 from paofed.theory.bounds import step_sizes
-from paofed.theory.fleet import FleetInTheory
+from paofed.theory.foresight import Foresight
 from paofed.theory.mean import predict
 from paofed.words import counted
 from paofed.world.scenario import Scenario
@@ -26,8 +25,10 @@ SIZES = ("pao-fed-u1:shared=1", "pao-fed-u1:shared=32")
 ROWS = ("online-fedsgd", *SUBSETS, "pso-fed:subset=0.2", *VERSIONS, *SIZES)
 BESIDE_THEORY = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
 
-_PAPERS = "the paper's inputs"
-_INPUTS = {"inputs independent in time": (0.0, 0.0), _PAPERS: None}
+_INDEPENDENT, _PAPERS = "inputs independent in time", "the paper's inputs"
+_INPUTS = {_INDEPENDENT: (0.0, 0.0), _PAPERS: None}
+# Whose learning curves are predicted, too: each takes a dozen seconds of processor time.
+LEARNING = {_INDEPENDENT: ("online-fedsgd", "pao-fed-u1"), _PAPERS: ("pao-fed-u1",)}
 
 # Opens a stage under its name, and yields what is told the share of it that is done.
 OpenStage = Callable[[str], AbstractContextManager[Callable[[float], None]]]
@@ -85,9 +86,9 @@ def run_study(
     theory = {}
     for label, memory in effort.inputs.items():
         scenario = _with_inputs(effort.theory_ticks, memory)
-        fleet = FleetInTheory.of(scenario, seed=seed)
-        theory[label] = stages.hold_theory(fleet, scenario, effort.theory_runs)
-    return Study(results, grid, theory, step_sizes(fleet.moments))
+        foresight = Foresight.of(scenario, seed=seed)
+        theory[label] = stages.hold_theory(foresight, scenario, effort.theory_runs, LEARNING[label])
+    return Study(results, grid, theory, step_sizes(foresight.fleet.moments, foresight.modes))
 
 
 def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
@@ -121,14 +122,28 @@ class _Stages:
                 engine=self._engine, **self._crew._asdict(),
             )  # fmt: skip
 
-    def hold_theory(self, fleet: FleetInTheory, scenario: Scenario, runs: int) -> Beside:
-        """Average the models over runs in one world, and predict their mean there."""
+    def hold_theory(
+        self, foresight: Foresight, scenario: Scenario, runs: int, learning: Sequence[str]
+    ) -> Beside:
+        """Average the models over runs in one world, and predict their mean there.
+
+        Of the algorithms `learning`, the learning curve is predicted, too.
+        """
         methods = [from_text(name) for name in BESIDE_THEORY]
         every = scenario.ticks // 40 or 1
         with self._next("theory, simulated") as report:
             simulated = average(
                 scenario, methods, runs=runs, seed=self._seed, every=every, report=report
             )
-        settings = Settled(scenario.step_size, scenario.max_age)
+        fleet, settings, modes = foresight.fleet, foresight.settings, foresight.modes
         with self._next("theory, predicted") as report:
-            return Beside(predict(fleet, methods, settings, simulated.ticks, report), simulated)
+
+            def told(part: int) -> Callable[[float], None]:
+                return lambda done: report((part + done) / (1 + len(learning)))
+
+            mean = predict(fleet, methods, settings, simulated.ticks, told(0), modes)
+            second = {
+                name: foresight.learning_curve(name, every=every, report=told(part))
+                for part, name in enumerate(learning, start=1)
+            }
+        return Beside(mean, simulated, second)

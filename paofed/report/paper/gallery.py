@@ -41,7 +41,7 @@ def gallery(study: Study, seed: int) -> Mapping[str, tuple[str, Figure]]:
             draw.error_against_traffic(two, names=(*sizes, SUBSETS[0])),
         ),
         "theory": (
-            "Theory beside simulation in one world of Setting I; grey is variance.",
+            "Theory (lines) beside simulation (dots) in one world of Setting I; shaded is spread.",
             mean_and_learning(study.theory),
         ),
         "realised": (

@@ -9,7 +9,7 @@ import numpy as np
 
 from paofed.files import write_table
 from paofed.report.paper.claims import CLAIMS, II, Claim, I, better, finals_db
-from paofed.report.paper.theory import CURVES, Beside
+from paofed.report.paper.theory import COLUMNS, Beside
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
@@ -120,7 +120,7 @@ class Study:
         )
         write_table(
             folder / "theory.csv",
-            ["inputs", "algorithm", "tick", *CURVES],
+            ["inputs", "algorithm", "tick", *COLUMNS],
             [[label, *row] for label, beside in self.theory.items() for row in beside.rows()],
         )
         if self.steps is not None:

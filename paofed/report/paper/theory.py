@@ -1,15 +1,39 @@
-"""Theory beside simulation: the mean model as predicted, and as the average of many runs."""
+"""Theory beside simulation: what was predicted, and the average of many runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.theory.mean import Prediction
+from paofed.theory.second.curve import LearningCurve
 
 if TYPE_CHECKING:  # theory alone need not wait for an engine
     from paofed.simulate.average import Average
 
 CURVES = ("mean_model_db", "averaged_model_db", "learning_curve_db")
+PREDICTED = "predicted_learning_curve_db"
+GAP = "largest_gap_db"
+PARTS = ("test_noise", "residual", "of_mean", "of_spread")  # of a predicted learning curve
+COLUMNS = (*CURVES, PREDICTED, GAP, *PARTS)
+
+MOST_GAP = 0.5  # dB; a predicted learning curve that is further from the runs' is refused
+_BEGUN = 50  # ticks before which nobody minds a gap
+
+
+class Gap(NamedTuple):
+    """How far a predicted learning curve is from the runs', at most."""
+
+    db: float  # predicted minus simulated, where that is largest; not finite if one diverged
+    tick: int
+    error: float  # standard error of the simulated curve there, in dB; NaN of a single run
+
+    @property
+    def refused(self) -> bool:
+        """Whether the predicted curve is too far off to be shown."""
+        return not abs(self.db) <= MOST_GAP
 
 
 class Beside(NamedTuple):
@@ -17,21 +41,56 @@ class Beside(NamedTuple):
 
     prediction: Prediction
     simulated: "Average | None"
+    # Predicted learning curves by algorithm, of all or of some; None where nobody asked for them.
+    second: Mapping[str, LearningCurve] | None = None
 
     @property
     def names(self) -> list[str]:
         """The algorithms."""
         return self.prediction.names
 
+    def gap(self, name: str) -> Gap | None:
+        """The largest gap from tick 50 on; None where either curve is missing."""
+        predicted = (self.second or {}).get(name)
+        if predicted is None or self.simulated is None:
+            return None
+        a = self.names.index(name)
+        learning, errors = self.simulated.learning[a], self.simulated.learning_errors[a]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            simulated = decibels(learning)
+            any_left = np.isfinite(predicted.db) | np.isfinite(simulated)
+            gaps = np.where(any_left, predicted.db - simulated, 0.0)  # diverged, as predicted: none
+            relative = errors / learning
+        late = predicted.ticks >= min(_BEGUN, predicted.ticks[-1])
+        at = int(np.argmax(np.where(late, np.abs(gaps), -1.0)))  # NaN is taken for the largest
+        per_db = 10.0 / np.log(10.0)
+        return Gap(float(gaps[at]), int(predicted.ticks[at]), float(per_db * relative[at]))
+
+    def shown(self, name: str) -> LearningCurve | None:
+        """The predicted learning curve, where there is one that is not refused."""
+        gap = self.gap(name)
+        refused = gap is not None and gap.refused
+        return None if refused else (self.second or {}).get(name)
+
     def curves(self, name: str) -> dict[str, list[float]]:
-        """Error over time in dB: of the predicted mean, the averaged model, and the runs' mean."""
+        """Error over time in dB: of the predicted mean, the averaged model, and the runs' mean.
+
+        Where second moments were asked for, the predicted learning curve, its gap and its parts
+        follow; the curve and its parts are NaN where it is refused or missing.
+        """
         a = self.names.index(name)
         curves = [self.prediction.mse]
         if self.simulated is not None:
             curves += [self.simulated.mse, self.simulated.learning]
-        return {
-            key: decibels(curve[a]).tolist() for key, curve in zip(CURVES, curves, strict=False)
-        }
+        found = dict(zip(CURVES, (decibels(curve[a]) for curve in curves), strict=False))
+        if self.second is not None:
+            curve, gap, points = self.shown(name), self.gap(name), self.prediction.ticks.size
+            told: dict[str, FloatArray | float] = {PREDICTED: np.nan if curve is None else curve.db}
+            if self.simulated is not None:
+                told[GAP] = np.nan if gap is None else gap.db
+            told |= {part: np.nan if curve is None else getattr(curve, part) for part in PARTS}
+            found |= {key: np.broadcast_to(value, points) for key, value in told.items()}
+        return {key: curve.tolist() for key, curve in found.items()}
 
     def rows(self) -> Iterator[list[object]]:
         """A tidy table: algorithm, tick (0-based), and the curves there are."""

@@ -1,0 +1,129 @@
+"""What theory says of one fleet, asked by the names of algorithms."""
+
+from collections.abc import Callable, Sequence
+from typing import Self
+
+from paofed.algorithms.base import Algorithm, Settled
+from paofed.algorithms.spec import resolve
+from paofed.core.metrics import curve_ticks
+from paofed.errors import InputError
+from paofed.theory.fleet import FleetInTheory
+from paofed.theory.modes import Modes
+from paofed.theory.outlook import Outlook, outlook
+from paofed.theory.second.curve import LearningCurve, learning_curve
+from paofed.theory.second.horizon import BestStep, best_step, steady_state
+from paofed.theory.second.stability import StableStep, stable_step
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+
+_FOR_TRACES = Settled(step_size=0.4, max_age=10)  # traces hold no settings: the paper's
+
+Report = Callable[[float], None]
+
+
+def _silent(_: float) -> None:
+    """Report to nobody."""
+
+
+def foresee(source: Scenario | Trace | str, *, seed: int = 0, world: int = 0) -> "Foresight":
+    """Look at a fleet: a scenario (or its name or file) in one world, or a trace as recorded."""
+    if isinstance(source, Trace):
+        return Foresight.seen(source)
+    scenario = Scenario.load(source) if isinstance(source, str) else source
+    return Foresight.of(scenario, seed=seed, world=world)
+
+
+class Foresight:
+    """One fleet as theory sees it, with the settings for what algorithms leave open.
+
+    Algorithms are records or names with options, as in "pao-fed-u1:shared=32,step_size=0.2".
+    `report` is told the share of the work that is done.
+    """
+
+    def __init__(self, fleet: FleetInTheory, settings: Settled, ticks: int) -> None:
+        """`ticks` is how far to look where nothing else is said."""
+        self.fleet, self.settings, self.ticks = fleet, settings, ticks
+        self._modes: Modes | None = None
+
+    @classmethod
+    def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
+        """A scenario's fleet in one world, exact where its laws are."""
+        fleet = FleetInTheory.of(scenario, seed=seed, world=world)
+        return cls(fleet, Settled(scenario.step_size, scenario.max_age), scenario.ticks)
+
+    @classmethod
+    def seen(cls, trace: Trace) -> Self:
+        """The fleet of a trace, estimated from it; step size and age limit are the paper's."""
+        return cls(FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks)
+
+    @property
+    def modes(self) -> Modes:
+        """The clients' correlation matrices taken apart, once: it takes seconds in large fleets."""
+        if self._modes is None:
+            self._modes = Modes.of(self.fleet.moments.R)
+        return self._modes
+
+    def outlook(
+        self,
+        methods: str | Algorithm | Sequence[str | Algorithm],
+        *,
+        every: int = 50,
+        report: Report = _silent,
+    ) -> Outlook:
+        """Safe step sizes, where the mean of the model goes, and what it costs."""
+        several = [methods] if isinstance(methods, str | Algorithm) else methods
+        found = outlook(
+            self.fleet, [resolve(method) for method in several], self.settings,
+            curve_ticks(self.ticks, _at_least_one("every", every)), report,
+            self._modes,
+        )  # fmt: skip
+        self._modes = found.modes
+        return found
+
+    def learning_curve(
+        self,
+        method: str | Algorithm,
+        *,
+        ticks: int | None = None,
+        every: int = 50,
+        report: Report = _silent,
+    ) -> LearningCurve:
+        """The expected error of the server's model after every so many ticks and the last one."""
+        points = curve_ticks(self._horizon(ticks), _at_least_one("every", every))
+        return learning_curve(
+            self.fleet, resolve(method), self.settings, points, modes=self.modes, report=report
+        )
+
+    def stable_step(self, method: str | Algorithm, *, report: Report = _silent) -> StableStep:
+        """The largest step size that is stable in the mean square."""
+        return stable_step(self.fleet, resolve(method), self.settings, report)
+
+    def best_step(
+        self, method: str | Algorithm, *, ticks: int | None = None, report: Report = _silent
+    ) -> BestStep:
+        """The step size with the least predicted error after so many ticks, and its curve."""
+        horizon = self._horizon(ticks)
+        return best_step(self.fleet, resolve(method), self.settings, horizon, report)
+
+    def steady_state(
+        self, method: str | Algorithm, *, ticks: int | None = None, report: Report = _silent
+    ) -> LearningCurve:
+        """Where the learning curve ends: it is followed for up to sixteen times so many ticks."""
+        begin = self._horizon(ticks)
+        return steady_state(self.fleet, resolve(method), self.settings, begin, report)
+
+    def _horizon(self, ticks: int | None) -> int:
+        """How far to follow second moments, which know one target."""
+        if self.fleet.drifts:
+            raise InputError(
+                f"the target changes (drifts: {self.fleet.drifts}): theory follows the mean to "
+                f"where it goes, and second moments to one target alone; leave the drifts out, or "
+                f"simulate"
+            )
+        return _at_least_one("ticks", self.ticks if ticks is None else ticks)
+
+
+def _at_least_one(what: str, value: int) -> int:
+    if value < 1:
+        raise InputError(f"{what} is {value}: expected at least 1")
+    return value

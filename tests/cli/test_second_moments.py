@@ -1,0 +1,185 @@
+"""`paofed theory --second` as a user meets it."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paofed.cli import main
+from paofed.cli.shared import second_moments
+from paofed.report.paper.theory import PARTS, PREDICTED
+from paofed.theory.foresight import foresee
+from tests.natures import small_scenario
+
+FEW = {"features": 12, "ticks": 80}
+SAMPLES = (30, 50, 70)
+
+
+@pytest.fixture
+def free(tmp_path: Path) -> str:
+    """A short scenario whose inputs are independent in time."""
+    path = tmp_path / "free.toml"
+    scenario = small_scenario(**FEW, stream={"memory": (0.0, 0.0), "samples": SAMPLES})
+    path.write_text(scenario.to_toml())
+    return str(path)
+
+
+@pytest.fixture
+def tied(tmp_path: Path) -> str:
+    """The same with inputs that hardly change from tick to tick."""
+    path = tmp_path / "tied.toml"
+    stream = {"memory": (0.98, 0.98), "centre": (0.0, 0.0), "samples": SAMPLES}
+    scenario = small_scenario(**FEW, stream=stream)
+    path.write_text(scenario.to_toml())
+    return str(path)
+
+
+def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, list[str]]:
+    """What the command prints as JSON, and its lines for people beside."""
+    assert main(["theory", *arguments, "--second", "--json"]) == 0
+    out, err = capsys.readouterr()
+    return json.loads(out), err.splitlines()
+
+
+def test_learning_curves_beside_runs(
+    free: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, figure = tmp_path / "theory.csv", tmp_path / "theory.png"
+    words = [free, "--algorithm", "pao-fed-u1", "online-fedsgd", "--runs", "100", "--every", "20"]
+    printed, err = told([*words, "--csv", str(table), "--figure", str(figure)], capsys)
+    assert err == printed["warnings"] == []
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    for line in printed["algorithms"]:
+        second = line["second_moments"]
+        mine = [row for row in rows if row["algorithm"] == line["algorithm"]]
+        last = mine[-1]
+        for row in mine:  # the parts are all of the error
+            total = sum(float(row[part]) for part in PARTS)
+            assert 10 ** (float(row[PREDICTED]) / 10) == pytest.approx(total)
+        for key in (PREDICTED, "largest_gap_db", *PARTS):
+            assert float(last[key]) == pytest.approx(second[key], abs=1e-12)
+        late = [row for row in mine if int(row["tick"]) >= 50]
+        gaps = [float(row[PREDICTED]) - float(row["learning_curve_db"]) for row in late]
+        assert second["largest_gap_db"] == pytest.approx(max(gaps, key=abs), abs=1e-12)
+        assert abs(second["largest_gap_db"]) < 0.2 + 4 * second["largest_gap_standard_error"]
+        assert second["largest_gap_at_tick"] in (59, 79)
+        assert second["refused"] is False
+        assert second[PREDICTED] > line["mean_model_db"]
+    windows, whole = (line["second_moments"] for line in printed["algorithms"])
+    assert windows["stable_step"] == pytest.approx(
+        foresee(free).stable_step("pao-fed-u1").step, rel=1e-9
+    )
+    assert 0 <= windows["stable_step_set_by_client"] < 12
+    assert whole["stable_step_set_by_client"] is None
+    assert "best_step" not in windows
+
+
+def test_a_table_for_people_and_the_best_step(
+    tied: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["theory", tied, "--algorithm", "pao-fed-u1:step_size=3"]
+    assert main([*words, "--best-step", "--steady-state"]) == 0
+    out, err = capsys.readouterr()
+    assert "pao-fed-u1:step_size=3 has no steady state with step size 3: above 1." in err
+    assert "pao-fed-u1:step_size=3: step size 3 is above 1." in err
+    assert "from where on it is not stable in the mean square" in err
+    assert err.splitlines()[-1].startswith("second moments take samples as independent in time")
+    *_, title, table = out.rstrip("\n").split("\n\n")
+    assert title == "second moments, after the last tick"
+    header, line = table.splitlines()
+    assert "residual of the map  distance of the mean" in header
+    assert header.endswith("best step  learning curve there (dB)  steady state (dB)")
+    *_, stable, best, there, steady = line.split()
+    assert steady == "none"
+    assert float(best) < float(stable) < 3
+    assert float(there) < 3
+
+
+def test_where_a_learning_curve_ends(free: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [free, "--algorithm", "pao-fed-u1:shared=12", "--steady-state"]
+    printed, _ = told(words, capsys)
+    second = printed["algorithms"][0]["second_moments"]
+    assert second["steady_state_db"] < second[PREDICTED]
+
+
+def test_a_curve_that_is_far_off_is_refused_in_words(
+    tied: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inputs that hardly change teach little, and theory takes them for new ones."""
+    table, figure = tmp_path / "theory.csv", tmp_path / "theory.png"
+    words = [tied, "--algorithm", "pao-fed-u1", "--runs", "60"]
+    printed, err = told([*words, "--csv", str(table), "--figure", str(figure)], capsys)
+    second = printed["algorithms"][0]["second_moments"]
+    assert err == printed["warnings"]
+    assert second["refused"] is True
+    assert second["largest_gap_db"] < -0.5
+    gap = f"{second['largest_gap_db']:+.2f} dB"
+    (warning,) = err
+    assert warning == (
+        f"pao-fed-u1: the predicted learning curve is refused: at tick 79 it is {gap} from the "
+        "runs, more than 0.5; its samples are not independent in time, as theory takes them"
+    )
+    assert [second[key] for key in (PREDICTED, *PARTS)] == [None] * 5
+    with table.open() as file:
+        row = list(csv.DictReader(file))[-1]
+    assert [row[key] for key in (PREDICTED, *PARTS)] == ["nan"] * 5
+    assert float(row["largest_gap_db"]) == pytest.approx(second["largest_gap_db"])
+    assert main(["theory", *words, "--second"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1].split()
+    assert line[:6] == ["pao-fed-u1", "refused", gap.split()[0], "-", "-", "-"]
+
+
+def test_interrupted_it_shows_what_is_finished(
+    free: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish = second_moments.predicted
+
+    def first_alone(foresight: Any, method: Any, **options: Any) -> second_moments.Foreseen:
+        if method.name != "pao-fed-u1":
+            raise KeyboardInterrupt
+        return finish(foresight, method, **options)
+
+    monkeypatch.setattr(second_moments, "predicted", first_alone)
+    words = ["theory", free, "--algorithm", "pao-fed-u1", "pao-fed-c2", "--second", "--json"]
+    assert main(words) == 130
+    out, err = capsys.readouterr()
+    first, second = json.loads(out)["algorithms"]
+    assert first["second_moments"][PREDICTED] < 3
+    assert second["second_moments"] is None
+    assert second["mean_model_db"] < 3
+    assert "interrupted: this is what was finished" in err
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "text"),
+    [
+        ("pao-fed-u1:clip=2.0", {}, "theory knows linear rules alone; leave out clip"),
+        ("pao-fed-u1:bound=2.0", {}, "theory knows linear rules alone; leave out bound"),
+        ("pao-fed-u1:learner=rls", {}, "theory knows LMS steps alone"),
+        ("fed-async", {}, "has rules of its own"),
+        ("online-fed:subset=4", {}, "theory needs a subset that is a fraction"),
+        ("online-fedsgd:exchange=single", {}, "theory knows the spread of the exchange 'paper'"),
+        ("pao-fed-u1", {"loss": {"up": 0.1}}, "theory knows no loss"),
+        ("pao-fed-u1", {"newcomers": "whole"}, "newcomers is 'whole', expected 'windows'"),
+        ("pao-fed-u1", {"stream": {"drifts": (20,)}}, "the target changes (drifts: 1)"),
+    ],
+)
+def test_what_theory_does_not_know_is_one_line(
+    algorithm: str,
+    changes: dict[str, Any],
+    text: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_text(small_scenario(**{"features": 12, "ticks": 150, **changes}).to_toml())
+    assert main(["theory", str(path), "--algorithm", algorithm, "--second"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("paofed theory: error: ")
+    assert text in err
