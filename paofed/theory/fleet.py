@@ -70,11 +70,13 @@ class Drifting(NamedTuple):
 
     targets: Targets  # of the tests
     r: FloatArray  # (E + 1, K, D), E[z y] at the start and after each drift
+    samples: tuple[SampleSource, ...]  # the points of clients with their targets, likewise
 
     def at(self, n: int, values: Sequence[FloatArray]) -> FloatArray:
         """What holds at tick n, of what is linear in the target and known after each drift."""
         seen, done = self.targets.progress(n)
-        return blend(values[max(int(seen) - 1, 0)], values[int(seen)], done)
+        old, new = values[max(int(seen) - 1, 0)], values[int(seen)]
+        return blend(old, new, done.astype(new.dtype))
 
 
 class FleetInTheory(NamedTuple):
@@ -101,7 +103,9 @@ class FleetInTheory(NamedTuple):
         drifts = targets.drifts.size
         drifting = None
         if drifts:
-            drifting = Drifting(targets, after_drifts(made.fourier_map, made.laws, drifts))
+            laws = made.fourier_map, made.laws
+            sources = tuple(points_of(*laws, seen) for seen in range(drifts + 1))
+            drifting = Drifting(targets, after_drifts(*laws, drifts), sources)
         samples = points_of(made.fourier_map, made.laws)
         noise = float(np.mean(made.laws.noise**2))
         return cls(moments, contacts, z_test, targets.y[0], samples, noise, drifts, drifting)
@@ -114,6 +118,20 @@ class FleetInTheory(NamedTuple):
     def r_after_drifts(self) -> FloatArray:
         """E[z y] at the start and after each drift, (E + 1, K, D)."""
         return self.moments.r[None] if self.drifting is None else self.drifting.r
+
+    def targets_after_drifts(self, clients: IntArray, points: int) -> list[FloatArray]:
+        """The targets of clients' points at the start and after each drift, (K, P) each."""
+        sources = (self.samples,) if self.drifting is None else self.drifting.samples
+        return [source(clients, points).y for source in sources]
+
+    def last_change(self, n: int) -> int:
+        """The tick up to n from which on the target is what it is at tick n; 0 without drifts."""
+        if self.drifting is None:
+            return 0
+        drifts, _, takes = self.drifting.targets
+        ends = drifts + np.maximum(takes, 1) - 1
+        begun = drifts <= n
+        return int(np.minimum(ends[begun], n).max(initial=0))
 
     def tests_at(self, ticks: IntArray) -> FloatArray:
         """The targets of the tests after some ticks (P,), (P, T)."""

@@ -113,13 +113,7 @@ class Foresight:
         return steady_state(self.fleet, resolve(method), self.settings, begin, report)
 
     def _horizon(self, ticks: int | None) -> int:
-        """How far to follow second moments, which know one target."""
-        if self.fleet.drifts:
-            raise InputError(
-                f"the target changes (drifts: {self.fleet.drifts}): theory follows the mean to "
-                f"where it goes, and second moments to one target alone; leave the drifts out, or "
-                f"simulate"
-            )
+        """How many ticks to follow."""
         return _at_least_one("ticks", self.ticks if ticks is None else ticks)
 
 

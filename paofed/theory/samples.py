@@ -25,8 +25,11 @@ class SamplePoints(NamedTuple):
 SampleSource = Callable[[IntArray, int], SamplePoints]
 
 
-def points_of(fourier_map: FourierMap, laws: ClientLaws) -> SampleSource:
-    """Of the paper's stream: evenly spread under each client's law, differently for each."""
+def points_of(fourier_map: FourierMap, laws: ClientLaws, drifts: int = 0) -> SampleSource:
+    """Of the paper's stream: evenly spread under each client's law, differently for each.
+
+    Targets are those after so many drifts.
+    """
 
     def points(clients: IntArray, most: int) -> SamplePoints:
         from scipy.stats import norm, qmc  # which take a second
@@ -39,7 +42,7 @@ def points_of(fourier_map: FourierMap, laws: ClientLaws) -> SampleSource:
         x = mean[:, None, None] + spread[:, None, None] * normal
         z = fourier_map(x.reshape(-1, INPUTS)).reshape(clients.size, number, -1)
         weights = np.full((clients.size, number), 1.0 / number)
-        return SamplePoints(z, target(x), weights, laws.noise[clients] ** 2)
+        return SamplePoints(z, target(x, drifts), weights, laws.noise[clients] ** 2)
 
     return points
 

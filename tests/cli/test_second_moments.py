@@ -165,7 +165,6 @@ def test_interrupted_it_shows_what_is_finished(
         ("online-fedsgd:exchange=single", {}, "theory knows the spread of the exchange 'paper'"),
         ("pao-fed-u1", {"loss": {"up": 0.1}}, "theory knows no loss"),
         ("pao-fed-u1", {"newcomers": "whole"}, "newcomers is 'whole', expected 'windows'"),
-        ("pao-fed-u1", {"stream": {"drifts": (20,)}}, "the target changes (drifts: 1)"),
     ],
 )
 def test_what_theory_does_not_know_is_one_line(

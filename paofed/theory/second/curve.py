@@ -51,7 +51,7 @@ class LearningCurve:
     name: str
     ticks: IntArray  # (P,), 0-based
     test_noise: float  # in the targets that the model is judged by, on average
-    residual: float  # what the best model of the clients' laws misses on the test set besides
+    residual: FloatArray  # (P,), what the best model of the clients' laws misses besides
     of_mean: FloatArray  # (P,), by how far the mean model is from that best model
     of_spread: FloatArray  # (P,), from which samples came, who was there when, and noise
 
@@ -83,17 +83,13 @@ def learning_curve(
     Not `noisy`, the samples' targets are seen without noise; the difference of two curves is what
     noise adds. `modes` are those of the fleet's R, where they are known already.
     """
-    if fleet.drifts:
-        raise InputError(
-            f"the target changes (drifts: {fleet.drifts}), and theory knows the spread around one "
-            f"target alone: leave the drifts out, or simulate"
-        )
     ticks = int(points[-1]) + 1
     with one_thread_algebra():
         (reach,) = require_followed(fleet, [method], settings, ticks, modes=modes)
         known = Modes.of(fleet.moments.R) if modes is None else modes
         spread = spread_of(fleet, known, method, reach, detail, noisy=noisy)
-        least, test_noise = _least_error(fleet), float(fleet.test_noise)
+        test_noise, y_test = float(fleet.test_noise), fleet.tests_at(points)
+        least = _least_errors(fleet, points)
         second = fleet.z_test.T @ fleet.z_test / len(fleet.y_test)
         of_mean, of_spread = np.empty(points.size), np.empty(points.size)
         begin = 0
@@ -103,10 +99,11 @@ def learning_curve(
                     spread.tick(n)
                     report((n + 1) / ticks)
                 begin = tick + 1
-                of_mean[point] = _error(fleet, spread.mean) - least
+                of_mean[point] = np.mean((y_test[point] - fleet.z_test @ spread.mean) ** 2)
                 of_spread[point] = np.sum(second * spread.server)
-    residual = least - test_noise
-    return LearningCurve(method.name, points, test_noise, residual, of_mean, of_spread)
+    return LearningCurve(
+        method.name, points, test_noise, least - test_noise, of_mean - least, of_spread
+    )
 
 
 def spread_of(
@@ -136,13 +133,12 @@ def spread_of(
     return PartialSpread(fleet, method, reach, groups, alpha, in_modes, detail, noisy=noisy)
 
 
-def _error(fleet: FleetInTheory, w: FloatArray) -> float:
-    return float(np.mean((fleet.y_test - fleet.z_test @ w) ** 2))
-
-
-def _least_error(fleet: FleetInTheory) -> float:
-    """The error on the test set of the best model for the clients' laws together."""
+def _least_errors(fleet: FleetInTheory, points: IntArray) -> FloatArray:
+    """The error on the test set of the best model for the clients' laws together, by tick (P,)."""
     rates, Q = np.linalg.eigh(fleet.moments.R.mean(axis=0))
     seen = rates > _NEGLIGIBLE * rates[-1]
-    best = Q[:, seen] @ ((fleet.moments.r.mean(axis=0) @ Q[:, seen]) / rates[seen])
-    return _error(fleet, best)
+    inverse = (Q[:, seen] / rates[seen]) @ Q[:, seen].T
+    best = [inverse @ r.mean(axis=0) for r in fleet.r_after_drifts]
+    models = np.stack([fleet.at(n, best) for n in points.tolist()])
+    least: FloatArray = np.mean((fleet.tests_at(points) - models @ fleet.z_test.T) ** 2, axis=1)
+    return least

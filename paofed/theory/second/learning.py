@@ -54,7 +54,7 @@ class Learning:
         stride, precision = detail.stride, detail.precision
         self._mu, self._stride, self._seldom = mu, stride, detail.seldom
         self.rate = groups.data if away else groups.contact
-        self._R, self._r = fleet.moments.R, fleet.moments.r
+        self._fleet, self._R = fleet, fleet.moments.R
         mean_R = groups.means(self._R)
         learned = mu * self.rate[:, None, None] * mean_R
         power = np.linalg.matrix_power
@@ -64,9 +64,11 @@ class Learning:
         # What the randomness of samples adds during the stride is contracted by half of the stride.
         self._half = power(step, (stride - 1) // 2).astype(precision)
         self._mean_R = mean_R.astype(precision)
-        samples = fleet.samples(np.arange(len(self._R)), detail.points)
+        everyone = np.arange(len(self._R))
+        samples = fleet.samples(everyone, detail.points)
         self._z, self._weights = samples.z.astype(precision), samples.weights.astype(precision)
-        self._y = samples.y.astype(precision)
+        targets = fleet.targets_after_drifts(everyone, detail.points)
+        self._targets = [y.astype(precision) for y in targets]
         self._target_noise = (samples.noise * noisy).astype(precision)
         self._members = [np.flatnonzero(groups.of_client == f) for f in range(groups.size.size)]
         self._pool = ThreadPoolExecutor(THREADS)
@@ -79,32 +81,35 @@ class Learning:
 
         It is worked out in the middle of strides, and more seldom later in a run: then it is drawn
         on, in a straight line, to the middle of the ticks that it is used for. Else it would lag
-        behind an error that falls.
+        behind an error that falls. A target that has changed is a new beginning.
         """
-        late = n >= _SETTLED * self._stride
+        since_change = n - self._fleet.last_change(n)
+        late = since_change >= _SETTLED * self._stride
         ticks = self._stride * (self._seldom if late else 1)
-        if n and (n - self._stride // 2) % ticks:
+        if since_change and (n - self._stride // 2) % ticks:
             return self._noise
         before, since = self._known, n - self._at
-        self._noise = self._known = self.of_samples(means.clients(), own)
+        self._noise = self._known = self.of_samples(n, means.clients(), own)
         if late:
             ahead = (ticks - self._stride) / 2
             self._noise = self._known.drawn_on(before, ahead / since)
         self._at = n
         return self._noise
 
-    def of_samples(self, means: FloatArray, own: FloatArray) -> SampleNoise:
-        """What the randomness of samples adds to members whose covariances are `own`, (F, D, D).
+    def of_samples(self, n: int, means: FloatArray, own: FloatArray) -> SampleNoise:
+        """What the randomness of tick n's samples adds to members of covariances `own`, (F, D, D).
 
         `means` are the mean models of all clients, (K, D).
         """
+        y = self._fleet.at(n, self._targets)
+        r = self._fleet.at(n, list(self._fleet.r_after_drifts))
         noise = SampleNoise(np.empty_like(own), np.empty_like(own))
 
         def of_class(f: int) -> None:
             clients = self._members[f]
             local, z = means[clients], self._z[clients]
-            miss = self._y[clients] - np.matmul(z, local[:, :, None].astype(z.dtype))[:, :, 0]
-            gradient = self._r[clients] - np.matmul(self._R[clients], local[:, :, None])[:, :, 0]
+            miss = y[clients] - np.matmul(z, local[:, :, None].astype(z.dtype))[:, :, 0]
+            gradient = r[clients] - np.matmul(self._R[clients], local[:, :, None])[:, :, 0]
             points = z.reshape(-1, z.shape[2])
             spread = np.einsum("id,id->i", points @ own[f], points)
             squares = (miss**2 + self._target_noise[clients, None]).ravel() + spread

@@ -35,7 +35,7 @@ class PartialSpread:
         self._exchange: CovarianceExchange = (
             Coordinated(groups, groups.means(moments.R), parts, reach.ages, alpha, mu)
             if parts.downlink.coordinated
-            else Uncoordinated(groups, moments, parts, alpha, mu, detail)
+            else Uncoordinated(groups, fleet, parts, alpha, mu, detail)
         )
         self._learning = Learning(
             fleet, groups, mu, detail, away=method.learns_while_away, noisy=noisy

@@ -11,7 +11,7 @@ import numpy as np
 
 from paofed.algorithms.base import PaperParts
 from paofed.core.arrays import FloatArray
-from paofed.theory.moments import Moments
+from paofed.theory.fleet import FleetInTheory
 from paofed.theory.second.covariances import Covariances
 from paofed.theory.second.detail import Detail
 from paofed.theory.second.exchange import Offers, TickOfMeans
@@ -81,18 +81,18 @@ class Uncoordinated:
     def __init__(
         self,
         groups: Groups,
-        moments: Moments,
+        fleet: FleetInTheory,
         parts: PaperParts,
         alpha: FloatArray,
         mu: float,
         detail: Detail,
     ) -> None:
         """`alpha` are the weights of the ages."""
-        features, stride = moments.r.shape[1], detail.stride
-        self._groups, self._moments, self._mu, self._stride = groups, moments, mu, stride
+        features, stride = fleet.moments.r.shape[1], detail.stride
+        self._groups, self._fleet, self._mu, self._stride = groups, fleet, mu, stride
         # A window just received holds the server's values and one step: the step alone moves it.
         self._steps = parts.uplink.ahead == 0
-        self._step = (mu * groups.means(moments.R)).astype(detail.precision)
+        self._step = (mu * groups.means(fleet.moments.R)).astype(detail.precision)
         windows = _Windows.of(parts.uplink.size(features), features)
         by_coverage = parts.server.divisor == "coverage"
         self._weights = _Weights.of(groups, alpha, windows.held, by_coverage=by_coverage)
@@ -164,7 +164,7 @@ class Uncoordinated:
         together = np.tensordot(self._together, offers.mutual, 2)
         alone = np.tensordot(self._alone, offers.own, 1)
         square = (1 - self._same) * apart + self._same * together + self._both * alone
-        square += self._of_presence(self._pulls(clients) if self._steps else away)
+        square += self._of_presence(self._pulls(tick.n, clients) if self._steps else away)
         heard = np.tensordot(self._group_total, offers.with_others, 1)[own_group]
         by_sender = offers.with_sender - offers.with_others[own_group, own_group]
         return _Said(
@@ -179,9 +179,10 @@ class Uncoordinated:
         with_server: FloatArray = np.tensordot(self._total, cross, 1)
         return with_server
 
-    def _pulls(self, clients: FloatArray) -> FloatArray:
-        """The mean steps of clients with these mean models, (K, D)."""
-        R, r = self._moments.R, self._moments.r
+    def _pulls(self, n: int, clients: FloatArray) -> FloatArray:
+        """The mean steps at tick n of clients with these mean models, (K, D)."""
+        R = self._fleet.moments.R
+        r = self._fleet.at(n, list(self._fleet.r_after_drifts))
         steps: FloatArray = self._mu * (r - np.matmul(R, clients[:, :, None])[:, :, 0])
         return steps
 

@@ -35,7 +35,9 @@ class WholeSpread:
     ) -> None:
         """`alpha` are the weights of the ages; `noisy`: targets are."""
         moments, precision = fleet.moments, detail.precision
-        samples = fleet.samples(np.arange(len(moments.R)), detail.points)
+        everyone = np.arange(len(moments.R))
+        samples = fleet.samples(everyone, detail.points)
+        self._fleet = fleet
         mu, ages = reach.mu, reach.ages
         self._models, self._mu, self._ages, self._every = means, mu, ages, detail.stride
         shares = Shares.of(groups, np.ones_like(alpha))
@@ -43,14 +45,16 @@ class WholeSpread:
         first, square = shares.senders
         weight = first[groups.of_client]  # (K,), sums to 1
         rates, self._Q = np.linalg.eigh(np.tensordot(weight, moments.R, 1))
-        self._rates, self._r = rates, self._Q.T @ (weight @ moments.r)
+        self._rates = rates
+        self._r = [self._Q.T @ (weight @ r) for r in fleet.r_after_drifts]
         self._stay = (1 - mu * rates).astype(precision)
         # Of two senders: by class, and by group, whose typical member has the mean R of senders.
         self._pairs = shares.sender_pairs
         self._group_pairs = groups.sum_by_group(groups.sum_by_group(self._pairs).T).astype(
             precision
         )
-        self._class_R, self._class_r = groups.means(moments.R), groups.means(moments.r)
+        self._class_R = groups.means(moments.R)
+        self._class_r = [groups.means(r) for r in fleet.r_after_drifts]
         sent = groups.sum_by_group(np.diag(first * groups.size)).T  # (G, F)
         often = sent.sum(axis=1, keepdims=True)
         sent /= np.where(often > 0, often, 1.0)
@@ -59,13 +63,15 @@ class WholeSpread:
         weights = square[groups.of_client, None] * samples.weights  # (K, P)
         self._z = (samples.z.reshape(-1, rates.size) @ self._Q).astype(precision)
         self._points = weights.ravel().astype(precision)
-        self._y = samples.y.ravel().astype(precision)
+        targets = fleet.targets_after_drifts(everyone, detail.points)
+        self._y = [y.ravel().astype(precision) for y in targets]
         noise = samples.noise * noisy
         self._noise = np.repeat(noise, samples.y.shape[1]).astype(precision)
         # past[a, b] is the covariance of the models of two ticks, in a circle of `size` ticks.
         self._size, D = int(ages[-1]) + 2, rates.size
         self._past = np.zeros((self._size, self._size, D, D), precision)
         self._means = np.zeros((self._size, D))
+        self._told = np.zeros((self._size, D))  # the mean of what those send who began there
         self._added = np.zeros((self._size, D, D), precision)
         self._known = np.zeros((D, D), precision)  # what samples add, as it was worked out last
         self._now = 0
@@ -88,8 +94,11 @@ class WholeSpread:
         now, then = n % self._size, (n + 1) % self._size
         past, stay = self._past, self._stay
         self._means[now] = self._Q.T @ before
-        if n % self._every == 0:
-            self._noise_now = self._drawn_on(self._of_samples(self._means[now], past[now, now]), n)
+        self._told[now] = stay * self._means[now] + self._mu * self._fleet.at(n, self._r)
+        since_change = n - self._fleet.last_change(n)
+        if n % self._every == 0 or since_change == 0:
+            added = self._of_samples(n, self._means[now], past[now, now])
+            self._noise_now = self._drawn_on(added, since_change)
         self._added[now] = self._noise_now
         begun = self._ages <= n
         chance, alpha = self._chance[begun], self._alpha[begun]
@@ -101,12 +110,12 @@ class WholeSpread:
         past[then, then] = self._square(chance, alpha, places, now)
         self._now = then
 
-    def _drawn_on(self, added: FloatArray, n: int) -> FloatArray:
-        """What is added from tick n on, in a straight line to the middle of a stride.
+    def _drawn_on(self, added: FloatArray, since_change: int) -> FloatArray:
+        """What is added from now on, in a straight line to the middle of a stride.
 
-        Else it would lag behind an error that falls.
+        Else it would lag behind an error that falls. A target that has changed is a new beginning.
         """
-        ahead = (self._every - 1) / 2 / self._every if n else 0.0
+        ahead = (self._every - 1) / 2 / self._every if since_change else 0.0
         drawn = added + ahead * (added - self._known)
         self._known = added
         return drawn
@@ -117,7 +126,7 @@ class WholeSpread:
         """The covariance of the new model: by which age decides, and between ages."""
         past, stay = self._past, self._stay
         square = (1 - chance.sum()) * past[now, now]
-        jumps = alpha[:, None] * (self._told(places) - self._means[now])  # (L, D)
+        jumps = alpha[:, None] * (self._told[places] - self._means[now])  # (L, D)
         for c, a, place in zip(chance, alpha, places, strict=True):
             held = stay[:, None] * past[place, now]
             square += c * (1 - a) ** 2 * past[now, now] + c * a * (1 - a) * (held + held.T)
@@ -127,25 +136,21 @@ class WholeSpread:
         covariance: FloatArray = square.astype(past.dtype)
         return covariance
 
-    def _told(self, places: IntArray) -> FloatArray:
-        """The mean of what is sent by those who began at the models of some ticks, (L, D)."""
-        told: FloatArray = self._stay * self._means[places] + self._mu * self._r
-        return told
-
-    def _of_samples(self, means: FloatArray, covariance: FloatArray) -> FloatArray:
+    def _of_samples(self, n: int, means: FloatArray, covariance: FloatArray) -> FloatArray:
         """What the randomness of samples and senders adds to the mean of what is sent."""
         z = self._z
-        miss = self._y - z @ means.astype(z.dtype)
+        miss = self._fleet.at(n, self._y) - z @ means.astype(z.dtype)
         spread = np.einsum("id,id->i", z @ covariance, z)
         weights = self._points * (miss**2 + self._noise + spread)
         square = (z * weights[:, None]).T @ z
-        added: FloatArray = self._mu**2 * (square + self._of_two(means, covariance))
+        added: FloatArray = self._mu**2 * (square + self._of_two(n, means, covariance))
         return added
 
-    def _of_two(self, means: FloatArray, covariance: FloatArray) -> FloatArray:
+    def _of_two(self, n: int, means: FloatArray, covariance: FloatArray) -> FloatArray:
         """What the steps of two senders have in common, less the square of the mean step."""
-        gradients = (self._class_r - self._class_R @ (self._Q @ means)) @ self._Q  # (F, D)
-        mean, rates = self._r - self._rates * means, self._rates
+        class_r, r = (self._fleet.at(n, values) for values in (self._class_r, self._r))
+        gradients = (class_r - self._class_R @ (self._Q @ means)) @ self._Q  # (F, D)
+        mean, rates = r - self._rates * means, self._rates
         of_means = gradients.T @ self._pairs @ gradients - np.outer(mean, mean)
         one_side = self._group_R @ covariance  # (G, D, D)
         both = np.tensordot(self._group_pairs, self._group_R, 1)

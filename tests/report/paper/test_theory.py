@@ -14,7 +14,9 @@ TICKS = np.array([9, 49, 59, 99])
 
 
 def curve(mse: list[float]) -> LearningCurve:
-    return LearningCurve("u1", TICKS, 0.01, 0.02, np.array(mse) - 0.04, np.full(4, 0.01))
+    return LearningCurve(
+        "u1", TICKS, 0.01, np.full(4, 0.02), np.array(mse) - 0.04, np.full(4, 0.01)
+    )
 
 
 def beside(predicted: list[float], simulated: list[float], errors: float = 0.0) -> Beside:

@@ -34,7 +34,7 @@ def covariance_from(rng: np.random.Generator) -> FloatArray:
 def test_the_noise_of_samples_is_that_of_fourth_moments(seed: int, *, away: bool) -> None:
     rng = np.random.default_rng(seed)
     means, own = rng.normal(size=(3, D)), covariance_from(rng)
-    found = learning_of(FLEET, away=away).of_samples(means, own)
+    found = learning_of(FLEET, away=away).of_samples(0, means, own)
     samples, contacts = FLEET.exact.samples, FLEET.exact.contacts
     for k in range(3):
         # With v = (1, -w) a step is mu z u.v, and E[v v^T] is known.

@@ -167,5 +167,5 @@ def test_what_theory_does_not_know_is_refused() -> None:
     points, known = np.array([3]), paper_s()
     with pytest.raises(InputError, match="exchange 'live': with whole models theory knows"):
         learning_curve(known, from_text(f"{WHOLE}:exchange=live"), SETTINGS, points)
-    with pytest.raises(InputError, match="theory knows the spread around one target alone"):
+    with pytest.raises(InputError, match="the target of the trace changes"):
         learning_curve(known._replace(drifts=1), from_text(WHOLE), SETTINGS, points)
