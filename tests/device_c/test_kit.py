@@ -160,8 +160,13 @@ def test_the_command_refuses_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "firmware"
+    model = tmp_path / "model.json"
+    model_of(manifest()).save(model, "json")
     for file, says in (
         (tmp_path / "none.json", "none.json cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (model, "model.json is no manifest (unknown manifest key"),
+        (model, "expected a model that `paofed fleet model` wrote as .npz"),
         (written_manifest(tmp_path, learner="rls"), "the fleet's learner is rls"),
     ):
         assert main(["device", "c", str(file), "--out", str(out)]) == 2
