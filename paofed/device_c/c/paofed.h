@@ -175,7 +175,8 @@ struct paofed_manifest {
     bool broken;
 };
 
-/* Begin, or go on from what was saved. Returns whether there was anything of this device. */
+/* Begin, or go on from what was saved. Returns whether there was anything of this device. What
+ * `agreed` and `port` point to must stay: it is not copied. */
 bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
                   const struct paofed_port *port, uint32_t number);
 
