@@ -24,8 +24,8 @@ enum {
     KEEP_ALIVE = 30,       /* seconds */
     SHORTEST_PAUSE = 500,  /* milliseconds before a connection is tried again; then twice as long, */
     LONGEST_PAUSE = 60000, /* up to this */
-    ANSWERED = 1000,       /* milliseconds from contact to contact, at most a tick, */
-    UNANSWERED = 60000,    /* and where nobody has answered */
+    PACE = 1000,           /* milliseconds from contact to contact; twice as long after each that */
+    MOST_DOUBLED = 20,     /* was not answered, up to a tick */
     LINGER = 5000,         /* milliseconds to join in, and for what is left when samples have ended */
     LONGEST_LINE = 64 * (PAOFED_INPUTS + 2),
     LONGEST_NAME = 250 /* bytes */
@@ -218,7 +218,8 @@ static bool contact(void)
 {
     static uint32_t contacted;
     static bool before;
-    const uint32_t pace = (device.unanswered > 0u) ? UNANSWERED : ANSWERED;
+    const uint32_t doubled = (device.unanswered < MOST_DOUBLED) ? device.unanswered : MOST_DOUBLED;
+    const uint32_t pace = (uint32_t)PACE << doubled;
     const uint32_t shortest = (pace < paofed_fleet.tick_ms) ? pace : paofed_fleet.tick_ms;
 
     if (connected && device.outdated && !asked) { /* what is retained comes at once */
