@@ -24,7 +24,7 @@ Floats32 = NDArray[np.float32]
 TWO_SPEED = "two-speed"
 LMS_LEARNER, BOUNDED_LEARNER, TWO_SPEED_LEARNER = range(3)  # as paofed.h numbers them
 _MOST_FEATURES = 2**15 - 1  # a window's place is found in 32 bits
-_LONGEST_TICK = 7 * 86_400_000  # milliseconds: a clock of 32 bits must not wrap in a tick or two
+_LONGEST_TICK = 7 * 86_400_000  # milliseconds: with two weeks, less than half the range of 32 bits
 # Members of a manifest that a device in C takes from the text, or does not need.
 _CAN_CHANGE = {
     *("epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval"),

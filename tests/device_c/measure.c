@@ -115,7 +115,7 @@ static void hears_model(void)
 {
     heard[0] = 0x23u;
     heard[1] = paofed_fleet.epoch;
-    (void)paofed_receive(&device, heard, sizeof heard);
+    (void)paofed_receive(&device, heard, 6u + 4u * (size_t)paofed_fleet.features);
 }
 
 static void saves(void)

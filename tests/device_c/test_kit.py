@@ -14,10 +14,10 @@ from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import Model, Reply, encode
 from paofed.live.protocol.scaling import Scaling
-from tests.device_c.building import STRICT, host_program, run
-from tests.device_c.driven import Driven
-from tests.effort import effort, some
+from tests.device_c.building import STRICT, run
+from tests.effort import some
 from tests.live.fleets import manifest, stored
 from tests.live.protocol.test_seen import seeing
 from tests.system import needs
@@ -160,8 +160,13 @@ def test_the_command_refuses_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "firmware"
+    model = tmp_path / "model.json"
+    model_of(manifest()).save(model, "json")
     for file, says in (
         (tmp_path / "none.json", "none.json cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (model, "model.json is no manifest (unknown manifest key"),
+        (model, "expected a model that `paofed fleet model` wrote as .npz"),
         (written_manifest(tmp_path, learner="rls"), "the fleet's learner is rls"),
     ):
         assert main(["device", "c", str(file), "--out", str(out)]) == 2
@@ -171,18 +176,15 @@ def test_the_command_refuses_in_one_line(
     assert not out.exists()
 
 
-def test_a_save_that_is_cut_off_anywhere_leaves_one_state_or_the_other() -> None:
-    device = Driven(host_program("driver"))
-    device.agree(agreed_in_c(manifest(bound=6.0)))
-    device.begin(3)
-    device.contact(0.0)
-    assert device.save()
-    for written in range(0, 1300, effort(everyday=19, thorough=1)):
-        before = device.state()
-        device.learn([0.1 * (written % 7), 1.0], 10.0 + written % 5)
-        after, whole = device.state(), device.save(written)
-        assert device.begin(3)
-        found = device.state().w.tobytes()
-        assert found in (before.w.tobytes(), after.w.tobytes())
-        assert not whole or found == after.w.tobytes()
-    assert whole
+@pytest.mark.parametrize("algorithm", ["pao-fed-u1", "online-fedsgd"])
+def test_the_largest_message_fits_into_the_buffer(algorithm: str, tmp_path: Path) -> None:
+    """A reply in which all parameters travel is longer than a whole model, by its age."""
+    shared = 8 if algorithm == "online-fedsgd" else 2
+    agreed = manifest(algorithm=algorithm, shared=shared)
+    write_kit(tmp_path, agreed_in_c(agreed), "")
+    model = encode(Model(0, 0, np.zeros(agreed.features, dtype="<f4")))
+    reply = encode(Reply(0, 0, 0, agreed.down.block(np.zeros(shared))))
+    largest = max(len(model), len(reply))
+    fits = f"typedef char fits[(PAOFED_LARGEST_HEARD >= {largest}) ? 1 : -1];\n"
+    (tmp_path / "fits.c").write_text(f'#include "paofed.h"\n{fits}', encoding="utf-8")
+    run([needs("gcc"), *STRICT, "-fsyntax-only", str(tmp_path / "fits.c")])

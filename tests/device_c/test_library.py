@@ -76,6 +76,12 @@ def test_analysers_and_compilers_find_what_is_wrong(tmp_path: Path) -> None:
             run([needs(name), *STRICT, "-c", str(wrong), "-o", str(tmp_path / "out.o")])
 
 
+@pytest.mark.parametrize("flag", ["-ffast-math", "-ffinite-math-only"])
+def test_other_rules_of_arithmetic_are_refused(flag: str, kit: Path) -> None:
+    with pytest.raises(AssertionError, match="compile without them"):
+        run([needs("gcc"), "-std=c99", flag, "-fsyntax-only", str(kit / "paofed_map.c")])
+
+
 def test_nothing_is_asked_of_a_system(kit: Path) -> None:
     """No heap, no double (whose arithmetic would be functions), no mathematics of a library.
 

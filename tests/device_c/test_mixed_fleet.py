@@ -45,7 +45,7 @@ class MixedFleet(Fleet):
             return super().start_device(k)
         credential = Credential.load(self.site.files[k])
         words = [self.program, "-h", credential.host, "-p", str(credential.port)]
-        words += ["-t", credential.topics.up(k).removesuffix("/u"), "-n", str(k)]
+        words += ["-t", credential.topics.up(k).removesuffix("/u")]
         for option, name in (("-a", "authority"), ("-c", "certificate"), ("-k", "key")):
             path = self.notes / f"{k}.{name}.pem"
             path.write_text(getattr(credential, name), encoding="ascii")

@@ -11,9 +11,11 @@ from pathlib import Path
 from paofed.core.arrays import FloatArray
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import HEADER, write_kit
+from paofed.errors import InputError
 from paofed.files import read_text, require_folder
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.scaling import ManifestError
 
 EXAMPLE = "paofed device c model.npz --out firmware"
 
@@ -46,4 +48,10 @@ def _agreed(path: Path) -> tuple[Manifest, FloatArray | None]:
     if path.suffix == ".npz":
         model = FleetModel.load(path)
         return model.manifest, model.w
-    return Manifest.from_json(read_text(path)), None
+    try:
+        return Manifest.from_json(read_text(path)), None
+    except ManifestError as error:
+        raise InputError(
+            f"{path} is no manifest ({error}): expected a model that `paofed fleet model` wrote as "
+            f".npz, or what is retained under the fleet's topic c2"
+        ) from None

@@ -51,10 +51,10 @@ static const struct paofed_port port = {NULL, milliseconds, send, write, read};
 static struct paofed device;
 static uint8_t heard[PAOFED_LARGEST_HEARD];
 
-enum { SAVE_EVERY = 64 }; /* samples: flash wears out */
+enum { SELDOM = 64 }; /* samples from save to save, since flash wears out, and see below */
 
-/* Follow the manifest, if it is one that needs no new firmware. */
-static void read_manifest(void)
+/* Follow the manifest, if it is one that needs no new firmware; returns whether it is. */
+static bool read_manifest(void)
 {
     struct paofed_manifest manifest;
     char piece[64];
@@ -65,7 +65,7 @@ static void read_manifest(void)
         paofed_manifest_read(&manifest, piece, size);
         size = board_manifest(piece, sizeof piece);
     }
-    (void)paofed_manifest_follow(&device, &manifest);
+    return paofed_manifest_follow(&device, &manifest);
 }
 
 int main(void)
@@ -73,6 +73,7 @@ int main(void)
     float x[PAOFED_INPUTS];
     float y;
     unsigned samples = 0u;
+    bool followed = true;
     size_t size;
 
     (void)paofed_begin(&device, &paofed_fleet, &port, board_number());
@@ -81,10 +82,13 @@ int main(void)
         (void)paofed_predict(&device, x);
         (void)paofed_learn(&device, x, y);
         if (board_may_talk()) {
-            if (device.outdated) {
-                read_manifest();
+            /* A manifest is long: one that needs a new firmware is looked at seldom. */
+            if (device.outdated && (followed || (samples % (unsigned)SELDOM == 0u))) {
+                followed = read_manifest();
             }
-            (void)paofed_contact(&device);
+            if (!device.outdated) {
+                (void)paofed_contact(&device);
+            }
         }
         size = board_heard(heard, sizeof heard);
         while (size > 0u) {
@@ -92,7 +96,7 @@ int main(void)
             size = board_heard(heard, sizeof heard);
         }
         samples++;
-        if (samples % (unsigned)SAVE_EVERY == 0u) {
+        if (samples % (unsigned)SELDOM == 0u) {
             (void)paofed_save(&device);
         }
     }

@@ -27,7 +27,8 @@ enum {
     PAOFED_HEADER = 6,  /* bytes before the values of every message */
     PAOFED_LONGEST = PAOFED_HEADER + 1 + PAOFED_BLOCK
         + (PAOFED_WAITING - 1) * (2 + PAOFED_BLOCK), /* bytes of the longest message sent */
-    PAOFED_LARGEST_HEARD = PAOFED_HEADER + 4 * PAOFED_FEATURES, /* bytes of a whole model */
+    /* Bytes of the largest message heard: a whole model, or a reply with an age and all parameters. */
+    PAOFED_LARGEST_HEARD = PAOFED_HEADER + 1 + 4 * PAOFED_FEATURES,
     PAOFED_PLAIN = 32, /* bits of a value that is a float32 */
     PAOFED_SLOTS = 2 /* places of the storage, which are written in turn */
 };
@@ -174,7 +175,8 @@ struct paofed_manifest {
     bool broken;
 };
 
-/* Begin, or go on from what was saved. Returns whether there was anything of this device. */
+/* Begin, or go on from what was saved. Returns whether there was anything of this device. What
+ * `agreed` and `port` point to must stay: it is not copied. */
 bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
                   const struct paofed_port *port, uint32_t number);
 
@@ -208,7 +210,7 @@ unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t si
 /* Save what must survive a power cut. Returns whether it could be written. */
 bool paofed_save(struct paofed *device);
 
-/* The server's tick by the device's own clock; call it at least once in twenty days. -1: unknown. */
+/* The server's tick by the device's own clock; call it at least once in two weeks. -1: unknown. */
 int64_t paofed_tick(struct paofed *device);
 
 /* How well the device predicts, as it is told to the server: docs/live.md, "The level". */

@@ -286,7 +286,7 @@ static void whole_model(struct paofed *device, uint32_t tick, const uint8_t *bod
 unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t size)
 {
     const struct paofed_agreed *agreed = device->agreed;
-    const uint8_t *body = &message[PAOFED_HEADER];
+    const uint8_t *body;
     uint32_t tick;
     int kind;
 
@@ -295,6 +295,7 @@ unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t si
     }
     kind = message[0] & 15;
     tick = paofed_word_at(&message[2]);
+    body = &message[PAOFED_HEADER];
     size -= (size_t)PAOFED_HEADER;
     if ((kind == REREAD) && (size == 0u) && (tick == 0u)) {
         device->outdated = device->outdated || (message[1] != device->kept.epoch);

@@ -102,12 +102,14 @@ static void note_agreed(struct paofed *device)
     kept->learner = agreed->learner;
 }
 
-static void begin_anew(struct paofed *device, uint32_t number)
+/* `sequence`: that of the newest slot, of whatever device it is; the next save must be newer. */
+static void begin_anew(struct paofed *device, uint32_t number, uint32_t sequence)
 {
     struct paofed_kept *kept = &device->kept;
 
     (void)memset(kept, 0, sizeof *kept);
     note_agreed(device);
+    kept->sequence = sequence;
     kept->device = number;
     kept->lineage = device->agreed->lineage;
     kept->epoch = device->agreed->epoch;
@@ -163,6 +165,7 @@ bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
 {
     struct paofed_kept *kept = &device->kept;
     const unsigned slot = newest_slot(port);
+    bool found;
     unsigned i;
 
     device->agreed = agreed;
@@ -173,9 +176,10 @@ bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
     device->clock_ms = 0u;
     device->doubt_ms = 0u;
     forget(device);
-    if ((!load(device, slot) && !load(device, 1u - slot)) || (kept->device != number)
-        || (kept->fleet != agreed->fleet) || (kept->waiting > (uint8_t)PAOFED_WAITING)) {
-        begin_anew(device, number);
+    found = load(device, slot) || load(device, 1u - slot);
+    if (!found || (kept->device != number) || (kept->fleet != agreed->fleet)
+        || (kept->waiting > (uint8_t)PAOFED_WAITING)) {
+        begin_anew(device, number, found ? kept->sequence : 0u);
         return false;
     }
     for (i = 0u; i < kept->waiting; i++) {

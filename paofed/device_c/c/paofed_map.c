@@ -13,8 +13,8 @@
 #if FLT_EVAL_METHOD != 0
 #error "this compiler computes float with other digits than float32: see docs/device-in-c.md"
 #endif
-#ifdef __FAST_MATH__
-#error "-ffast-math changes results: compile without it"
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ != 0))
+#error "-ffast-math and -ffinite-math-only let numbers pass that are none: compile without them"
 #endif
 
 /* cos(2 pi turns): a polynomial of the sine of a quarter turn less the angle. */

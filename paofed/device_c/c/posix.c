@@ -21,15 +21,18 @@
 #include <unistd.h>
 
 enum {
-    KEEP_ALIVE = 30,        /* seconds */
-    SHORTEST_PAUSE = 500,   /* milliseconds before a connection is tried again; then twice as long, */
-    LONGEST_PAUSE = 60000,  /* up to this */
-    LINGER = 5000,          /* milliseconds for what is not confirmed when the samples have ended */
-    LONGEST_LINE = 1024
+    KEEP_ALIVE = 30,       /* seconds */
+    SHORTEST_PAUSE = 500,  /* milliseconds before a connection is tried again; then twice as long, */
+    LONGEST_PAUSE = 60000, /* up to this */
+    PACE = 1000,           /* milliseconds from contact to contact; twice as long after each that */
+    MOST_DOUBLED = 20,     /* was not answered, up to a tick */
+    LINGER = 5000,         /* milliseconds to join in, and for what is left when samples have ended */
+    LONGEST_LINE = 64 * (PAOFED_INPUTS + 2),
+    LONGEST_NAME = 250 /* bytes */
 };
 
 static const char USAGE[] =
-    "usage: posix -h HOST -p PORT -t NAME/k -n k -s STATE\n"
+    "usage: posix -h HOST -p PORT -t NAME/k -s STATE\n"
     "    [-a AUTHORITY -c CERTIFICATE -k KEY | -a AUTHORITY -u USER -w PASSWORD]\n"
     "    [-f SAMPLES (standard input)] [-i MILLISECONDS from sample to sample (0)]\n"
     "    [-v MILLISECONDS from saving to saving (60000)]\n";
@@ -37,9 +40,16 @@ static const char USAGE[] =
 static struct paofed device;
 static struct mosquitto *broker;
 static volatile sig_atomic_t ended;
-static char down[256];
-static char up[256];
-static char agreed[256]; /* the topic of the manifest */
+static bool connected;
+static bool away;  /* the last connection has failed, */
+static bool told;  /* people were told so, */
+static uint32_t failed_at; /* then, and the next is tried after a pause, */
+static uint32_t pause_now;
+static uint32_t pause_next = SHORTEST_PAUSE; /* which is longer each time */
+static bool asked; /* for the manifest, on this connection */
+static char down[LONGEST_NAME + 4];
+static char up[LONGEST_NAME + 4];
+static char agreed[LONGEST_NAME + 4]; /* the topic of the manifest */
 static const char *state;
 
 static void end(int number)
@@ -69,7 +79,7 @@ static void publish(void *context, const uint8_t *message, size_t size)
 
 static int slot_file(unsigned slot, int flags)
 {
-    char path[512];
+    char path[LONGEST_NAME + 4];
 
     (void)snprintf(path, sizeof path, "%s.%u", state, slot);
     return open(path, flags, 0600);
@@ -105,12 +115,40 @@ static bool read_slot(void *context, unsigned slot, void *bytes, size_t size)
 
 static const struct paofed_port port = {NULL, milliseconds, publish, write_slot, read_slot};
 
+static void save(void)
+{
+    if (!paofed_save(&device)) {
+        (void)fprintf(stderr, "posix: %s cannot be written: %s\n", state, strerror(errno));
+    }
+}
+
+/* There is no connection: the next is tried after a pause, of which a part is chance. */
+static void not_reached(const char *why)
+{
+    away = true;
+    connected = false;
+    failed_at = milliseconds(NULL);
+    pause_now = pause_next / 2u + (uint32_t)rand() % (pause_next / 2u + 1u);
+    pause_next = (2u * pause_next > LONGEST_PAUSE) ? LONGEST_PAUSE : 2u * pause_next;
+    if (!told) {
+        (void)fprintf(stderr, "posix: the broker is not reached (%s); trying on\n", why);
+        told = true;
+    }
+}
+
 static void on_connect(struct mosquitto *client, void *context, int code)
 {
     (void)context;
-    if (code == 0) {
-        (void)mosquitto_subscribe(client, NULL, down, 0);
+    if (code != 0) { /* the broker then ends the connection */
+        (void)fprintf(stderr, "posix: %s\n", mosquitto_connack_string(code));
+        told = true;
+        return;
     }
+    connected = true;
+    told = false;
+    asked = false;
+    pause_next = SHORTEST_PAUSE;
+    (void)mosquitto_subscribe(client, NULL, down, 0);
 }
 
 /* Follow what the fleet has agreed on, if no new header is needed for it. */
@@ -122,7 +160,8 @@ static void read_manifest(const char *text, size_t size)
     paofed_manifest_read(&manifest, text, size);
     if (paofed_manifest_follow(&device, &manifest)) {
         (void)mosquitto_unsubscribe(broker, NULL, agreed);
-    } else {
+        asked = false;
+    } else { /* the next one comes by itself */
         (void)fputs("posix: the fleet has changed what this program was built for; it goes on "
                     "alone: write the header anew\n", stderr);
     }
@@ -151,49 +190,72 @@ static void on_message(struct mosquitto *client, void *context,
     (void)fflush(stdout);
 }
 
+/* What went wrong, by what libmosquitto returned. */
+static const char *reason(int code)
+{
+    return (code == MOSQ_ERR_ERRNO) ? strerror(errno) : mosquitto_strerror(code);
+}
+
+/* Hear and send for so many milliseconds, or try again to connect. */
 static void talk(int wait)
 {
-    static uint32_t pause = SHORTEST_PAUSE;
-    static uint32_t tried;
-    const int code = mosquitto_loop(broker, wait, 1);
+    int code;
 
-    if (code == MOSQ_ERR_SUCCESS) {
-        pause = SHORTEST_PAUSE;
-    } else if (milliseconds(NULL) - tried >= pause) {
-        tried = milliseconds(NULL);
-        pause = (2u * pause > LONGEST_PAUSE) ? LONGEST_PAUSE : 2u * pause;
-        (void)mosquitto_reconnect(broker);
-    } else {
+    if (away && (milliseconds(NULL) - failed_at < pause_now)) {
         (void)poll(NULL, 0, wait);
+        return;
+    }
+    code = away ? mosquitto_reconnect(broker) : mosquitto_loop(broker, wait, 1);
+    if (code == MOSQ_ERR_SUCCESS) {
+        away = false;
+    } else {
+        not_reached(reason(code));
     }
 }
 
-/* Learn from one line and contact the fleet; a line that is no sample is passed over. */
-static void take(char *line)
+/* Contact the fleet, if it is time for that. Returns false where the server has all there is. */
+static bool contact(void)
+{
+    static uint32_t contacted;
+    static bool before;
+    const uint32_t doubled = (device.unanswered < MOST_DOUBLED) ? device.unanswered : MOST_DOUBLED;
+    const uint32_t pace = (uint32_t)PACE << doubled;
+    const uint32_t shortest = (pace < paofed_fleet.tick_ms) ? pace : paofed_fleet.tick_ms;
+
+    if (connected && device.outdated && !asked) { /* what is retained comes at once */
+        asked = mosquitto_subscribe(broker, NULL, agreed, 0) == MOSQ_ERR_SUCCESS;
+    }
+    if (!connected || device.outdated || (before && (milliseconds(NULL) - contacted < shortest))) {
+        return true;
+    }
+    contacted = milliseconds(NULL);
+    before = true;
+    return paofed_contact(&device);
+}
+
+/* Learn from one line; one that is no sample is passed over. */
+static void take(const char *line)
 {
     float numbers[PAOFED_INPUTS + 1];
-    char *rest = line;
+    const char *rest = line;
+    bool whole = true;
     int i;
 
-    for (i = 0; i <= PAOFED_INPUTS; i++) {
+    for (i = 0; whole && (i <= PAOFED_INPUTS); i++) {
         char *after;
 
         rest += strspn(rest, " \t,");
         numbers[i] = strtof(rest, &after);
-        if (after == rest) {
-            (void)fprintf(stderr, "posix: passed over: expected %d numbers\n", PAOFED_INPUTS + 1);
-            return;
-        }
+        whole = after != rest;
         rest = after;
+    }
+    if (!whole || (rest[strspn(rest, " \t\r")] != '\0')) {
+        (void)fprintf(stderr, "posix: passed over: expected %d numbers\n", PAOFED_INPUTS + 1);
+        return;
     }
     (void)printf("%.9g\n", (double)paofed_predict(&device, numbers));
     (void)fflush(stdout);
     (void)paofed_learn(&device, numbers, numbers[PAOFED_INPUTS]);
-    if (device.outdated) { /* nothing is sent until the manifest is read, which is retained */
-        (void)mosquitto_subscribe(broker, NULL, agreed, 0);
-    } else {
-        (void)paofed_contact(&device);
-    }
 }
 
 /* The next line, if there is one by now; false: the samples have ended. */
@@ -201,6 +263,7 @@ static bool next_line(int file, char *line, bool *found)
 {
     static char buffer[LONGEST_LINE];
     static size_t held;
+    static bool too_long;
     struct pollfd ready = {.fd = file, .events = POLLIN, .revents = 0};
     char *newline = memchr(buffer, '\n', held);
 
@@ -212,18 +275,27 @@ static bool next_line(int file, char *line, bool *found)
         line[length - 1u] = '\0';
         held -= length;
         (void)memmove(buffer, buffer + length, held);
+        if (too_long) { /* this is its end */
+            (void)strcpy(line, "too long");
+            too_long = false;
+        }
         return true;
     }
-    if (held == sizeof buffer) {
-        held = 0u; /* no sample is so long */
+    if (held == sizeof buffer) { /* no sample is so long */
+        held = 0u;
+        too_long = true;
     }
     if (poll(&ready, 1, 0) > 0) {
         const ssize_t got = read(file, buffer + held, sizeof buffer - held);
 
         if (got > 0) {
             held += (size_t)got;
+        } else if ((got == 0) && (held > 0u)) { /* the last line needs no end of its own */
+            buffer[held] = '\n';
+            held++;
+        } else {
+            return false;
         }
-        return got > 0;
     }
     return true;
 }
@@ -234,15 +306,21 @@ static int failed(const char *what, const char *why)
     return 1;
 }
 
-/* Learn, talk and save until the samples have ended, or until the program is told to end. */
+/* Join, learn, talk and save until the samples have ended, or until the program is told to end. */
 static void live(int file, uint32_t interval, uint32_t save_every)
 {
     char line[LONGEST_LINE];
-    uint32_t learned = milliseconds(NULL) - interval;
-    uint32_t saved = milliseconds(NULL);
+    uint32_t learned = milliseconds(NULL);
+    uint32_t saved = learned;
     bool more = true;
     bool found;
 
+    /* The fleet's model takes the place of what was learned alone: wait for it, if not for long. */
+    while (!ended && (device.kept.joined == 0u) && (milliseconds(NULL) - learned < LINGER)) {
+        (void)contact();
+        talk(10);
+    }
+    learned = milliseconds(NULL) - interval;
     while (!ended && more) {
         found = false;
         if (milliseconds(NULL) - learned >= interval) {
@@ -250,19 +328,20 @@ static void live(int file, uint32_t interval, uint32_t save_every)
             if (found) {
                 learned = milliseconds(NULL);
                 take(line);
+                (void)contact();
             }
         }
         talk(found ? 0 : 10);
         if (milliseconds(NULL) - saved >= save_every) {
             saved = milliseconds(NULL);
-            (void)paofed_save(&device);
+            save();
         }
     }
     learned = milliseconds(NULL);
-    while (!ended && (device.unanswered > 0u) && (milliseconds(NULL) - learned < LINGER)) {
+    while (!ended && (milliseconds(NULL) - learned < LINGER) && contact()) {
         talk(10);
     }
-    (void)paofed_save(&device);
+    save();
 }
 
 int main(int count, char **words)
@@ -270,15 +349,15 @@ int main(int count, char **words)
     const char *host = NULL, *authority = NULL, *certificate = NULL, *key = NULL;
     const char *user = NULL, *password = NULL, *topic = NULL, *samples = NULL;
     const char *last_slash;
-    uint32_t interval = 0u, save_every = 60000u, number = 0u;
+    char *rest;
+    uint32_t interval = 0u, save_every = 60000u, number;
     int broker_port = 1883, file = STDIN_FILENO, option, code;
 
-    while ((option = getopt(count, words, "h:p:t:n:s:a:c:k:u:w:f:i:v:")) != -1) {
+    while ((option = getopt(count, words, "h:p:t:s:a:c:k:u:w:f:i:v:")) != -1) {
         switch (option) {
         case 'h': host = optarg; break;
         case 'p': broker_port = atoi(optarg); break;
         case 't': topic = optarg; break;
-        case 'n': number = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 's': state = optarg; break;
         case 'a': authority = optarg; break;
         case 'c': certificate = optarg; break;
@@ -296,6 +375,13 @@ int main(int count, char **words)
         (void)fputs(USAGE, stderr);
         return 2;
     }
+    number = (uint32_t)strtoul(last_slash + 1, &rest, 10);
+    if ((rest == last_slash + 1) || (*rest != '\0')) {
+        return failed(topic, "expected NAME/k, where k is the device's number");
+    }
+    if ((strlen(topic) > LONGEST_NAME) || (strlen(state) > LONGEST_NAME)) {
+        return failed("-t or -s", "the name is too long");
+    }
     (void)snprintf(up, sizeof up, "%s/u", topic);
     (void)snprintf(down, sizeof down, "%s/d", topic);
     (void)snprintf(agreed, sizeof agreed, "%.*s/c2", (int)(last_slash - topic), topic);
@@ -307,6 +393,8 @@ int main(int count, char **words)
     }
     (void)signal(SIGTERM, end);
     (void)signal(SIGINT, end);
+    (void)signal(SIGPIPE, SIG_IGN); /* a connection that has ended is noticed otherwise */
+    srand((unsigned)time(NULL) ^ (unsigned)getpid());
     (void)mosquitto_lib_init();
     broker = mosquitto_new(NULL, true, NULL);
     if (broker == NULL) {
@@ -334,7 +422,9 @@ int main(int count, char **words)
         return failed("the map", "it is not the fleet's: write the header anew");
     }
     code = mosquitto_connect(broker, host, broker_port, KEEP_ALIVE);
-    if ((code != MOSQ_ERR_SUCCESS) && (code != MOSQ_ERR_ERRNO)) {
+    if ((code == MOSQ_ERR_ERRNO) || (code == MOSQ_ERR_EAI)) {
+        not_reached(reason(code));
+    } else if (code != MOSQ_ERR_SUCCESS) {
         return failed(host, mosquitto_strerror(code));
     }
     live(file, interval, save_every);
