@@ -19,6 +19,7 @@ from paofed.simulate.engines.gpu.layout import DrawnRuns
 from paofed.simulate.engines.gpu.simulation import STRETCH_BYTES
 from paofed.simulate.engines.task import Task
 from paofed.simulate.stopping import ignored
+from paofed.words import counted
 from paofed.world.scenario import Scenario
 
 ROUNDS = 3
@@ -87,25 +88,29 @@ def least_milliseconds(card: CardFigures) -> float:
 def side_by_side(runs: int, say: Callable[[str], None]) -> list[Way]:
     """Run Setting I on the card, on the processor and, where it is installed, in JAX."""
     setting = Scenario.load("setting-1")
-    say(f"{runs} runs of {len(LINEUP)} algorithms on the card")
+    say(f"{counted(runs, 'run')} of {len(LINEUP)} algorithms on the card")
     on_card = [_engine(setting, "gpu", LINEUP, runs) for _ in range(ROUNDS + 1)][1:]
     found = [
         Way(
             "gpu engine", 1e3 * statistics.median(on_card) / (runs * len(LINEUP)),
-            f"{runs} runs x {len(LINEUP)} algorithms",
+            f"{counted(runs, 'run')} x {len(LINEUP)} algorithms",
         )
     ]  # fmt: skip
     cores = os.cpu_count() or 1
     say(f"the fast engine on {cores} cores")
     on_cpu = [_engine(setting, "fast", LINEUP, cores) for _ in range(2)][-1]
     found.append(
-        Way("fast engine", 1e3 * on_cpu / (cores * len(LINEUP)), f"{cores} runs on {cores} cores")
+        Way(
+            "fast engine",
+            1e3 * on_cpu / (cores * len(LINEUP)),
+            f"a run on each of {cores} cores",
+        )
     )
     if find_spec("jax") is None:
         say("JAX is not installed: its scan is left out")
         return found
-    say(f"{runs} runs of {_ALONE}, {len(LINEUP)} times, in JAX")
-    note = f"{runs} runs x {len(LINEUP)} times {_ALONE}"
+    say(f"{counted(runs, 'run')} of {_ALONE}, {len(LINEUP)} times, in JAX")
+    note = f"{counted(runs, 'run')} x {len(LINEUP)} times {_ALONE}"
     return [*found, Way("JAX scan", _jax(setting, runs), note)]
 
 

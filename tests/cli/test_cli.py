@@ -79,10 +79,10 @@ def test_actions_have_a_file_each() -> None:
         ),
         (["fleet", "--json"], "paofed fleet: error: unknown action '--json'"),
         (["device", "rnu"], "paofed device: error: unknown action 'rnu': did you mean 'run'?"),
-        (["device"], "paofed device: error: no action was given (known: run)"),
+        (["device"], "paofed device: error: no action was given (known: run, c)"),
         (
             ["bench"],
-            "paofed bench: error: no action was given (known: engines, spread, table, tables, ",
+            "paofed bench: error: no action was given (known: engines, gpu, spread, ",
         ),
         (["bench", "--live"], "paofed bench: error: unknown action '--live'"),
         (

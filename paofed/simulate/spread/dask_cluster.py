@@ -14,6 +14,7 @@ from functools import partial
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from distributed import Client, LocalCluster
 from distributed import Future as DaskFuture
@@ -133,6 +134,18 @@ def _connected(address: str) -> Iterator[Client]:
         yield client
 
 
+async def _require_listener(address: str) -> None:
+    """Fail at once where nobody listens: Dask tries again and again, and may forget why."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:  # no port: Dask says what it thinks of such an address
+        return
+    if parts.scheme == "tcp" and host is not None and port is not None:
+        _, writer = await asyncio.open_connection(host, port)
+        writer.close()
+
+
 def _first_cause(error: BaseException) -> BaseException:
     return error if error.__cause__ is None else _first_cause(error.__cause__)
 
@@ -140,6 +153,7 @@ def _first_cause(error: BaseException) -> BaseException:
 async def _scheduler_versions(address: str) -> Any:
     """Ask a scheduler for the versions of its packages, with a limit to our patience."""
     async with asyncio.timeout(_PATIENCE):
+        await _require_listener(address)
         settings = Security().get_connection_args("client")
         comm = await connect(address, timeout=_PATIENCE / 2, **settings)
         try:
