@@ -8,11 +8,14 @@ so covariances of the server's model with what it was up to the age limit ago ar
 modes of the clients' mean R, where learning is a product entry by entry.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import MeanModels
+from paofed.theory.modes import THREADS
 from paofed.theory.reach import Reach
 from paofed.theory.second.detail import Detail
 from paofed.theory.second.groups import Groups
@@ -75,6 +78,7 @@ class WholeSpread:
         self._added = np.zeros((self._size, D, D), precision)
         self._known = np.zeros((D, D), precision)  # what samples add, as it was worked out last
         self._now = 0
+        self._pool = ThreadPoolExecutor(THREADS)
 
     @property
     def mean(self) -> FloatArray:
@@ -105,8 +109,17 @@ class WholeSpread:
         places = (n - self._ages[begun]) % self._size
         # Covariances of the new model with every earlier one.
         moved = (chance * alpha).astype(past.dtype)
-        row = (1 - moved.sum()) * past[now] + stay[:, None] * np.tensordot(moved, past[places], 1)
-        past[then], past[:, then] = row, row.transpose(0, 2, 1)
+
+        def with_earlier(lags: slice) -> None:
+            row = np.zeros_like(past[now, lags])
+            for share, place in zip(moved, places, strict=True):  # all at once would take memory
+                row += share * past[place, lags]
+            row *= stay[:, None]
+            row += (1 - moved.sum()) * past[now, lags]
+            past[then, lags], past[lags, then] = row, row.transpose(0, 2, 1)
+
+        half = self._size // 2
+        list(self._pool.map(with_earlier, (slice(None, half), slice(half, None))))
         past[then, then] = self._square(chance, alpha, places, now)
         self._now = then
 
