@@ -34,8 +34,9 @@ class Gathering:
             if kind != array.dtype:  # as np.concatenate would have it
                 self._arrays[name] = array = array.astype(kind)
             array[row, columns] = part
-        self._given[row, columns] = True
         self._cpus.setdefault(index, set()).add(cpu)
+        # Last, so that a Ctrl-C before this line leaves a run out that is not told in full.
+        self._given[row, columns] = True
 
     def _begin(self, record: RunRecord) -> None:
         shape = len(self._runs), self._algorithms
