@@ -54,7 +54,7 @@ $(VENV)/.demo: $(VENV)/.runtime
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) --editable '.[sim,table,boost,cluster,fleet,demo,dev]'
+	$(PIP_INSTALL) --editable '.[all,docs,dev]'
 	touch $(VENV)/.runtime $(VENV)/.demo $@
 
 clean:

@@ -1,7 +1,10 @@
 """Records of runs, put where they belong as they come."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.result import RunRecord
@@ -17,7 +20,8 @@ class Interrupting(str):
 
 
 def record() -> RunRecord:
-    return RunRecord(*(np.zeros((1, 3)) for _ in RunRecord._fields))
+    numbers: NDArray[Any] = np.zeros((1, 3))
+    return RunRecord(*[numbers] * len(RunRecord._fields))
 
 
 def test_a_run_whose_taking_is_interrupted_is_not_finished() -> None:
