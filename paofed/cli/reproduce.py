@@ -12,7 +12,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.shared.crew import add_crew_options, crew_of
+from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.stages import stage
 from paofed.cli.shared.summary import as_table
@@ -29,7 +29,7 @@ from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.markup import note
-from paofed.simulate.engines import ENGINES, USUAL
+from paofed.simulate.engines import USUAL
 from paofed.simulate.results.result import versions
 from paofed.words import counted, table
 
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
     add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
     add("--out", type=Path, default=Path("out"), metavar="DIR", help="(default %(default)s)")
-    add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
+    add_engine_option(parser)
     add_crew_options(parser)
     add(
         "--quick",

@@ -9,10 +9,10 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.outside import file_of
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import choosing, outputs, worlds
-from paofed.cli.shared.crew import add_crew_options, crew_of, tell_how_to_go_on
+from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
-from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
+from paofed.simulate.engines import announced
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"{' and '.join(ON_REQUEST)})")  # fmt: skip
     add("--no-clean", action="store_true",
         help="with faults: do not run everything without them, too")  # fmt: skip
-    add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
+    add_engine_option(parser)
     add(
         "--precision",
         choices=get_args(Precision),
@@ -96,8 +96,10 @@ def run(args: Namespace) -> int:
         result = _simulated(scenario, methods, cold_starts, args, crew)
     for race in races:
         result = race.kept_in(result)
-    for name, reason in result.provenance["refused"].items():
-        outputs.say(f"the {LAST} engine takes {name}: {reason}")
+    about = result.provenance
+    for taken, algorithm in zip(about["engines"], about["algorithms"], strict=True):
+        if reason := about["refused"].get(algorithm["name"]):
+            outputs.say(f"the {taken} engine takes {algorithm['name']}: {reason}")
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args, args.out)
@@ -127,7 +129,7 @@ def _simulated(
 ) -> Result:
     """Run the algorithms, or as much as there is time for until an interrupt."""
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
-    with Progress(what) as progress, engine_of(args.engine).announced(outputs.say):
+    with Progress(what) as progress, announced(args.engine, outputs.say):
         try:
             return simulate(
                 scenario,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from paofed.cli.shared.crew import add_crew_options, crew_of, tell_how_to_go_on
+from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.outputs import add_tariff, say
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.summary import plain
@@ -27,7 +27,7 @@ from paofed.report.sweep.words import (
     sentences,
     unfinished,
 )
-from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
+from paofed.simulate.engines import announced, preferred
 from paofed.simulate.engines.task import Precision
 from paofed.sweeping.asked import RUNS, Sweep, asked_for, is_sweep, load
 from paofed.sweeping.axes import Axis, axis_from_text
@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R", help=f"worlds, the same for all points ({RUNS})")
     add("--seed", type=int, metavar="S", help="(0)")
     add("--fresh", type=int, metavar="N", help="worlds to judge the best on again (0)")
-    add("--engine", choices=ENGINES, default=USUAL, help="(default %(default)s)")
+    add_engine_option(parser)
     add("--precision", choices=get_args(Precision), default="float32",
         help="of the compiled models")  # fmt: skip
     add_crew_options(parser)
@@ -78,7 +78,7 @@ def run(args: Namespace) -> int:
     with (
         crew_of(args) as crew,
         Progress(f"{asked.scenario.name}, {points}") as progress,
-        engine_of(args.engine).announced(say),
+        announced(args.engine, say),
     ):
         say(f"{points}, each in {worlds}")
         try:
@@ -90,7 +90,7 @@ def run(args: Namespace) -> int:
                 raise
             swept, code = interrupt.swept, 130
     for name, reason in swept.provenance["refused"].items():
-        say(f"the {LAST} engine takes {name}: {reason}")
+        say(f"another engine than {preferred(args.engine)[0]} takes {name}: {reason}")
     make_folder(args.out)
     swept.save(args.out / f"swept{_SAVED}")
     _show(swept, args)

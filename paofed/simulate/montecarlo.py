@@ -19,7 +19,7 @@ from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
-from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of
+from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of, preferred
 from paofed.simulate.engines.task import Precision, Task
 from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
@@ -64,7 +64,8 @@ def run(
 
     The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
     -> Trace alone. Worlds are numbered from `first` on, so that others can run the rest: see
-    Result.merge. What the engine refuses, the reference engine runs. Over a table, all models are
+    Result.merge. What the engine refuses, the reference engine runs; with "gpu", nothing runs then,
+    and with "gpu,fast" the fast engine runs what the card cannot. Over a table, all models are
     judged on the samples to come, beside the usual baselines or those named ("none": no one); with
     `cold_starts`, so many times each device in turn joins late. With faults, all is run once more
     without them unless `clean` is False, so that the result says what they cost. An interrupt
@@ -145,18 +146,34 @@ def _shared_out(
     setting: Setting, methods: Sequence[Algorithm], engine: str, common: tuple[Any, ...]
 ) -> _Work:
     """Give every algorithm an engine."""
-    found = {method.name: engine_of(engine).refuses(method) for method in methods}
-    refused = {name: reason for name, reason in found.items() if reason}
-    if refused and engine_of(engine).on_card:  # whoever asks for a card does not want to wait
-        name, reason = next(iter(refused.items()))
-        raise AlgorithmError(f"{name}: {reason}; or use the {USUAL} engine")
-    engines = [LAST if method.name in refused else engine for method in methods]
+    engines, refused = [], {}
+    for method in methods:
+        taken, reason = _taken(setting, method, preferred(engine))
+        engines.append(taken)
+        refused |= {method.name: reason} if reason else {}
     # In the door's order, the slow engine last: an interrupt keeps what all engines have finished.
     of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
     for method, name in zip(methods, engines, strict=True):
         of_engine[name].append(method)
     tasks = {name: Task(setting, own, *common) for name, own in of_engine.items()}
     return _Work([method.name for method in methods], engines, refused, tasks)
+
+
+def _taken(setting: Setting, method: Algorithm, engines: Sequence[str]) -> tuple[str, str | None]:
+    """Choose an engine for an algorithm; say why not the first of them, where that is so."""
+    why = None
+    for name in engines:
+        engine = engine_of(name)
+        reason = engine.refuses(method) or engine.refuses_setting(setting)
+        if reason is None:
+            return name, why
+        why = why or reason
+    if engine_of(engines[-1]).on_card:  # whoever asks for a card alone does not want to wait
+        raise AlgorithmError(
+            f"{method.name}: {why}; or use the {USUAL} engine, or {engines[-1]},{USUAL} to have it "
+            f"take what the card cannot"
+        )
+    return LAST, why
 
 
 def _cost(tasks: Iterable[tuple[str, Task]]) -> float:
@@ -287,12 +304,9 @@ def _judged_apart(result: Result, table: Table, apart: _Work, crew: Crew, report
 
 
 def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precision: str) -> None:
-    for kind, got, known in (
-        ("engine", engine, tuple(ENGINES)),
-        ("precision", precision, get_args(Precision)),
-    ):
-        if got not in known:
-            raise InputError(unknown(kind, str(got), known))
+    engines = preferred(engine)
+    if precision not in get_args(Precision):
+        raise InputError(unknown("precision", str(precision), get_args(Precision)))
     if not methods:
         raise AlgorithmError("no algorithm was given: name at least one")
     names = [method.name for method in methods]
@@ -306,7 +320,7 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
             server_from(method.name, method.server, scenario.clients, some)
             device_from(method.name, method.learner, some)
     size = 4 if precision == "float32" else 8
-    if not engine_of(engine).on_card:
+    if not engine_of(engines[0]).on_card:
         require_memory(
             size * scenario.clients * scenario.features * len(methods),
             f"{scenario.clients} clients with {scenario.features} features, "

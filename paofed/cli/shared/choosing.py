@@ -10,7 +10,7 @@ from paofed.cli.shared.progress import Progress
 from paofed.racing.candidates import AUTO, asks
 from paofed.racing.race import RaceInterrupted, race
 from paofed.racing.record import Race, lms_step
-from paofed.simulate.engines import engine_of
+from paofed.simulate.engines import announced
 from paofed.simulate.spread.crew import Crew
 from paofed.world.scenario import Scenario
 
@@ -62,7 +62,7 @@ def _with_auto(word: str) -> str:
 
 
 def _raced(word: str, scenario: Scenario, args: Namespace, crew: Crew) -> Race:
-    with Progress(f"{word}, a race") as progress, engine_of(args.engine).announced(say):
+    with Progress(f"{word}, a race") as progress, announced(args.engine, say):
         try:
             return race(
                 scenario,

@@ -10,9 +10,19 @@ from pathlib import Path
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, whole
 from paofed.files import require_folder
+from paofed.simulate.engines import ENGINES, USUAL
 from paofed.simulate.spread import spreading
 from paofed.simulate.spread.crew import Crew
 from paofed.words import counted
+
+
+def add_engine_option(parser: ArgumentParser) -> None:
+    """Declare which engines run the algorithms of a verb."""
+    parser.add_argument(
+        "--engine", default=USUAL, metavar="ENGINE[,ENGINE]",
+        help=f"{', '.join(ENGINES)}; of several, each algorithm goes to the first that takes it, "
+        "as in gpu,fast (default %(default)s)",
+    )  # fmt: skip
 
 
 def add_crew_options(parser: ArgumentParser) -> None:

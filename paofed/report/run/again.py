@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.shared.markup import note, preformatted
+from paofed.simulate.engines import LAST
+from paofed.simulate.engines import USUAL as USUAL_ENGINE
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import USUAL
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 
+_CHOICE = ("gpu", "fast")  # the card first, since the fast engine takes all that the card takes
 _OPEN = "Its worlds were made by {}, a function in Python. With that function:"
 
 
@@ -56,9 +59,15 @@ def call(result: Result) -> str:
     worlds = _said({key: scenario[key] for key in ("step_size", "max_age", "about")})
     settings: dict[str, object] = {"runs": result.runs, "every": int(result.ticks[0]) + 1}
     settings |= {key: about[key] for key in ("seed", "same_world", "precision")}
-    settings |= {} if "fast" in about["engines"] else {"engine": "reference"}
+    settings |= {"engine": engines} if (engines := _engines(result)) != USUAL_ENGINE else {}
     over = f"Worlds({scenario['name']!r}, function, {worlds})"
     return f"run({over}, {result.algorithms}, {_said(settings)})"
+
+
+def _engines(result: Result) -> str:
+    """The choice of engines that gives every algorithm the engine that it had."""
+    used = [name for name in _CHOICE if name in result.provenance["engines"]]
+    return ",".join(used) or LAST
 
 
 def _said(keywords: Mapping[str, object]) -> str:
@@ -72,7 +81,7 @@ def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
     words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
     words += ["--every", gap, "--precision", about["precision"]]
     words += ["--same-world"] if about["same_world"] else []
-    words += [] if "fast" in about["engines"] else ["--engine", "reference"]
+    words += ["--engine", engines] if (engines := _engines(result)) != USUAL_ENGINE else []
     if result.progressive is not None:
         words += [
             "--cold-starts",

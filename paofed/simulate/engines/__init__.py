@@ -7,7 +7,7 @@ a new engine is one entry of `ENGINES` and a module with an `ENGINE`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +20,7 @@ from paofed.world.trace import Trace
 
 if TYPE_CHECKING:  # scenarios need more than NumPy, which is all that a replay needs
     from paofed.simulate.engines.task import Task
+    from paofed.world.worlds import Setting
 
 
 class Replay(Protocol):
@@ -47,6 +48,8 @@ class Engine:
     replay: Replay
     cost: float  # of one algorithm and run beside the usual engine's, for honest progress
     on_card: bool = False  # models are not in this machine's memory, and refusals end the work
+    # Says in words why no algorithm at all can run in a setting on this engine, or None.
+    refuses_setting: Callable[["Setting"], str | None] = lambda _: None
     # While inside, the engine says so if it must prepare something that takes long.
     announced: Callable[[Callable[[str], None]], AbstractContextManager[object]] = nullcontext
 
@@ -59,6 +62,31 @@ ENGINES: Mapping[str, str] = {
     "reference": "paofed.simulate.engines.reference_engine",
 }
 USUAL, *_, LAST = ENGINES
+
+
+def preferred(engines: str) -> list[str]:
+    """Return the names in a choice of engines, of which the first that can takes an algorithm.
+
+    >>> preferred("gpu,fast")
+    ['gpu', 'fast']
+    """
+    if not isinstance(engines, str):
+        raise InputError(
+            f"engine is {engines!r}: expected a name, as in {USUAL!r} or 'gpu,{USUAL}'"
+        )
+    names = [name.strip() for name in engines.split(",")]
+    for name in names:
+        if name not in ENGINES:
+            raise InputError(unknown("engine", name, ENGINES))
+    return names
+
+
+def announced(engines: str, say: Callable[[str], None]) -> AbstractContextManager[object]:
+    """While inside, each engine of a choice says so if it must prepare something long."""
+    with ExitStack() as stack:
+        for name in preferred(engines):
+            stack.enter_context(engine_of(name).announced(say))
+        return stack.pop_all()
 
 
 def engine_of(name: str) -> Engine:

@@ -1,6 +1,9 @@
 """The card: whether there is one, what it can hold, and how kernels are started on it."""
 
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,6 +15,9 @@ from paofed.simulate.engines.gpu.lanes import INSTALLED, SIMULATED
 
 _WITHOUT_ASKING = 48 << 10  # bytes of a block's memory
 _OLDEST = (7, 0)  # compute capability: warps whose lanes are told who takes part
+
+
+_says: ContextVar[Callable[[str], None] | None] = ContextVar("_says", default=None)
 
 
 class Card(NamedTuple):
@@ -74,8 +80,29 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
     return array
 
 
+@contextmanager
+def compilation_noted(say: Callable[[str], None]) -> Iterator[None]:
+    """While inside, say once that kernels are compiled, if a kernel is launched that is not yet.
+
+    The compiler for cards tells nobody when it begins, unlike the one for processors.
+    """
+    before = _says.set(say)
+    try:
+        yield
+    finally:
+        _says.reset(before)
+
+
+def _note_compilation(kernel: Any) -> None:
+    say = _says.get()
+    if say is not None and not getattr(kernel, "overloads", True):
+        _says.set(None)
+        say("compiling the kernels for this card: about ten seconds")
+
+
 def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int = 0) -> None:
     """Start a kernel, with so many bytes of memory for each block."""
+    _note_compilation(kernel)
     if memory > _WITHOUT_ASKING and not SIMULATED:
         _allow(kernel, arguments, memory)
     with warnings.catch_warnings():

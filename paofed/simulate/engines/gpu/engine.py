@@ -9,7 +9,7 @@ from paofed.core.metrics import curve_ticks
 from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import Engine
 from paofed.simulate.engines.fast import family
-from paofed.simulate.engines.gpu.card import missing, the_card
+from paofed.simulate.engines.gpu.card import compilation_noted, missing, the_card
 from paofed.simulate.engines.gpu.layout import DrawnRuns, TracedRuns
 from paofed.simulate.engines.gpu.simulation import RunsOnCard, plan_of, records, settled_rows
 from paofed.simulate.engines.task import Task
@@ -25,11 +25,22 @@ from paofed.world.worlds import Setting, SizedWorlds
 _OUTSIDE = (
     "it is not windows, LMS steps and the paper's server, which are all that the kernels know"
 )
+_WHOLE = "newcomers get the whole model, which the kernels do not know"
 
 
 def refuses(method: Algorithm) -> str | None:
     """Say why the card cannot run an algorithm, or None."""
     return missing() or (None if family.in_family(method) else _OUTSIDE)
+
+
+def refuses_setting(setting: Setting) -> str | None:
+    """Say why the card cannot run any algorithm in a setting, or None."""
+    if isinstance(setting.stream, Table):
+        return (
+            f"{setting.name} is a table, whose models are judged on every sample, not on the card"
+        )
+    whole = isinstance(setting, Scenario) and setting.newcomers == "whole"
+    return _WHOLE if whole else None
 
 
 def replay(
@@ -44,7 +55,8 @@ def replay(
     settled = family.settle(resolve(method), step_size, max_age)
     if (reason := refuses(settled)) is not None:
         raise AlgorithmError(f"{settled.name}: {reason}; or use the fast engine")
-    _require_windows(whole=bool(trace.newcomers_whole[0]))
+    if trace.newcomers_whole[0]:
+        raise InputError(f"the gpu engine: {_WHOLE}; use the fast engine")
     runs = TracedRuns([trace], "float64")
     (found,) = records(runs, settled_rows(runs, [settled], "float64"), 1)
     return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
@@ -53,8 +65,9 @@ def replay(
 def on_the_card(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
     """Run as many at a time as the card takes; an interrupt keeps those that were finished."""
     the_card()
-    _require_known(task.scenario)
     scenario = task.scenario
+    if (reason := refuses_setting(scenario)) is not None:
+        raise InputError(f"the gpu engine: {reason}; use the fast engine")
     methods = [family.settle(m, scenario.step_size, scenario.max_age) for m in task.methods]
     left, at_once = iter(task.runs), 1
     while indices := list(islice(left, at_once)):
@@ -81,21 +94,12 @@ def _runs(task: Task, indices: list[int]) -> RunsOnCard:
     return DrawnRuns(setting, places, task.precision)
 
 
-def _require_known(setting: Setting) -> None:
-    if isinstance(setting, Scenario) and isinstance(setting.stream, Table):
-        raise InputError(
-            f"{setting.name} is a table, whose models are judged on every sample, which the gpu "
-            f"engine does not do: use the fast engine"
-        )
-    _require_windows(whole=isinstance(setting, Scenario) and setting.newcomers == "whole")
-
-
-def _require_windows(*, whole: bool) -> None:
-    if whole:
-        raise InputError(
-            "newcomers get the whole model here, which the gpu engine does not do: use the fast "
-            "engine, or leave newcomers to windows"
-        )
-
-
-ENGINE = Engine(refuses=refuses, run=on_the_card, replay=replay, cost=0.01, on_card=True)
+ENGINE = Engine(
+    refuses=refuses,
+    refuses_setting=refuses_setting,
+    run=on_the_card,
+    replay=replay,
+    cost=0.01,
+    on_card=True,
+    announced=compilation_noted,
+)

@@ -7,11 +7,15 @@ A process of its own, since the simulator must be chosen before numba is importe
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pytest
 
+from paofed import run
 from paofed.algorithms.spec import from_text
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.gpu import card, simulation
@@ -91,6 +95,21 @@ def runs(ticks: int, count: int) -> Iterator[tuple[str, dict[str, float]]]:
             yield f"{name} {index}", _apart(record, found[index])
 
 
+def spread(ticks: int, count: int) -> Iterator[tuple[str, dict[str, float]]]:
+    """Runs shared out over two processes, as over two cards: the very numbers of one process."""
+    methods = list(METHODS[2:4])
+    asked = partial(run, scenario(ticks, **HAZARDS), methods, runs=count, seed=3, engine="gpu")
+    alone = asked()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        shared_out = asked(executor=processes)
+    assert shared_out.provenance["engines"] == ["gpu", "gpu"]
+    same = all(
+        np.array_equal(getattr(alone, name), getattr(shared_out, name))
+        for name in ("mse", "traffic", "models")
+    )
+    yield "two processes", {"different": float(not same)}
+
+
 def _apart(expected: RunRecord, found: RunRecord) -> dict[str, float]:
     pairs = ((name, getattr(expected, name), getattr(found, name)) for name in RunRecord._fields)
     return {name: float(np.abs(a - b).max()) for name, a, b in pairs if a.size}
@@ -98,4 +117,6 @@ def _apart(expected: RunRecord, found: RunRecord) -> dict[str, float]:
 
 if __name__ == "__main__":
     ticks, count = map(int, sys.argv[1:])
-    print(json.dumps(dict([*replays(ticks), *runs(ticks, count)])))  # noqa: T201 (read by the tests)
+    found = [*replays(ticks), *runs(ticks, count)]
+    found += spread(ticks, count) if count > 1 else []
+    print(json.dumps(dict(found)))  # noqa: T201 (read by the tests)

@@ -1,5 +1,8 @@
 """What the GPU engine does not take is refused in one line, and nothing else takes over."""
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
 from paofed import Scenario, run
@@ -34,10 +37,56 @@ def test_rules_of_ones_own_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         run(Scenario.load("setting-1"), method, engine="gpu")
 
 
-def test_newcomers_with_whole_models_are_refused() -> None:
+def test_newcomers_with_whole_models_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "missing", lambda: None)
     scenario = Scenario.load("setting-1").model_copy(update={"newcomers": "whole"})
-    with pytest.raises(InputError, match="newcomers get the whole model"):
-        engine._require_known(scenario)
+    with pytest.raises(AlgorithmError, match=r"newcomers get the whole model.*gpu,fast to have"):
+        run(scenario, "pao-fed-u1", engine="gpu")
+
+
+@pytest.mark.usefixtures("without_a_card")
+def test_the_fast_engine_takes_over_where_that_is_asked_for() -> None:
+    """The order counts, results are the fast engine's, and the reason is kept."""
+    small = Scenario.load("setting-1").model_copy(update={"ticks": 60, "features": 8})
+    methods = ["pao-fed-u1", "pao-fed-c2"]
+    both, fast = (run(small, methods, engine=engine) for engine in ("gpu,fast", "fast"))
+    assert both.provenance["engines"] == ["fast", "fast"]
+    assert {"no CUDA card" in why for why in both.provenance["refused"].values()} == {True}
+    assert np.array_equal(both.mse, fast.mse)
+    first = run(small, methods, engine="fast, gpu")
+    assert first.provenance["engines"] == ["fast", "fast"]
+    assert not first.provenance["refused"]
+
+
+def test_a_choice_of_engines_that_is_none_is_refused() -> None:
+    for choice in ("gpu,fats", "", "gpu,", 3):
+        with pytest.raises(InputError, match=r"engine"):
+            run(Scenario.load("setting-1"), "pao-fed-u1", engine=choice)  # type: ignore[arg-type]
+
+
+class Kernel:
+    """A kernel as the compiler for cards makes it, compiled by its first launch."""
+
+    def __init__(self) -> None:
+        self.overloads: list[int] = []
+
+    def __getitem__(self, _: object) -> Callable[..., None]:
+        return self.overloads.append
+
+
+def test_compiling_is_said_once_and_only_if_it_happens() -> None:
+    said: list[str] = []
+    compiled, first, second = Kernel(), Kernel(), Kernel()
+    card.launch(compiled, 1, 1, 0)
+    with card.compilation_noted(said.append):
+        card.launch(compiled, 1, 1, 0)
+        assert not said
+        card.launch(first, 1, 1, 0)
+        card.launch(second, 1, 1, 0)
+        (line,) = said
+    assert "compiling the kernels for this card" in line
+    card.launch(Kernel(), 1, 1, 0)  # outside, nobody is told
+    assert len(said) == 1
 
 
 def test_a_fleet_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
