@@ -146,7 +146,8 @@ def _shared_out(
     setting: Setting, methods: Sequence[Algorithm], engine: str, common: tuple[Any, ...]
 ) -> _Work:
     """Give every algorithm an engine."""
-    engines, refused = [], {}
+    engines: list[str] = []
+    refused: dict[str, str] = {}
     for method in methods:
         taken, reason = _taken(setting, method, preferred(engine))
         engines.append(taken)
