@@ -66,3 +66,13 @@ def points_in(trace: Trace) -> SampleSource:
         return SamplePoints(z, y, weights, np.zeros(clients.size))
 
     return points
+
+
+def sum_of_squares(z: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the sum of weights[i] z[i] z[i]^T over points z (P, D); weights are not below 0.
+
+    The product of a matrix with its own transpose takes half the work of another product.
+    """
+    scaled = z * np.sqrt(np.maximum(weights, 0))[:, None]  # rounding may leave a weight below 0
+    total: FloatArray = scaled.T @ scaled
+    return total

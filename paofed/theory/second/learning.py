@@ -18,6 +18,7 @@ from paofed.core.arrays import FloatArray
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import ModelsInModes
 from paofed.theory.modes import THREADS
+from paofed.theory.samples import sum_of_squares
 from paofed.theory.second.covariances import Covariances
 from paofed.theory.second.detail import Detail
 from paofed.theory.second.groups import Groups
@@ -114,7 +115,7 @@ class Learning:
             spread = np.einsum("id,id->i", points @ own[f], points)
             squares = (miss**2 + self._target_noise[clients, None]).ravel() + spread
             weights = self._weights[clients].ravel() * squares / clients.size
-            square = (points * weights[:, None]).T @ points
+            square = sum_of_squares(points, weights)
             R, rate = self._mean_R[f], self.rate[f]
             mean_square = gradient.T @ gradient / clients.size + R @ own[f] @ R
             noise.of_tick[f] = self._mu**2 * (rate * square - rate**2 * mean_square)

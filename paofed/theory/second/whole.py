@@ -11,12 +11,14 @@ modes of the clients' mean R, where learning is a product entry by entry.
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import MeanModels
 from paofed.theory.modes import THREADS
 from paofed.theory.reach import Reach
+from paofed.theory.samples import sum_of_squares
 from paofed.theory.second.detail import Detail
 from paofed.theory.second.groups import Groups
 from paofed.theory.second.shares import Shares
@@ -78,6 +80,7 @@ class WholeSpread:
         self._added = np.zeros((self._size, D, D), precision)
         self._known = np.zeros((D, D), precision)  # what samples add, as it was worked out last
         self._now = 0
+        self._plus = get_blas_funcs("axpy", dtype=precision)  # a x + y, in one pass
         self._pool = ThreadPoolExecutor(THREADS)
 
     @property
@@ -110,18 +113,21 @@ class WholeSpread:
         # Covariances of the new model with every earlier one.
         moved = (chance * alpha).astype(past.dtype)
 
-        def with_earlier(lags: slice) -> None:
-            row = np.zeros_like(past[now, lags])
-            for share, place in zip(moved, places, strict=True):  # all at once would take memory
-                row += share * past[place, lags]
-            row *= stay[:, None]
-            row += (1 - moved.sum()) * past[now, lags]
-            past[then, lags], past[lags, then] = row, row.transpose(0, 2, 1)
-
-        half = self._size // 2
-        list(self._pool.map(with_earlier, (slice(None, half), slice(half, None))))
+        for lag in range(self._size):
+            row = self._with_earlier(lag, now, moved, places)
+            past[then, lag], past[lag, then] = row, row.T
         past[then, then] = self._square(chance, alpha, places, now)
         self._now = then
+
+    def _with_earlier(self, lag: int, now: int, moved: FloatArray, places: IntArray) -> FloatArray:
+        """The covariance of the new model with one earlier model: so much fits near a processor."""
+        past, shape = self._past, self._known.shape
+        told = np.zeros(self._known.size, past.dtype)
+        for share, place in zip(moved, places, strict=True):
+            told = self._plus(past[place, lag].ravel(), told, a=share)
+        stepped = (told.reshape(shape) * self._stay[:, None]).ravel()
+        row: FloatArray = self._plus(past[now, lag].ravel(), stepped, a=1 - moved.sum())
+        return row.reshape(shape)
 
     def _drawn_on(self, added: FloatArray, since_change: int) -> FloatArray:
         """What is added from now on, in a straight line to the middle of a stride.
@@ -151,11 +157,18 @@ class WholeSpread:
 
     def _of_samples(self, n: int, means: FloatArray, covariance: FloatArray) -> FloatArray:
         """What the randomness of samples and senders adds to the mean of what is sent."""
-        z = self._z
-        miss = self._fleet.at(n, self._y) - z @ means.astype(z.dtype)
-        spread = np.einsum("id,id->i", z @ covariance, z)
-        weights = self._points * (miss**2 + self._noise + spread)
-        square = (z * weights[:, None]).T @ z
+        targets, mean = self._fleet.at(n, self._y), means.astype(self._z.dtype)
+
+        def of_points(part: slice) -> FloatArray:
+            z = self._z[part]
+            miss = targets[part] - z @ mean
+            spread = np.einsum("id,id->i", z @ covariance, z)
+            weights = self._points[part] * (miss**2 + self._noise[part] + spread)
+            return sum_of_squares(z, weights)
+
+        size = -(-len(self._z) // THREADS)
+        parts = [slice(begin, begin + size) for begin in range(0, len(self._z), size)]
+        square = sum(self._pool.map(of_points, parts))
         added: FloatArray = self._mu**2 * (square + self._of_two(n, means, covariance))
         return added
 
