@@ -6,6 +6,7 @@
     │   ├── TraceError      a trace whose arrays are missing, misshapen or contradict each other
     │   ├── ScenarioError   a scenario that is not valid, told with the place in its file
     │   ├── FileError       a file that cannot be read, or a place that cannot be written to
+    │   │   └── NewerFormatError  a file whose format only a newer paofed knows
     │   └── MissingExtraError  something that needs a package outside the base install
     ├── ExecutorError       an executor fails again and again at what it is given
     └── ContractError       an algorithm breaks the contract that `check_algorithm` holds it to
@@ -42,6 +43,10 @@ class ScenarioError(InputError):
 
 class FileError(InputError):
     """A file that cannot be read, or a place that cannot be written to."""
+
+
+class NewerFormatError(FileError):
+    """A file whose format only a newer paofed knows."""
 
 
 class MissingExtraError(InputError):

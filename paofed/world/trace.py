@@ -229,7 +229,8 @@ class Trace:
         """Write the trace as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in self._given()}
         unused = [name for name in _WHERE_USED if name in arrays and not arrays[name].any()]
-        save_arrays(Path(path), {name: a for name, a in arrays.items() if name not in unused})
+        held = {name: array for name, array in arrays.items() if name not in unused}
+        save_arrays(Path(path), held, _TRACE)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

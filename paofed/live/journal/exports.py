@@ -45,7 +45,8 @@ def export_messages(store: Store, path: str | Path) -> int:
     start = {f"start_{name}": array for name, array in base.rule.arrays().items()}
     start["start_tick"] = np.array(base.tick)
     about = {"manifest": np.array(base.manifest.to_json())}
-    save_arrays(Path(path), {**columns, "values": np.stack(values), **start, **about})
+    held = {**columns, "values": np.stack(values), **start, **about}
+    save_arrays(Path(path), held, _MESSAGES)
     return len(lines)
 
 

@@ -102,7 +102,7 @@ class FleetModel:
             "fleet": np.array(self.fleet),
             "levels": self.levels,
         }
-        save_arrays(Path(path), arrays)
+        save_arrays(Path(path), arrays, _MODEL)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
