@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.errors import FileError, InputError, NewerFormatError
+from paofed.errors import FileError, InputError, require_format
 from paofed.files import replacing
 from paofed.forms import Contents
 from paofed.memory import require_memory
@@ -87,11 +87,7 @@ def load_arrays(
     """
     with _reading(path, _ARCHIVE) as file, ExitStack() as streams:
         archive = streams.enter_context(_archive(file))
-        if (noted := _format(archive)) > contents.format:
-            raise NewerFormatError(
-                f"{path} is {what} of format {noted}, this paofed knows {contents.format}: "
-                f"upgrade paofed"
-            )
+        require_format(f"{path} is {what}", _format(archive), contents.format)
         members = _members(archive, _size(file))
         claims: dict[str, _Claim] = {}
         wrong = contents.misnamed(members)

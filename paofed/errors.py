@@ -61,6 +61,19 @@ class ContractError(PaofedError, AssertionError):
     """An algorithm breaks the contract that `check_algorithm` holds it to."""
 
 
+def require_format(what: str, noted: object, newest: int) -> None:
+    """Refuse a file whose format is not among those that are known here, 1 to `newest`.
+
+    >>> require_format("run.npz is a result", 3, 2)
+    Traceback (most recent call last):
+    paofed.errors.NewerFormatError: run.npz is a result of format 3, this paofed knows 2: ...
+    """
+    if type(noted) is not int or noted > newest:
+        raise NewerFormatError(
+            f"{what} of format {noted!r}, this paofed knows {newest}: upgrade paofed"
+        )
+
+
 def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, and suggest the nearest known one.
 
