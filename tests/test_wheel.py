@@ -69,13 +69,15 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
     with tarfile.open(sources) as tar:
         given = {name.removeprefix(f"{NAME}/") for name in tar.getnames()}
     assert package | files_below("docs/vectors") | files_below("tests/data") <= given
-    assert not [name for name in given if re.search(r"__pycache__|(^|/)\.(?!gitignore)|\.pyc", name)]
+    assert not [
+        name for name in given if re.search(r"__pycache__|(^|/)\.(?!gitignore)|\.pyc", name)
+    ]
     for document in ("CITATION.cff", "README.md", "RELEASING.md", "SECURITY.md", "Makefile"):
         assert document in given
 
 
 def pythons() -> Iterator[str]:
-    """Every version of Python on this machine for which the package is meant, pyenv's among them."""
+    """Every Python of this machine for which the package is meant, pyenv's among them."""
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
     for version in PYTHONS:
         places = [Path(place) / f"python{version}" for place in os.get_exec_path()]

@@ -53,7 +53,9 @@ def _trace(path: Path) -> None:
 
 def _result(path: Path) -> None:
     scenario = small_scenario(ticks=20, clients=6, features=4, stream={"samples": (10, 20, 20)})
-    run(scenario, ["online-fedsgd", "pao-fed-u1:shared=3"], runs=2, engine="reference", workers=1).save(path)
+    run(
+        scenario, ["online-fedsgd", "pao-fed-u1:shared=3"], runs=2, engine="reference", workers=1
+    ).save(path)
 
 
 def _sweep(path: Path) -> None:

@@ -42,7 +42,7 @@ def require_same(found: Any, expected: Any, place: str, *, computed: bool = Fals
     elif isinstance(expected, float) and computed:
         assert found == pytest.approx(expected, rel=1e-9), place
     else:
-        assert found == expected or (found != found and expected != expected), place  # noqa: PLR0124
+        assert found == expected or (found != found and expected != expected), place
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -126,8 +126,14 @@ def newer_key(path: Path, content: bytes) -> None:
 NEWER: dict[str, tuple[Callable[[Path, bytes], None], str]] = {
     **dict.fromkeys(NPZ, (newer_archive, r"of format 2, this paofed knows 1: upgrade paofed$")),
     "model-1.json": (newer_json("format"), r"it has format 2, this paofed knows 1: upgrade paofed"),
-    "sources-1.json": (newer_json("format"), r"has sources of format 2, .* knows 1: upgrade paofed"),
-    "manifest-3.json": (newer_json("wire"), r"speaks wire version 4, this paofed 3: upgrade paofed"),
+    "sources-1.json": (
+        newer_json("format"),
+        r"has sources of format 2, .* knows 1: upgrade paofed",
+    ),
+    "manifest-3.json": (
+        newer_json("wire"),
+        r"speaks wire version 4, this paofed 3: upgrade paofed",
+    ),
     "device.json": (
         lambda path, content: newer_credential(path, content),
         r"unknown entry 'horizon' .*: upgrade paofed",

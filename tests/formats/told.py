@@ -1,6 +1,6 @@
 """What a file of each format says when the present code reads it, as plain values.
 
-What is not read but computed from it stands under the key "computed": libraries differ in last bits.
+What is not read but computed from it is under the key "computed": libraries differ in last bits.
 """
 
 import gzip
