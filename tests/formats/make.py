@@ -160,7 +160,8 @@ def main() -> None:
         if not (FOLDER / name).exists():
             make(FOLDER / name)
             expected[name] = told(FOLDER / name)
-    EXPECTED.write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+    lines = (f"{json.dumps(name)}: {json.dumps(held)}" for name, held in expected.items())
+    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def test_the_first_five_minutes(tmp_path: Path) -> None:
 
 
 def test_a_fleet_and_its_page_are_ten_commands() -> None:
-    """All that somebody types until the page can be opened: four to install, six to have a fleet."""
+    """All that is typed until the page can be opened: four to install, six to have a fleet."""
     minutes = section(DOCUMENTS["docs/operating-a-fleet.md"], "## Five minutes")
     before, found, _ = minutes.partition("open http://127.0.0.1:9883/ in a browser")
     assert found
