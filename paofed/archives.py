@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.errors import FileError, InputError
+from paofed.errors import FileError, InputError, require_format
 from paofed.files import replacing
 from paofed.forms import Contents
 from paofed.memory import require_memory
@@ -26,6 +26,7 @@ from paofed.memory import require_memory
 _ARCHIVE = "a .npz of plain arrays"
 _MAGIC = b"\x93NUMPY"
 _WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}  # by version: bytes of the header's length
+_NOTE = re.compile(rb"paofed format ([1-9]\d{0,8})")  # the comment of an archive
 _LONGEST_HEADER = 4096  # that of a plain array has 118 bytes, but some programs leave room in it
 _TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
 _COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
@@ -60,10 +61,20 @@ class _Claim(NamedTuple):
         return math.prod(self.shape)
 
 
-def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write named arrays as one compressed `.npz`, whole or not at all."""
+def save_arrays(
+    path: Path, arrays: Mapping[str, NDArray[np.generic]], contents: Contents | None = None
+) -> None:
+    """Write named arrays as one compressed `.npz`, whole or not at all.
+
+    The number of the format that `contents` describes is noted in the archive's comment, which
+    NumPy and other programs pass over.
+    """
     with replacing(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
+        if contents is not None:
+            note = f"paofed format {contents.format}".encode()
+            file.seek(-2, 2)  # an archive ends with the length of its comment, which is 0 here
+            file.write(struct.pack("<H", len(note)) + note)
 
 
 def load_arrays(
@@ -71,10 +82,12 @@ def load_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays of an `.npz`, which must be `what` ("a trace"): its names, types and shapes.
 
-    A file that cannot be read is a FileError; one that can, but holds something else, an `error`.
+    A file that cannot be read is a FileError (a NewerFormatError where a newer paofed can read
+    it); one that can, but holds something else, an `error`.
     """
     with _reading(path, _ARCHIVE) as file, ExitStack() as streams:
         archive = streams.enter_context(_archive(file))
+        require_format(f"{path} is {what}", _format(archive), contents.format)
         members = _members(archive, _size(file))
         claims: dict[str, _Claim] = {}
         wrong = contents.misnamed(members)
@@ -129,6 +142,12 @@ def _archive(file: BinaryIO) -> zipfile.ZipFile:
     if file.read(len(_MAGIC)) == _MAGIC:
         raise _RefusedError("it holds a single array, not a .npz archive of named ones")
     return zipfile.ZipFile(file)
+
+
+def _format(archive: zipfile.ZipFile) -> int:
+    """Read the number that `save_arrays` noted; where nobody did, the archive is of the first."""
+    noted = _NOTE.fullmatch(archive.comment)
+    return 1 if noted is None else int(noted[1])
 
 
 def _size(file: BinaryIO) -> int:

@@ -6,6 +6,7 @@
     │   ├── TraceError      a trace whose arrays are missing, misshapen or contradict each other
     │   ├── ScenarioError   a scenario that is not valid, told with the place in its file
     │   ├── FileError       a file that cannot be read, or a place that cannot be written to
+    │   │   └── NewerFormatError  a file whose format only a newer paofed knows
     │   └── MissingExtraError  something that needs a package outside the base install
     ├── ExecutorError       an executor fails again and again at what it is given
     └── ContractError       an algorithm breaks the contract that `check_algorithm` holds it to
@@ -44,6 +45,10 @@ class FileError(InputError):
     """A file that cannot be read, or a place that cannot be written to."""
 
 
+class NewerFormatError(FileError):
+    """A file whose format only a newer paofed knows."""
+
+
 class MissingExtraError(InputError):
     """Something that needs a package outside the base install."""
 
@@ -54,6 +59,19 @@ class ExecutorError(PaofedError):
 
 class ContractError(PaofedError, AssertionError):
     """An algorithm breaks the contract that `check_algorithm` holds it to."""
+
+
+def require_format(what: str, noted: object, newest: int) -> None:
+    """Refuse a file whose format is not among those that are known here, 1 to `newest`.
+
+    >>> require_format("run.npz is a result", 3, 2)
+    Traceback (most recent call last):
+    paofed.errors.NewerFormatError: run.npz is a result of format 3, this paofed knows 2: ...
+    """
+    if type(noted) is not int or noted > newest:
+        raise NewerFormatError(
+            f"{what} of format {noted!r}, this paofed knows {newest}: upgrade paofed"
+        )
 
 
 def unknown(kind: str, got: str, known: Iterable[str]) -> str:

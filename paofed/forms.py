@@ -56,6 +56,7 @@ class Contents:
     optional: tuple[Mapping[str, Form], ...] = ()  # groups that are there as a whole or not at all
     may_be_none: str = ""  # letters of sizes that may be 0
     beside: str | None = None  # how the names of further arrays begin; the reader knows their forms
+    format: int = 1  # rises with every change that an earlier paofed would not understand
 
     @property
     def known(self) -> dict[str, Form]:

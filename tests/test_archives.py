@@ -5,6 +5,7 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis.extra import numpy as arrays_of
 from numpy.typing import NDArray
 
 from paofed.archives import load_array, load_arrays, names_of, save_arrays
-from paofed.errors import FileError, InputError, TraceError
+from paofed.errors import FileError, InputError, NewerFormatError, TraceError
 from paofed.forms import Contents, Form
 from paofed.live.device.state import load_state, save_state
 from paofed.live.model.fleet_model import FleetModel
@@ -112,6 +113,24 @@ def test_chunks_are_joined(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).normal(size=100_000)  # more than is read at a time
     save_arrays(tmp_path / "a.npz", {"v": numbers, "w": np.arange(100_000)})
     assert load(tmp_path / "a.npz")["v"].tobytes() == numbers.tobytes()
+
+
+@given(noted=st.integers(1, 999), known=st.integers(1, 999))
+def test_a_format_is_read_by_those_who_know_it(
+    tmp_path_factory: pytest.TempPathFactory, noted: int, known: int
+) -> None:
+    path = tmp_path_factory.mktemp("format") / "pair.npz"
+    save_arrays(path, {"v": V, "w": W}, replace(PAIR, format=noted))
+    with np.load(path) as file:  # another program sees no difference
+        assert set(file) == {"v", "w"}
+    reader = replace(PAIR, format=known)
+    if noted <= known:
+        assert load_arrays(path, reader, "a pair")["v"].tolist() == V.tolist()
+        return
+    with pytest.raises(NewerFormatError) as refused:
+        load_arrays(path, reader, "a pair", TraceError)
+    said = f"is a pair of format {noted}, this paofed knows {known}: upgrade paofed"
+    assert str(refused.value) == f"{path} {said}"
 
 
 # Forgeries of a pair: what is done to the file, and what is said of it.

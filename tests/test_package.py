@@ -1,6 +1,7 @@
 """The public surface, what it costs to import, and names that mean one thing."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,10 @@ import pytest
 
 import paofed
 from tests.natures import small_scenario
+from tests.test_docs import ROOT, anchors
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 
 @pytest.mark.parametrize("name", paofed.__all__)
@@ -23,8 +28,7 @@ def test_it_tells_type_checkers_that_it_is_typed() -> None:
     """Packed like every file of the package that git does not ignore (hatch's rule)."""
     marker = Path(paofed.__file__).with_name("py.typed")
     assert marker.read_bytes() == b""
-    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
-    wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel == {"packages": ["paofed"]}  # nothing is left out
 
 
@@ -95,3 +99,38 @@ def test_the_simulator_needs_its_own_extra_alone(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "pao-fed-u1" in done.stdout
+
+
+def requirements(extra: str) -> set[str]:
+    """What an extra installs, those that it names among them."""
+    found: set[str] = set()
+    for line in PROJECT["optional-dependencies"][extra]:
+        named = re.fullmatch(r"paofed\[(.+)\]", line)
+        found |= set().union(*map(requirements, named[1].split(","))) if named else {line}
+    return found
+
+
+def test_the_extra_of_everything_has_everything_that_needs_no_card() -> None:
+    aside = {"all", "gpu", "docs", "dev"}
+    every = set(PROJECT["optional-dependencies"]) - aside
+    assert requirements("all") == set().union(*map(requirements, every))
+    assert not any("cuda" in line for line in requirements("all"))
+
+
+def test_the_citation_is_of_this_version() -> None:
+    """Its form was checked with cffconvert; what changes with a release is checked here."""
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert citation.startswith("cff-version: 1.2.0\n")
+    assert f"\nversion: {paofed.__version__}\n" in citation
+    assert f"\nlicense: {PROJECT['license']}\n" in citation
+    title = re.search(r"^  title: (.+)$", citation, re.MULTILINE)
+    assert title is not None
+    assert title[1] in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split("\n> "))
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "RELEASING.md", "SECURITY.md"])
+def test_documents_beside_the_readme_lead_somewhere(document: str) -> None:
+    for link in re.findall(r"\]\(([^)\s:]+)\)", (ROOT / document).read_text(encoding="utf-8")):
+        path, _, anchor = link.partition("#")
+        target = (ROOT / path).read_text(encoding="utf-8")
+        assert not anchor or anchor in anchors(target), link

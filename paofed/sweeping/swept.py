@@ -231,7 +231,8 @@ class Swept:
         """Write everything as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in stored.SWEPT.known if name != "provenance"}
         held = {name: array for name, array in arrays.items() if array is not None}
-        save_arrays(Path(path), {**held, "provenance": np.array(json.dumps(self.provenance))})
+        held["provenance"] = np.array(json.dumps(self.provenance))
+        save_arrays(Path(path), held, stored.SWEPT)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -12,7 +12,7 @@ from paofed.core.features import FourierMap, Ranges, linear_terms
 from paofed.errors import TraceError
 from paofed.forms import Contents, Form
 
-_TRACE = Contents(
+TRACE = Contents(
     arrays={
         "x": Form("f", "NKd"),
         "y": Form("f", "NK"),
@@ -124,21 +124,21 @@ class Trace:
     personal: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=bool))  # (1,)
 
     def __post_init__(self) -> None:
-        arrays = {name: np.asarray(getattr(self, name)) for name in _TRACE.known}
+        arrays = {name: np.asarray(getattr(self, name)) for name in TRACE.known}
         given = self._given()
-        wrong = _TRACE.misnamed(given) or _TRACE.misshapen({name: arrays[name] for name in given})
+        wrong = TRACE.misnamed(given) or TRACE.misshapen({name: arrays[name] for name in given})
         if wrong is not None:
             raise TraceError(wrong)
         for name in given:
-            dtype = _DTYPES[_TRACE.known[name].kind]
+            dtype = _DTYPES[TRACE.known[name].kind]
             object.__setattr__(self, name, arrays[name].astype(dtype, copy=False))
         self._check_values()
 
     def _given(self) -> list[str]:
         """The names of the arrays that this trace has."""
-        optional = [name for part in _TRACE.optional for name in part]
+        optional = [name for part in TRACE.optional for name in part]
         return [
-            name for name in _TRACE.known if name not in optional or np.size(getattr(self, name))
+            name for name in TRACE.known if name not in optional or np.size(getattr(self, name))
         ]
 
     def _check_values(self) -> None:
@@ -229,12 +229,13 @@ class Trace:
         """Write the trace as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in self._given()}
         unused = [name for name in _WHERE_USED if name in arrays and not arrays[name].any()]
-        save_arrays(Path(path), {name: a for name, a in arrays.items() if name not in unused})
+        held = {name: array for name, array in arrays.items() if name not in unused}
+        save_arrays(Path(path), held, TRACE)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read and check a trace; anything wrong with it is one clear error."""
-        arrays = load_arrays(Path(path), _TRACE, "a trace", TraceError)
+        arrays = load_arrays(Path(path), TRACE, "a trace", TraceError)
         try:
             return cls(**arrays)
         except TraceError as error:

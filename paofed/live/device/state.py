@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, save_arrays
-from paofed.errors import FileError
+from paofed.errors import FileError, NewerFormatError
 from paofed.forms import Contents, Form
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
@@ -47,13 +47,14 @@ STATE = Contents(
 
 def save_state(path: str | Path, edge: Edge) -> None:
     """Write a device's state, and the manifest it follows."""
-    save_arrays(Path(path), {**edge.state(), "manifest": np.array(edge.manifest.to_json())})
+    held = {**edge.state(), "manifest": np.array(edge.manifest.to_json())}
+    save_arrays(Path(path), held, STATE)
 
 
 def load_state(path: str | Path, edge: Edge) -> bool:
     """Let a device take up what it saved; whether there was anything of its own.
 
-    A damaged file is an error.
+    A damaged file is an error, and so is one that a newer paofed wrote.
     """
     if not Path(path).exists():
         return False
@@ -61,6 +62,8 @@ def load_state(path: str | Path, edge: Edge) -> bool:
         arrays = _read(path)
         _require_sense(arrays)
         return edge.restore(arrays)
+    except NewerFormatError:
+        raise
     except (KeyError, ValueError, TypeError):
         raise _foreign(path) from None
 
@@ -71,6 +74,8 @@ def saved_manifest(path: str | Path) -> Manifest | None:
         return None
     try:
         return Manifest.from_json(str(_read(path)["manifest"]))
+    except NewerFormatError:
+        raise
     except (KeyError, FileError):
         raise _foreign(path) from None
 

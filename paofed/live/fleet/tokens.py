@@ -18,10 +18,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, get_args
 
-from paofed.errors import FileError, InputError, unknown
+from paofed.errors import FileError, InputError, NewerFormatError, require_format, unknown
 from paofed.files import read_text, write_secret
 
 FILE = "tokens.json"
+FORMAT = 1
 Right = Literal["see", "predict"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
 _BYTES = 32
@@ -54,7 +55,8 @@ class Tokens:
     def save(self, folder: Path) -> None:
         """Write them, whole or not at all."""
         holders = {name: holder._asdict() for name, holder in self.holders.items()}
-        write_secret(folder / FILE, json.dumps({**asdict(self), "holders": holders}, indent=1))
+        held = {"format": FORMAT, **asdict(self), "holders": holders}
+        write_secret(folder / FILE, json.dumps(held, indent=1))
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -63,7 +65,11 @@ class Tokens:
         if not path.exists():
             return None
         try:
-            return cls._read(json.loads(read_text(path)))
+            values = json.loads(read_text(path))
+            require_format(f"{path} has tokens", values.get("format", 1), FORMAT)
+            return cls._read(values)
+        except NewerFormatError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise FileError(f"{path} cannot be understood: restore it from a backup") from None
 

@@ -12,11 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from paofed.errors import FileError
+from paofed.errors import FileError, require_format
 from paofed.files import read_text, write_text
 from paofed.live.network.credential import Credential
 
 FILE = "sources.json"
+FORMAT = 1
 LONGEST_NAME = 64
 MOST_OTHERS = 1000  # sources that are remembered though they have no place
 _DAMAGED = "is no list of a gateway's sources: restore it from a copy, or begin in another folder"
@@ -103,6 +104,7 @@ def save(
 ) -> None:
     """Write what is known of sources, and how often messages were passed over, by reason."""
     content = {
+        "format": FORMAT,
         "fleet": credential.fleet,
         "since": credential.since,
         "gateway": credential.who,
@@ -119,6 +121,7 @@ def load(folder: Path, credential: Credential) -> tuple[dict[str, TelemetrySourc
         return {}, {}
     try:
         content: Any = json.loads(read_text(path))
+        require_format(f"{path} has sources", content.get("format", 1), FORMAT)
         sources = {
             str(name): TelemetrySource(**values) for name, values in content["sources"].items()
         }

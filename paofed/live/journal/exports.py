@@ -16,7 +16,7 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.rule_state import RuleState, Sent
 from paofed.live.protocol.scaling import ManifestError
 
-_MESSAGES = Contents(
+MESSAGES = Contents(
     arrays={
         "device": Form("iu", "M"),
         "sent": Form("iu", "M"),
@@ -45,13 +45,14 @@ def export_messages(store: Store, path: str | Path) -> int:
     start = {f"start_{name}": array for name, array in base.rule.arrays().items()}
     start["start_tick"] = np.array(base.tick)
     about = {"manifest": np.array(base.manifest.to_json())}
-    save_arrays(Path(path), {**columns, "values": np.stack(values), **start, **about})
+    held = {**columns, "values": np.stack(values), **start, **about}
+    save_arrays(Path(path), held, MESSAGES)
     return len(lines)
 
 
 def replay_messages(path: str | Path) -> FleetModel:
     """Apply the server's rule, and nothing else, to exported messages: the model they make."""
-    arrays, manifest = _read(path, _MESSAGES, "an export of messages")
+    arrays, manifest = _read(path, MESSAGES, "an export of messages")
     messages, values = arrays["device"].size, arrays["values"]
     of_fleet = (messages, manifest.up.size), manifest.up.dtype
     fits = (values.shape, values.dtype) == of_fleet or not messages

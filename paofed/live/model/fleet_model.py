@@ -24,7 +24,7 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import ManifestError
 
 FileFormat = Literal["npz", "json"]
-_MODEL = Contents(
+MODEL = Contents(
     arrays={"server_model": Form("f", "D"), "tick": Form("iu"), "manifest": Form("U")},
     optional=({"fleet": Form("U"), "levels": Form("iu", "L")},),  # not in files of older versions
     sizes={"D": "features", "L": "levels"},
@@ -102,12 +102,12 @@ class FleetModel:
             "fleet": np.array(self.fleet),
             "levels": self.levels,
         }
-        save_arrays(Path(path), arrays)
+        save_arrays(Path(path), arrays, MODEL)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a `.npz` back."""
-        arrays = load_arrays(Path(path), _MODEL, "a fleet's model")
+        arrays = load_arrays(Path(path), MODEL, "a fleet's model")
         try:
             manifest = Manifest.from_json(str(arrays["manifest"]))
         except ManifestError as error:

@@ -86,7 +86,7 @@ class Credential:
             raise FileError(f"{path} is no device's file: {remedy}")
         for key in values:
             if key not in known:
-                raise FileError(f"{path}: {unknown('entry', key, known)}")
+                raise FileError(f"{path}: {unknown('entry', key, known)}: upgrade paofed")
         for name in known:
             _require_entry(path, name, values.get(name), remedy)
         if values.get("devices") is not None:

@@ -323,7 +323,8 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write everything as one `.npz`, whole or not at all."""
         arrays, provenance = self._held()
-        save_arrays(Path(path), {**arrays, "provenance": np.array(json.dumps(provenance))})
+        held = {**arrays, "provenance": np.array(json.dumps(provenance))}
+        save_arrays(Path(path), held, stored.RESULT)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

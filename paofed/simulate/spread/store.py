@@ -85,10 +85,9 @@ class UnitStore:
             for name, parts in zip(RunRecord._fields, zip(*records, strict=True), strict=True)
         }
         told = json.dumps({**about, "cpu": finished.cpu})
+        held = {"runs": np.array(unit.runs), "about": np.array(told), **arrays}
         try:
-            save_arrays(
-                self._path(unit), {"runs": np.array(unit.runs), "about": np.array(told), **arrays}
-            )
+            save_arrays(self._path(unit), held, _FORM)
         except (OSError, FileError) as error:  # a full disk, say; what is computed is not lost
             self._tell(error)
         self._claims.release(unit.key)

@@ -1,11 +1,13 @@
 """docs/operating-a-fleet.md, followed word for word in one shell, to the page in a browser."""
 
+import re
 from pathlib import Path
 
 from paofed.live.trials.processes import free_port
 from tests.browser import Browser
 from tests.live.shell import follow
 from tests.system import needs
+from tests.test_docs import DOCUMENTS, section
 
 
 def test_the_first_five_minutes(tmp_path: Path) -> None:
@@ -25,3 +27,16 @@ def test_the_first_five_minutes(tmp_path: Path) -> None:
         browser.open((tmp_path / "page.html").as_uri())
         assert "cellar measures what is not plausible" in browser.text("#lines")
         assert "6 devices" in browser.text("#shown")
+
+
+def test_a_fleet_and_its_page_are_ten_commands() -> None:
+    """All that is typed until the page can be opened: four to install, six to have a fleet."""
+    minutes = section(DOCUMENTS["docs/operating-a-fleet.md"], "## Five minutes")
+    before, found, _ = minutes.partition("open http://127.0.0.1:9883/ in a browser")
+    assert found
+    typed = {
+        kind: "".join(re.findall(rf"^```{kind}\n(.*?)^```$", before, re.MULTILINE | re.DOTALL))
+        for kind in ("sh", "console")
+    }
+    assert len(typed["sh"].splitlines()) == 4
+    assert len(re.findall(r"^\$ ", typed["console"], re.MULTILINE)) == 6
