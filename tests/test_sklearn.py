@@ -30,7 +30,7 @@ from tests.live.fleets import manifest
 _RNG = np.random.default_rng(6)
 X = _RNG.normal(size=(60, 2)) * [1.0, 30.0] + [5.0, 0.0]
 Y = 100.0 + 20.0 * np.sin(X[:, 0]) + X[:, 1]
-SMALL = {"features": 12, "random_state": 3}
+SMALL: dict[str, Any] = {"features": 12, "random_state": 3}
 
 
 def device_of(regressor: Any) -> Edge:
@@ -87,7 +87,7 @@ def test_every_check_with_every_learner_and_none_skipped() -> None:
         "from sklearn.utils.estimator_checks import check_estimator\n"
         "from paofed.sklearn import FourierLMS\n"
         "for options in ({'linear': True}, {'learner': 'two-speed'}, {'standardize': False},\n"
-        "                {'learner': 'rls', 'features': 50, 'epochs': 1, 'bound': 6}):\n"
+        "                {'learner': 'rls', 'step_size': 10, 'features': 50, 'epochs': 1}):\n"
         "    found = check_estimator(FourierLMS(**options))\n"
         "    assert {one['status'] for one in found} == {'passed'}, options\n"
     )
@@ -102,8 +102,8 @@ def test_every_check_with_every_learner_and_none_skipped() -> None:
 @given(st.lists(st.integers(2, 60), max_size=4))
 def test_any_parts_of_the_samples_make_the_same_model(cuts: list[int]) -> None:
     first, *rest = np.split(np.arange(60), sorted({2, *cuts} - {60}))
-    scaled = {"standardize": False, "kernel_width": 1.0}
-    parts, whole = FourierLMS(**SMALL, **scaled), FourierLMS(**SMALL, **scaled)
+    options = {**SMALL, "standardize": False, "kernel_width": 1.0}
+    parts, whole = FourierLMS(**options), FourierLMS(**options)
     for part in (first, *rest):
         parts.partial_fit(X[part], Y[part])
     whole.set_params(epochs=1, shuffle=False).fit(X, Y)
@@ -183,7 +183,8 @@ def test_what_is_refused(options: dict[str, Any], complaint: str) -> None:
 def test_one_sample_has_no_spread() -> None:
     with pytest.raises(InputError, match="there is 1 sample to begin with"):
         FourierLMS().partial_fit(X[:1], Y[:1])
-    plain = FourierLMS(kernel_width=np.float32(1), standardize=False).partial_fit(X[:1], Y[:1])
+    options = {**SMALL, "kernel_width": np.float32(1), "standardize": False}
+    plain = FourierLMS(**options).partial_fit(X[:1], Y[:1])
     assert plain.weights_.any()
 
 
