@@ -109,8 +109,11 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
 
     def _learn(self, names: Sequence[Hashable], x: FloatArray, y: Sequence[object]) -> None:
         targets = np.array([_number("the target", value) for value in y])
+        if len(targets) != len(x):
+            raise InputError(f"{len(x)} samples have {len(targets)} targets: expected one for each")
+        step_size = above_zero("step_size", self.step_size)
         self._meet(names)
-        self._model = self._model.after(self._placed(names, x), targets, float(self.step_size))
+        self._model = self._model.after(self._placed(names, x), targets, step_size)
 
     def _predict(self, names: Sequence[Hashable], x: FloatArray) -> FloatArray:
         return self._model.predict(self._placed(names, x))

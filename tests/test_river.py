@@ -198,6 +198,18 @@ def test_a_gap_in_a_frame_is_refused() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, None]})
     with pytest.raises(InputError, match="the input 'b' in row 1 is nan: expected a finite number"):
         FourierLMS().learn_many(table, pd.Series([1.0, 2.0]))
+    with pytest.raises(InputError, match="2 samples have 1 targets: expected one for each"):
+        FourierLMS().learn_many(table[["a"]], pd.Series([1.0]))
+
+
+def test_a_step_size_may_change_between_samples() -> None:
+    model = learned(FourierLMS(**SMALL))
+    before, model.step_size = model.weights, 1e-9
+    model.learn_one(SAMPLES[0], 1.0)
+    np.testing.assert_allclose(model.weights, before, atol=1e-8)
+    model.step_size = -1.0
+    with pytest.raises(InputError, match=r"step_size is -1\.0: expected a finite number above 0"):
+        model.learn_one(SAMPLES[0], 1.0)
 
 
 def test_without_river_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
