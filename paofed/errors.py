@@ -112,21 +112,25 @@ _EXTRAS = {
     "cryptography": "fleet",
     "polars": "table",
     "sklearn": "boost",
+    "river": "river",
     "distributed": "cluster",
     "cuda": "gpu",
 }  # and `sim`, for all the others
 
 
 @contextmanager
-def needs_extra(what: str) -> Iterator[None]:
-    """Explain in one sentence that a package outside the base install is missing."""
+def needs_extra(what: str, extra: str | None = None) -> Iterator[None]:
+    """Explain in one sentence that a package outside the base install is missing.
+
+    `extra` is the one that has the package, where several have.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "paofed").partition(".")[0]
         if package == "paofed":
             raise
-        extra = _EXTRAS.get(package, "sim")
+        named = extra or _EXTRAS.get(package, "sim")
         raise MissingExtraError(
-            f"{what} needs {error.name}, which is not installed: pip install 'paofed[{extra}]'"
+            f"{what} needs {error.name}, which is not installed: pip install 'paofed[{named}]'"
         ) from error

@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -486,6 +487,15 @@ def test_the_defaults_of(name: str) -> None:
     documented = rows(section(PYTHON, f"## `{name}`"))
     assert {k: f"`{v.default!r}`" for k, v in keywords.items()} == {
         key: cells[-1] for key, cells in documented.items()
+    }
+
+
+@pytest.mark.parametrize(("library", "title"), [("sklearn", "scikit-learn"), ("river", "river")])
+def test_the_defaults_of_an_estimator(library: str, title: str) -> None:
+    parameters = signature(import_module(f"paofed.{library}").FourierLMS).parameters
+    documented = rows(section(DOCUMENTS["docs/estimators.md"], f"## {title}"))
+    assert {key: cells[0] for key, cells in documented.items()} == {
+        key: f"`{value.default!r}`" for key, value in parameters.items()
     }
 
 

@@ -40,7 +40,8 @@ def test_one_name_is_one_thing() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(path.name)
     assert len(homes) > 100
-    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert twice == {"FourierLMS": ["river.py", "sklearn.py"]}  # one estimator, for two libraries
 
 
 def test_an_unknown_name() -> None:

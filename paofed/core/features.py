@@ -17,6 +17,7 @@ from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 
 _FEWEST = 2  # Fourier features: a sine and a cosine, with which a wave may begin anywhere
+KERNEL_WIDTHS = (1e-6, 1e6)  # of fleets and estimators: narrower, and the map's numbers overflow
 _OUTERMOST = 0.005  # the share of known inputs on either side that lies outside their range
 
 

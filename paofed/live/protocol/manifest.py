@@ -12,6 +12,7 @@ from paofed.algorithms import Algorithm, made
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.numbers import Number
 from paofed.core.features import (
+    KERNEL_WIDTHS,
     NO_RANGES,
     FourierMap,
     Ranges,
@@ -41,7 +42,6 @@ USUAL_CLIP, USUAL_BOUND = 6.0, 6.0
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
 _MOST_FEATURES = 1_000_000
-_KERNELS = (1e-6, 1e6)  # narrower, and the map's numbers overflow
 _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # more would only make the manifest longer
 
@@ -96,7 +96,7 @@ class Manifest:
         for name in ("kernel_width", "tick_seconds", "start", "step_size"):
             value = getattr(self, name)
             check(name, is_finite(value) and value > 0, value, "a finite number above 0")
-        narrowest, widest = _KERNELS
+        narrowest, widest = KERNEL_WIDTHS
         right = narrowest <= self.kernel_width <= widest
         check("kernel_width", right, self.kernel_width, f"{narrowest:g} to {widest:g}")
         most = _MOST_FEATURES

@@ -1,0 +1,84 @@
+"""A model that learns alone, as a device does between its contacts: map, rule, what was learned.
+
+The estimators for scikit-learn (`paofed.sklearn`) and river (`paofed.river`) hold one.
+"""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from paofed.core.arrays import FloatArray
+from paofed.core.features import KERNEL_WIDTHS, NO_RANGES, FourierMap, Ranges, draw_map
+from paofed.core.learners import Chosen, learner_of
+from paofed.core.parts import Learner, State
+from paofed.core.random import key_of
+from paofed.errors import InputError, whole
+
+_NO_TICK = 0  # the learners with a name do not look at the tick
+
+
+class LocalModel(NamedTuple):
+    """The map of the inputs, the learner, and the learner's state."""
+
+    fourier_map: FourierMap
+    learner: Learner
+    state: State
+
+    @property
+    def w(self) -> FloatArray:
+        """The model's parameters, (D,)."""
+        return self.learner.model(self.state)
+
+    def predict(self, x: FloatArray) -> FloatArray:
+        """Predict the targets of scaled inputs (T, d)."""
+        predicted: FloatArray = self.fourier_map(x) @ self.w
+        return predicted
+
+    def after(self, x: FloatArray, y: FloatArray, step_size: float) -> Self:
+        """Learn from samples (T, d) and (T,) that are scaled already, one after the other.
+
+        Each input is mapped by itself, since products of whole matrices may differ in the last bit.
+        """
+        state = self.state
+        with np.errstate(over="ignore", invalid="ignore"):
+            for sample, target in zip(x, y.tolist(), strict=True):
+                z = self.fourier_map(sample)
+                state = self.learner.learn(state, z, target, step_size, _NO_TICK)
+        if not np.isfinite(self.learner.model(state)).all():
+            raise InputError(
+                f"with a step_size of {step_size:g} the model has grown beyond all numbers: take a "
+                f"smaller one (lms is always stable below 1), or targets that are scaled"
+            )
+        return self._replace(state=state)
+
+
+def local_model(
+    chosen: Chosen,
+    seed: int,
+    *,
+    inputs: int,
+    features: object,
+    kernel_width: object,
+    ranges: Ranges = NO_RANGES,
+) -> LocalModel:
+    """Begin with zeros, and with the map that a fleet of this seed has."""
+    width, (narrowest, widest) = above_zero("kernel_width", kernel_width), KERNEL_WIDTHS
+    if not narrowest <= width <= widest:
+        raise InputError(f"kernel_width is {width:g}: expected {narrowest:g} to {widest:g}")
+    count = whole("features", features, least=1)
+    learner = learner_of(Chosen(*map(_plain, chosen)))
+    drawn = draw_map(key_of(seed), inputs=inputs, features=count, width=width, ranges=ranges)
+    return LocalModel(drawn, learner, learner.init(count))
+
+
+def above_zero(name: str, value: object) -> float:
+    """Take a finite number above 0, Python's or NumPy's."""
+    number = _plain(value)
+    if type(number) not in (int, float) or not 0 < number < float("inf"):
+        raise InputError(f"{name} is {value!r}: expected a finite number above 0")
+    return float(number)
+
+
+def _plain(value: object) -> Any:
+    """A number of NumPy's, as a search over a grid hands them out, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
