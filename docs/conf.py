@@ -18,7 +18,6 @@ release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "notebook_pages"]
 exclude_patterns = ["data"]
-suppress_warnings = ["toc.empty_glob"]  # a checkout may have no notebooks
 nitpicky = True  # a link or a role that leads nowhere is a warning, and `make docs` allows none
 
 # Headings have the anchors that a forge gives them, so that one link serves both.
