@@ -20,12 +20,15 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "notebook_pages"]
 exclude_patterns = ["data"]
 nitpicky = True  # a link or a role that leads nowhere is a warning, and `make docs` allows none
 
+smartquotes = False  # --option is not -option with a longer dash
+
 # Headings have the anchors that a forge gives them, so that one link serves both.
 myst_heading_anchors = 4
 
 # The reference (reference.md) is made from the docstrings, in which `name` is code.
 default_role = "code"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # signatures of names and defaults: annotations would fill lines
 
 html_theme = "furo"

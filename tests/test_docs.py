@@ -115,8 +115,9 @@ def require_shown(shown: str, real: str, where: str) -> None:
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
-    """Pairs of a command and the output shown below it."""
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+    """Pairs of a command, on one line or several, and the output shown below it."""
+    text = block.text.replace("\\\n", "")
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         yield command, shown
 
@@ -560,7 +561,7 @@ def test_the_index_leads_to_every_document() -> None:
     names.remove("index")
     assert sorted("".join(contents).split()) == sorted(names)
     assert [name for name in names if f"]({name}.md)" not in index] == []
-    assert "](docs/index.md)" in DOCUMENTS["README.md"]
+    assert "](docs/index.md#documents)" in DOCUMENTS["README.md"]
 
 
 def test_every_extra_is_listed() -> None:
