@@ -33,5 +33,6 @@ autodoc_typehints = "none"  # signatures of names and defaults: annotations woul
 
 html_theme = "furo"
 html_title = f"paofed {version}"
+html_show_copyright = False  # LICENSE has it
 html_static_path = ["static"]
 html_css_files = ["paofed.css"]
