@@ -4,10 +4,9 @@ import json
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import pytest
 from sphinx.util.inventory import InventoryFile
 
 import paofed
@@ -17,21 +16,23 @@ from tests.effort import long
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+@long
+def test_the_site(tmp_path: Path) -> None:
+    """Built once, since that takes long: what is asked of it stands below, one question each."""
+    site = tmp_path / "site"
     strictly = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
     built = subprocess.run(  # noqa: S603 (our own documents)
-        [sys.executable, "-m", "sphinx", *strictly, "--doctree-dir", folder / "trees",
-         "docs", folder / "site"],
+        [sys.executable, "-m", "sphinx", *strictly, "--doctree-dir", tmp_path / "trees",
+         "docs", site],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
-    return folder / "site"
+    every_document_is_a_page_that_can_be_found(site)
+    every_public_name_is_in_the_reference(site)
+    pages_load_nothing_from_a_network(site)
 
 
-@long
-def test_every_document_is_a_page_that_can_be_found(site: Path) -> None:
+def every_document_is_a_page_that_can_be_found(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     found = json.loads(index[index.index("{") : index.rindex("}") + 1])
     names = {path.stem for path in (ROOT / "docs").glob("*.md")}
@@ -39,20 +40,18 @@ def test_every_document_is_a_page_that_can_be_found(site: Path) -> None:
     assert {"newcom", "quarantin"} <= set(found["terms"])  # stems, as Sphinx keeps them
 
 
-@long
-def test_every_public_name_is_in_the_reference(site: Path) -> None:
+def every_public_name_is_in_the_reference(site: Path) -> None:
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
     listed = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
-    rooms = [name for name in paofed.__all__ if f"paofed.{name}" in sys.modules]
     public = [f"paofed.{name}" for name in paofed.__all__]
+    rooms = [name for name in paofed.__all__ if isinstance(getattr(paofed, name), ModuleType)]
     for room in rooms:
-        public += [f"paofed.{room}.{name}" for name in import_module(f"paofed.{room}").__all__]
+        public += [f"paofed.{room}.{name}" for name in getattr(paofed, room).__all__]
     assert [name for name in public if name not in listed] == []
 
 
-@long
-def test_pages_load_nothing_from_a_network(site: Path) -> None:
-    for page in site.glob("*.html"):
+def pages_load_nothing_from_a_network(site: Path) -> None:
+    for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]*)\"", text)
         assert [source for source in loaded if "//" in source] == [], page.name
