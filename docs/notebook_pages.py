@@ -7,17 +7,16 @@ picture where there is one, else its plain text.
 import json
 from typing import Any
 
-from docutils import nodes
-from myst_parser.sphinx_ import Parser
+from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
 
 
-class NotebookParser(Parser):
+class NotebookParser(MystParser):
     """Reads a notebook as the Markdown that it amounts to."""
 
     supported = ("ipynb",)
 
-    def parse(self, inputstring: str, document: nodes.document) -> None:
+    def parse(self, inputstring: str, document: Any) -> None:
         """Fill the document with the notebook's cells."""
         super().parse(markdown(json.loads(inputstring)), document)
 
