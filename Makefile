@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: reproduce demo bench test check kernels format clean
+.PHONY: reproduce demo bench test check kernels format options docs links clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
@@ -40,6 +40,19 @@ kernels: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The tables of docs/options.md, from the parsers.
+options: $(VENV)/.dev
+	$(BIN)/python docs/options.py
+
+# The site: every warning is an error, and links and anchors inside it must lead somewhere.
+SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --doctree-dir out/doctrees
+docs: $(VENV)/.dev
+	$(SPHINX) --builder html docs out/site
+
+# Asks every address outside the project; needs a network, so no test runs it.
+links: $(VENV)/.dev
+	$(SPHINX) --builder linkcheck docs out/links
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "paofed needs Python 3.11 or newer")'

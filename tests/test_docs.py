@@ -27,6 +27,7 @@ import numpy as np
 import pytest
 
 import paofed
+from docs.options import page
 from paofed import Outcome, Result, Scenario, Swept, Trace, realize, run, sweep
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
@@ -54,6 +55,9 @@ DOCUMENTS = {
 }
 SCENARIOS = DOCUMENTS["docs/scenarios.md"]
 COMMANDS = DOCUMENTS["docs/command-line.md"]
+OPTIONS = DOCUMENTS["docs/options.md"]
+FILES = DOCUMENTS["docs/files.md"]
+TABLE_RUNS = DOCUMENTS["docs/table-runs.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
 SLOW = ("bench", "chaos", "demo", "plan", "readings", "reproduce")
 IN_A_SHELL = (  # tests/live/shell.py follows them
@@ -112,8 +116,9 @@ def require_shown(shown: str, real: str, where: str) -> None:
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
-    """Pairs of a command and the output shown below it."""
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+    """Pairs of a command, on one line or several, and the output shown below it."""
+    text = block.text.replace("\\\n", "")
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         yield command, shown
 
@@ -227,9 +232,15 @@ def test_make_knows_its_targets(document: str) -> None:
     assert {a or b for a, b in named} <= set(targets)
 
 
+def test_the_options_are_those_of_the_programs() -> None:
+    assert page() == OPTIONS, "run `make options`"
+
+
 def test_every_verb_has_a_section() -> None:
-    headings = re.findall(r"^## (.*)$", COMMANDS, re.MULTILINE)
-    assert headings == ["Common to all verbs", *VERBS, "Files"]
+    assert re.findall(r"^## (.*)$", OPTIONS, re.MULTILINE) == list(VERBS)
+    headings = re.findall(r"^##+ (.*)$", COMMANDS, re.MULTILINE)
+    told = {"Common to all verbs", "Choosing", "With faults", "The figure"}
+    assert {*headings} <= {*told, *VERBS, *(one for verb in VERBS for one in ACTIONS[verb])}
 
 
 ACTIONS = {verb: [f"{verb} {action}" for action in actions_of(verb)] or [verb] for verb in VERBS}
@@ -237,17 +248,28 @@ ACTIONS = {verb: [f"{verb} {action}" for action in actions_of(verb)] or [verb] f
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if ACTIONS[verb] != [verb]])
 def test_every_action_has_a_section(verb: str) -> None:
-    text = section(COMMANDS, f"## {verb}")
+    text = section(OPTIONS, f"## {verb}")
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ACTIONS[verb]
 
 
 @pytest.mark.parametrize("verb", [one for verb in VERBS for one in ACTIONS[verb]])
-def test_every_option_is_documented(verb: str) -> None:
-    text = section(COMMANDS, f"##{'#' if ' ' in verb else ''} {verb}")
-    common = section(COMMANDS, "## Common to all verbs")
-    documented = set(re.findall(r"^\| `(--[\w-]+)", text, re.MULTILINE))
-    documented |= set(re.findall(r"`(--?h\w*)`", common))
-    assert documented == set(parser_of(verb)._option_string_actions)
+def test_every_argument_says_what_it_means(verb: str) -> None:
+    for action in parser_of(verb)._actions:
+        meaning = re.sub(r"\(.*?\)", "", action.help or "")  # without its default
+        assert len(meaning.split()) >= 2, (action.option_strings, action.help)
+        assert not re.match(r"of |likewise|as in |see |and |it ", meaning), action.help
+
+
+@pytest.mark.parametrize("verb", [one for verb in VERBS for one in ACTIONS[verb]])
+def test_every_default_is_told(verb: str) -> None:
+    """Where an option has a usual number or word, its help says which."""
+    for action in parser_of(verb)._actions:
+        usual = action.default
+        if isinstance(usual, (int, float, str)) and usual and usual != "==SUPPRESS==":
+            said = parser_of(verb)._get_formatter()._expand_help(action)
+            assert (
+                f"(default: {usual:g}" in said if isinstance(usual, float) else str(usual) in said
+            )
 
 
 @pytest.fixture(scope="module")
@@ -279,22 +301,22 @@ def saved(result: Result, path: Path) -> tuple[dict[str, int], dict[str, Any]]:
 
 def test_the_arrays_of_a_result(tiny: Scenario, tmp_path: Path) -> None:
     arrays, about = saved(run(tiny, ["pao-fed-u1"], runs=1), tmp_path / "result.npz")
-    documented = rows(section(COMMANDS, "### A result"))
+    documented = rows(section(FILES, "## A result"))
     assert arrays == dimensions(documented)
     assert set(about) == set(re.findall(r"`(\w+)`", documented["provenance"][-1]))
 
 
 def test_the_arrays_of_a_result_with_faults(faulty: Scenario, tmp_path: Path) -> None:
     arrays, _ = saved(run(faulty, ["pao-fed-u1"], runs=1), tmp_path / "result.npz")
-    parts = rows(section(COMMANDS, "### A result"))
-    parts |= rows(section(COMMANDS, "### A result with faults"))
+    parts = rows(section(FILES, "## A result"))
+    parts |= rows(section(FILES, "## A result with faults"))
     assert arrays == dimensions(parts)
 
 
 def test_the_arrays_of_a_result_over_a_table(readings: Scenario, tmp_path: Path) -> None:
     arrays, about = saved(run(readings, ["pao-fed-u1"], cold_starts=1), tmp_path / "result.npz")
-    text = section(COMMANDS, "### A result over a table")
-    parts = rows(section(COMMANDS, "### A result")) | rows(text)
+    text = section(FILES, "## A result over a table")
+    parts = rows(section(FILES, "## A result")) | rows(text)
     assert arrays == dimensions(parts)
     said = re.findall(r"`(\w+)`", text.partition("`provenance` says of the table:")[-1])
     assert set(about["table"]) == set(said)
@@ -302,7 +324,7 @@ def test_the_arrays_of_a_result_over_a_table(readings: Scenario, tmp_path: Path)
 
 def test_the_arrays_of_a_sweep(tiny: Scenario, tmp_path: Path) -> None:
     sweep(tiny, "pao-fed-u1", {"shared": [1, 2]}, runs=1, fresh=1).save(tmp_path / "swept.npz")
-    documented = rows(section(COMMANDS, "### A sweep"))
+    documented = rows(section(FILES, "## A sweep"))
     with np.load(tmp_path / "swept.npz") as file:
         assert {name: file[name].ndim for name in file.files} == dimensions(documented)
         about = json.loads(str(file["provenance"]))
@@ -316,7 +338,7 @@ def test_the_arrays_of_an_outcome(tiny: Scenario, tmp_path: Path) -> None:
     words = f"replay {tmp_path}/trace.npz --algorithm pao-fed-u1 --out {tmp_path}/outcome.npz"
     with redirect_stdout(io.StringIO()):
         assert main(words.split()) == 0
-    documented = rows(section(COMMANDS, "### An outcome"))
+    documented = rows(section(FILES, "## An outcome"))
     with np.load(tmp_path / "outcome.npz") as file:
         assert {name: file[name].ndim for name in file.files} == dimensions(documented)
         about = json.loads(str(file["provenance"]))
@@ -330,14 +352,14 @@ def dimensions(documented: dict[str, list[str]]) -> dict[str, int]:
 def test_the_columns_of_a_csv(tiny: Scenario, tmp_path: Path) -> None:
     run(tiny, ["pao-fed-u1"], runs=1).to_csv(tmp_path / "curves.csv")
     header, *_ = (tmp_path / "curves.csv").read_text(encoding="utf-8").splitlines()
-    assert header.split(",") == list(rows(section(COMMANDS, "### A CSV of curves")))
+    assert header.split(",") == list(rows(section(FILES, "## A CSV of curves")))
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_files_of_a_page(readings: Scenario, faulty: Scenario, tmp_path: Path) -> None:
     stream = {**faulty.stream.model_dump(), "drifts": [200]}
     drifting = Scenario.model_validate({**faulty.model_dump(), "stream": stream})
-    text = section(COMMANDS, "### The page")
+    text = section(FILES, "## The page")
     documented = dict(re.findall(r"^\| ([\w-]+\.\w+) \| (.*) \|$", text, re.MULTILINE))
     found = set()
     for name, scenario, starts in (("table", readings, 1), ("drifting", drifting, 0)):
@@ -442,7 +464,7 @@ def test_every_choice() -> None:
 
 
 def test_every_baseline() -> None:
-    assert list(rows(section(COMMANDS, "### Baselines"))) == list(BASELINES)
+    assert list(rows(section(TABLE_RUNS, "## Baselines"))) == list(BASELINES)
 
 
 def test_every_toml_block_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -541,6 +563,31 @@ def test_links_lead_somewhere(document: str) -> None:
             assert anchor in anchors(target.read_text(encoding="utf-8")), link
 
 
-def test_the_readme_leads_to_every_document() -> None:
-    for document in DOCUMENTS:
-        assert document == "README.md" or f"]({document})" in DOCUMENTS["README.md"]
+def test_the_index_leads_to_every_document() -> None:
+    """By a link for those who read it on a forge, and by the contents of the site."""
+    index = DOCUMENTS["docs/index.md"]
+    contents = re.findall(r"^```{toctree}\n(?::.*\n)*\n([\w\n-]*)^```$", index, re.MULTILINE)
+    names = [Path(document).stem for document in DOCUMENTS if document.startswith("docs/")]
+    names.remove("index")
+    assert sorted("".join(contents).split()) == sorted(names)
+    assert [name for name in names if f"]({name}.md)" not in index] == []
+    assert "](docs/index.md#documents)" in DOCUMENTS["README.md"]
+
+
+def test_every_extra_is_listed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = section(DOCUMENTS["docs/index.md"], "## Extras")
+    listed = [
+        name
+        for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row)
+    ]
+    assert sorted(listed) == sorted({*project["optional-dependencies"]} - {"dev"})
+
+
+def test_the_readme_takes_two_minutes() -> None:
+    """At some 300 words a minute, without what is in its blocks."""
+    readme = DOCUMENTS["README.md"]
+    prose = re.sub(r"^```.*?^```$", "", readme, flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= 700
+    assert readme.index("![") < readme.index("## ")  # a picture comes first

@@ -1,4 +1,4 @@
-"""The README's verdicts are those of a study that was run: docs/data holds its numbers."""
+"""The verdicts of docs/reproduction.md are those of a study: docs/data holds its numbers."""
 
 import csv
 import json
@@ -6,18 +6,16 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from paofed.cli import parser_of
 from paofed.report.paper.claims import CLAIMS
 from paofed.report.paper.experiment import FULL
 from paofed.simulate.results.estimates import Count, Estimate
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
 DATA = ROOT / "docs" / "data"
 
-# In the order of the README's table: which claim a line is about, what it compares, and where.
+# In the order of the document's table: which claim a line is about, what it compares, and where.
 LINES = (
     ("local-c-setting-1", "C1 over C0", "I"),
     ("local-u-setting-1", "U1 over U0", "I"),
@@ -57,13 +55,13 @@ def read(name: str) -> list[dict[str, str]]:
 
 
 def table_of_verdicts() -> list[list[str]]:
-    """The cells of the README's table, without its header."""
-    (text,) = re.findall(r"^\| statement \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", README, re.MULTILINE)
+    """The cells of the document's table, without its header."""
+    (text,) = re.findall(r"^\| statement \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOCUMENT, re.MULTILINE)
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
 
 
 def difference(row: dict[str, str]) -> str:
-    """A claim's number as the README writes it."""
+    """A claim's number as the document writes it."""
     mean, low, high = (float(row[column]) for column in ("mean", "low", "high"))
     if row["claim"] == "saved":
         return f"{mean:.2f} %"
@@ -98,8 +96,8 @@ def test_a_statement_stands_beside_the_first_of_its_claims() -> None:
     assert [cells[0] != "" for cells in table_of_verdicts()] == begins
 
 
-def test_as_much_was_run_as_the_readme_says() -> None:
-    cells, said = len(FULL.widths) * len(FULL.steps), " ".join(README.split())
+def test_as_much_was_run_as_the_document_says() -> None:
+    cells, said = len(FULL.widths) * len(FULL.steps), " ".join(DOCUMENT.split())
     assert {row["runs"] for row in read("claims.csv")} == {str(FULL.runs)}
     assert {row["grid_cells"] for row in read("claims.csv")} == {str(cells), ""}
     assert f"95 % intervals over {FULL.runs} runs" in said
@@ -107,7 +105,7 @@ def test_as_much_was_run_as_the_readme_says() -> None:
 
 
 def test_what_one_exchange_costs() -> None:
-    said = " ".join(README.split())
+    said = " ".join(DOCUMENT.split())
     assert (
         "U1 and C2 lose at most 0.01 dB in Setting I, and nothing that 100 runs could show in"
         in said
@@ -132,8 +130,6 @@ def test_the_command_and_the_version_that_made_it() -> None:
     assert set(about["versions"]) >= {"python", "paofed", "numpy", "numba"}
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/reproduction.md"])
-def test_the_documents_say_where_the_numbers_are(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    for name in ("claims.csv", "about.json"):
-        assert f"data/{name})" in text
+def test_the_document_says_where_the_numbers_are() -> None:
+    for name in ("claims.csv", "exchanges.csv", "about.json"):
+        assert f"data/{name})" in DOCUMENT

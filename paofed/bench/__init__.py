@@ -1,1 +1,1 @@
-"""What the README's speed figures come from: side by side, on the machine at hand."""
+"""What the speed figures of docs/speed.md come from: side by side, on the machine at hand."""

@@ -29,7 +29,7 @@ VERBS = {
     "demo": "see a fleet learn on this machine while its parts are killed",
     "predict": "predict with a fleet's model",
     "chaos": "rehearse a federation's disasters",
-    "bench": "measure on this machine what the README says",
+    "bench": "measure on this machine what the documents say",
     "plan": "find settings for a fleet and its bytes",
     "compare": "compare methods at equal bytes, each with its best settings",
     "reproduce": "run the paper's settings and draw what they show",

@@ -24,7 +24,7 @@ class _Row(NamedTuple):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(args: Namespace) -> int:

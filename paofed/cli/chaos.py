@@ -25,8 +25,14 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 (a folder in memory, where there is one
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--seeds", type=int, default=300, metavar="N", help="how many (default %(default)s)")
-    add("--first", type=int, default=0, metavar="S", help="the first seed (default %(default)s)")
+    add(
+        "--seeds",
+        type=int,
+        default=300,
+        metavar="N",
+        help="number of fleets (default: %(default)s)",
+    )
+    add("--first", type=int, default=0, metavar="S", help="first seed (default: %(default)s)")
     add("--json", action="store_true", help="print how often each fault was tried as JSON")
 
 

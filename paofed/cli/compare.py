@@ -9,6 +9,7 @@ from pathlib import Path
 
 from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
+from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
@@ -34,16 +35,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("settings", nargs="*", default=list(SETTINGS), metavar="SETTING",
-        help=f"TOML files or names (default: {', '.join(SETTINGS)})")  # fmt: skip
+        help="TOML files, presets, or settings of the comparison (default: "
+        f"{', '.join(SETTINGS)})")  # fmt: skip
     add("--entrants", metavar="A,B,...",
-        help=f"beside PAO-Fed (default: all of {', '.join(LINEUP)})")  # fmt: skip
+        help="methods to compare with PAO-Fed, which is always there (default: "
+        f"{', '.join(LINEUP)})")  # fmt: skip
     add("--tariffs", default="payload,mqtt", metavar="A,B,...",
-        help="what counts as bytes on the wire (default %(default)s)")  # fmt: skip
-    add("--runs", type=int, metavar="R", help=f"worlds of the judgement ({FULL.runs})")
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+        help="tariffs under which bytes are equal, as --tariff of `paofed run` takes them "
+        "(default: %(default)s)")  # fmt: skip
+    add("--runs", type=int, metavar="R",
+        help="worlds in which the choices are judged, at least 2 (default: "
+        f"{FULL.runs})")  # fmt: skip
+    add_seed(parser)
     add_crew_options(parser)
-    add("--quick", action="store_true", help="a first look: few worlds")
-    add("--out", type=Path, default=Path("compared"), metavar="DIR", help="(default %(default)s)")
+    add("--quick", action="store_true", help="take a first look, with few worlds")
+    add("--out", type=Path, default=Path("compared"), metavar="DIR",
+        help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

@@ -38,12 +38,17 @@ _COLUMNS = 4
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--devices", type=int, default=20, metavar="K", help="(default %(default)s)")
-    add("--ticks", type=int, default=400, metavar="N", help="(default %(default)s)")
-    add("--tick", type=float, default=0.15, metavar="SECONDS", help="(default %(default)g)")
-    add("--seed", type=int, default=0, metavar="S", help="of everything but the machine's moods")
+    add("--devices", type=int, default=20, metavar="K",
+        help="number of devices (default: %(default)s)")  # fmt: skip
+    add("--ticks", type=int, default=400, metavar="N",
+        help="number of ticks (default: %(default)s)")  # fmt: skip
+    add("--tick", type=float, default=0.15, metavar="SECONDS",
+        help="length of a tick (default: %(default)g)")  # fmt: skip
+    add("--seed", type=int, default=0, metavar="S",
+        help="seed of the stream and of what fails (default: %(default)s)")  # fmt: skip
     add("--calm", action="store_true", help="let nothing fail")
-    add("--out", type=Path, default=Path("out/demo.png"), metavar="FILE", help="(%(default)s)")
+    add("--out", type=Path, default=Path("out/demo.png"), metavar="FILE",
+        help="picture to write (default: %(default)s)")  # fmt: skip
     add("--json", action="store_true", help="print what came of it as JSON")
 
 

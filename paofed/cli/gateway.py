@@ -31,10 +31,11 @@ EXAMPLE = "paofed gateway hall.toml --list"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("file", nargs="?", type=Path, metavar="GATEWAY.toml", help="see docs/gateway.md")
-    add("--list", action="store_true", help="show the sources seen, and who takes part")
-    add("--json", action="store_true", help="with --list: as JSON")
-    add("--example", choices=PRESETS, help="print a file to begin with")
+    add("file", nargs="?", type=Path, metavar="GATEWAY.toml",
+        help="file that says what to hear and publish; docs/gateway.md has its keys")  # fmt: skip
+    add("--list", action="store_true", help="show the sources that were seen and which take part")
+    add("--json", action="store_true", help="with --list: print it as JSON")
+    add("--example", choices=PRESETS, help="print such a file to begin with")
 
 
 def run(args: Namespace) -> int:

@@ -17,6 +17,7 @@ from paofed.algorithms.base import Exchange
 from paofed.cli.shared import worlds
 from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
+from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
 from paofed.core.tariffs import TARIFFS
 from paofed.files import make_folder, require_folder, write_text
@@ -34,23 +35,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     worlds.add_arguments(parser)
     add("--budget", metavar="BYTES",
-        help="2kB/day/device, 100MB/month (a whole fleet), 3MB/run, ...")  # fmt: skip
+        help="bytes on the wire, both ways: 2kB/day/device, 100MB/month (of a whole fleet), "
+        "3MB/run (default: what --error takes)")  # fmt: skip
     # Else -7dB would be taken for an option: for argparse, negative numbers have no unit.
     parser._negative_number_matcher = re.compile(r"-\d+(\.\d+)?(dB)?$")
-    add("--error", metavar="DB", help="the cheapest settings with an error below: -7dB")
+    add("--error", metavar="DB",
+        help="error to stay below at the least cost, as in -7dB (default: the least error for the "
+        "budget)")  # fmt: skip
     add("--tariff", default="mqtt-tls", metavar="T",
-        help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
-        f"up=31,down=29 (default %(default)s)")  # fmt: skip
+        help=f"which bytes of a message are counted: {', '.join(TARIFFS)}, or numbers of your own "
+        "as in up=31,down=29 (default: %(default)s)")  # fmt: skip
     add("--algorithm", nargs="+", action="extend", metavar="NAME",
-        help=f"what is tried (default: {' '.join(FIELD)})")  # fmt: skip
+        help="methods to try; options that are given are not varied (default: "
+        f"{' '.join(FIELD)})")  # fmt: skip
     add("--exchange", choices=get_args(Exchange), default="live",
-        help="the order of a contact (default %(default)s: that of a live fleet)")  # fmt: skip
+        help="order of a contact (default: %(default)s, as in a live fleet)")  # fmt: skip
     add("--tolerance", type=float, default=TOLERANCE, metavar="DB",
-        help="that cheaper settings may be worse (default %(default)s)")  # fmt: skip
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
+        help="how much worse than the best cheaper settings may be, in dB (default: "
+        "%(default)s)")  # fmt: skip
+    add_seed(parser)
     add_crew_options(parser)
-    add("--out", type=Path, default=Path("plan"), metavar="DIR", help="(default %(default)s)")
-    add("--json", action="store_true", help="print everything as JSON")
+    add("--out", type=Path, default=Path("plan"), metavar="DIR",
+        help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
+    add("--json", action="store_true", help="print what plan.json has, as JSON")
 
 
 def run(args: Namespace) -> int:

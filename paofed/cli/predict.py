@@ -28,9 +28,13 @@ EXAMPLE = "paofed predict model.npz --input measurements.csv"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL.npz", help="of `paofed fleet model`, or a run's --out")
-    add("--input", type=Path, metavar="FILE", help="(default: standard input)")
-    add("--algorithm", metavar="NAME", help="of a run (default: the best by the server's error)")
+    add("model", type=Path, metavar="MODEL.npz",
+        help="what `paofed fleet model` wrote, or `paofed run --out` over a table")  # fmt: skip
+    add("--input", type=Path, metavar="FILE",
+        help="file of inputs (default: standard input; required with a run)")  # fmt: skip
+    add("--algorithm", metavar="NAME",
+        help="with a run: whose model predicts (default: the one with the least error on the "
+        "server)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
+from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
 from paofed.errors import InputError
@@ -31,12 +32,15 @@ _MARKS = {"holds": "+", "does not hold": "-", "tie": "=", "inconclusive": "?"}
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--runs", type=int, metavar="R", help=f"runs of each setting ({FULL.runs})")
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
-    add("--out", type=Path, default=Path("readings"), metavar="DIR", help="(default %(default)s)")
+    add("--runs", type=int, metavar="R",
+        help=f"Monte Carlo runs of each setting, at least 2 (default: {FULL.runs})")  # fmt: skip
+    add_seed(parser)
+    add("--out", type=Path, default=Path("readings"), metavar="DIR",
+        help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
     add_crew_options(parser)
     add("--quick", action="store_true",
-        help=f"a first look: {counted(QUICK.runs, 'run')} of a twentieth of the ticks")  # fmt: skip
+        help=f"take a first look: {counted(QUICK.runs, 'run')} of a twentieth of the "
+        "ticks")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

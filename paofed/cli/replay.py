@@ -27,21 +27,38 @@ _DEFAULTS = Settled(step_size=0.4, max_age=10)
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("trace", type=Path, metavar="TRACE.npz", help="a trace: docs/notation.md has its arrays")
-    add("--algorithm", required=True, metavar="NAME", help="as `paofed run` takes it")
-    add("--shared", type=int, metavar="M", help="coordinates per message (default 4)")
-    add("--step-size", type=float, metavar="MU", help=f"(default {_DEFAULTS.step_size})")
-    add("--max-age", type=int, metavar="TICKS", help=f"(default {_DEFAULTS.max_age})")
-    add("--staleness", type=float, metavar="BASE", help="weight BASE^age (default: the row's own)")
-    add("--subset", type=number, metavar="S", help="whom the server picks: a fraction or a count")
-    add("--divisor", choices=get_args(Divisor), help="(default class)")
-    add("--uncoordinated", action="store_true", help="for rows that offer it (default: their own)")
-    add("--exchange", choices=get_args(Exchange), help="(default paper)")
+    add("trace", type=Path, metavar="TRACE.npz",
+        help="trace that `paofed trace` wrote; docs/notation.md has its arrays")  # fmt: skip
+    add("--algorithm", required=True, metavar="NAME", help="algorithm, as `paofed run` takes it")
+    add("--shared", type=int, metavar="M",
+        help="number of coordinates per message, for rows that share a window (default: "
+        "4)")  # fmt: skip
+    add("--step-size", type=float, metavar="MU",
+        help=f"step size of the LMS steps (default: {_DEFAULTS.step_size})")  # fmt: skip
+    add("--max-age", type=int, metavar="TICKS",
+        help="greatest age of a message that is used on arrival (default: "
+        f"{_DEFAULTS.max_age})")  # fmt: skip
+    add("--staleness", type=float, metavar="BASE",
+        help="base of the weight BASE^age of late messages, from 0 to 1 (default: the row's "
+        "own)")  # fmt: skip
+    add("--subset", type=number, metavar="S",
+        help="clients that the server picks: a fraction below 1 or a count; required where the "
+        "row picks")  # fmt: skip
+    add("--divisor", choices=get_args(Divisor),
+        help="what the sum of updates is divided by (default: class)")  # fmt: skip
+    add("--uncoordinated", action="store_true",
+        help="each client shares a window of its own, in rows that offer the choice")  # fmt: skip
+    add("--exchange", choices=get_args(Exchange), help="order of a contact (default: paper)")
     add(
-        "--seed", type=int, default=0, metavar="S", help="of numbers it draws (default %(default)s)"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="seed of what the algorithm itself draws (default: %(default)s)",
     )
-    add("--engine", choices=ENGINES, default=LAST, help="(default %(default)s)")
-    add("--out", type=Path, required=True, metavar="OUT.npz", help="where to write the outcome")
+    add("--engine", choices=ENGINES, default=LAST,
+        help="engine that replays; all engines agree to 1e-9 (default: %(default)s)")  # fmt: skip
+    add("--out", type=Path, required=True, metavar="OUT.npz", help="file to write the outcome to")
     add("--json", action="store_true", help="print the summary as JSON")
 
 

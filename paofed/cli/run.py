@@ -11,6 +11,7 @@ from paofed.algorithms.spec import from_text
 from paofed.cli.shared import choosing, outputs, worlds
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.seed import add_seed
 from paofed.errors import InputError
 from paofed.simulate.engines import announced
 from paofed.simulate.engines.task import Precision
@@ -50,29 +51,43 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="names, with options as in pao-fed-u1:shared=32,step_size=auto (default: all), or "
-        "your own: file.py:name, package.module:name",
+        help="algorithms with their options, as in pao-fed-u1:shared=32,step_size=auto, or your "
+        "own: file.py:name, package.module:name (default: all rows of the paper)",
     )
-    add("--runs", type=int, default=1, metavar="R", help="Monte Carlo runs (default %(default)s)")
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
-    add("--same-world", action="store_true", help="one map, fleet and test set for all runs")
-    add("--every", type=int, metavar="N", help="ticks between points of a curve (10 or more)")
+    add(
+        "--runs",
+        type=int,
+        default=1,
+        metavar="R",
+        help="number of Monte Carlo runs (default: %(default)s)",
+    )
+    add_seed(parser)
+    add("--same-world", action="store_true",
+        help="let all runs have one map, fleet and test set (default: a new world for each "
+        "run)")  # fmt: skip
+    add("--every", type=int, metavar="N",
+        help="ticks between two points of a curve (default: 10, or a 200th of all ticks if that "
+        "is more)")  # fmt: skip
     add("--cold-starts", type=int, metavar="N",
-        help=f"of a table's devices, at so many times ({USUAL_COUNT}; 0: none)")  # fmt: skip
+        help="over a table: times at which each device in turn joins late; 0: never (default: "
+        f"{USUAL_COUNT}; none where less than two days count)")  # fmt: skip
     add("--baselines", metavar="A,B,...",
-        help=f"over a table: {', '.join(n.replace(' ', '-') for n in BASELINES)}; or none (all but "
+        help="over a table: baselines to run, or none: "
+        f"{', '.join(n.replace(' ', '-') for n in BASELINES)} (default: all but "
         f"{' and '.join(ON_REQUEST)})")  # fmt: skip
     add("--no-clean", action="store_true",
-        help="with faults: do not run everything without them, too")  # fmt: skip
+        help="with faults: do not run everything a second time without them")  # fmt: skip
     add_engine_option(parser)
     add(
         "--precision",
         choices=get_args(Precision),
         default="float32",
-        help="of the compiled models",
+        help="precision of the models in the fast and gpu engines (default: %(default)s)",
     )
     add_crew_options(parser)
-    add("--out", type=Path, metavar="FILE", help="save the result, to show or compare it later")
+    add("--out", type=Path, metavar="FILE",
+        help="file (.npz) to save the result to, for `paofed result` and other "
+        "commands")  # fmt: skip
     outputs.add_arguments(parser)
     outputs.add_of_results(parser)
 

@@ -19,11 +19,13 @@ EXAMPLE = "paofed scenario show setting-1"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", choices=["show", "check", "copy"])
+    parser.add_argument("action", choices=["show", "check", "copy"],
+        help="show prints a scenario as TOML with every value, check says whether it is valid, "
+        "copy writes it as NAME.toml with its tables beside it")  # fmt: skip
     worlds.add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="show as JSON")
+    parser.add_argument("--json", action="store_true", help="show: print JSON")
     parser.add_argument(
-        "--to", type=Path, metavar="DIR", help="copy: the folder to write into (default: this one)"
+        "--to", type=Path, metavar="DIR", help="copy: folder to write into (default: this one)"
     )
 
 

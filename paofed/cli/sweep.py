@@ -43,22 +43,33 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("what", type=Path, metavar="SWEEP",
-        help="a TOML file that says all; or, with --over, a scenario (a file or a preset); or a "
-        "sweep that was saved, to show it again")  # fmt: skip
+        help="TOML file that says everything; or, with --over, a scenario (a file or a preset); "
+        "or a saved sweep (.npz) to show again")  # fmt: skip
     add("--algorithm", nargs="+", action="extend", metavar="NAME",
-        help="names, with options as in pao-fed-u1:max_age=5; your own: file.py:name")  # fmt: skip
+        help="methods, with options that are not swept over, as in pao-fed-u1:max_age=5; your "
+        "own: file.py:name")  # fmt: skip
     add("--over", nargs="+", action="extend", metavar="KEY=VALUES",
-        help="as in shared=1,4,16 or loss.up=0,0.1; to draw from, a span: step_size=0.05..1.6, by "
-        "logarithms unless it begins at 0 or ends in :linear")  # fmt: skip
-    add("--random", type=int, metavar="N", help="draw so many combinations (default: run all)")
-    add("--runs", type=int, metavar="R", help=f"worlds, the same for all points ({RUNS})")
-    add("--seed", type=int, metavar="S", help="(0)")
-    add("--fresh", type=int, metavar="N", help="worlds to judge the best on again (0)")
+        help="values to try, as in shared=1,4,16 or loss.up=0,0.1; with --random also a span to "
+        "draw from, as in step_size=0.05..1.6, by logarithms unless it begins at 0 or ends in "
+        ":linear")  # fmt: skip
+    add("--random", type=int, metavar="N",
+        help="number of combinations to draw (default: run all of them)")  # fmt: skip
+    add("--runs", type=int, metavar="R",
+        help="number of worlds, the same for all points (default: the file's, or "
+        f"{RUNS})")  # fmt: skip
+    add("--seed", type=int, metavar="S",
+        help="seed of the worlds and of what is drawn (default: the file's, or 0)")  # fmt: skip
+    add("--fresh", type=int, metavar="N",
+        help="number of fresh worlds in which the best of each method is run again (default: the "
+        "file's, or 0)")  # fmt: skip
     add_engine_option(parser)
     add("--precision", choices=get_args(Precision), default="float32",
-        help="of the compiled models")  # fmt: skip
+        help="precision of the models in the fast and gpu engines (default: "
+        "%(default)s)")  # fmt: skip
     add_crew_options(parser)
-    add("--out", type=Path, default=Path("swept"), metavar="DIR", help="(default %(default)s)")
+    add("--out", type=Path, default=Path("swept"), metavar="DIR",
+        help="folder to write the page and the numbers to, made if it is not there (default: "
+        "%(default)s)")  # fmt: skip
     add("--json", action="store_true", help="print the best as JSON")
     add_tariff(parser)
 

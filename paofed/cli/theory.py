@@ -43,21 +43,37 @@ _USUAL = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("scenario", metavar="SCENARIO", help=f"a file, or one of {', '.join(PRESETS)}")
+    add("scenario", metavar="SCENARIO",
+        help=f"TOML file, preset ({', '.join(PRESETS)}) or trace (.npz)")  # fmt: skip
     add(
         "--algorithm",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="names, with options as in pao-fed-u1:shared=32,step_size=0.2",
+        help="algorithms with their options, as in pao-fed-u1:shared=32,step_size=0.2 (default: "
+        "online-fedsgd, pao-fed-u1, pao-fed-c2)",
     )
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
-    add("--world", type=int, default=0, metavar="W", help="(default %(default)s)")
-    add("--runs", type=int, default=0, metavar="R", help="simulate so many runs beside (none)")
-    add("--second", action="store_true", help="predict learning curves and stable step sizes, too")
-    add("--best-step", action="store_true", help="and the best step size for the ticks there are")
-    add("--steady-state", action="store_true", help="and where the learning curve ends, if it does")
-    add("--every", type=int, default=50, metavar="N", help="ticks between points of a curve (50)")
+    add("--seed", type=int, default=0, metavar="S", help="seed of the world (default: %(default)s)")
+    add(
+        "--world",
+        type=int,
+        default=0,
+        metavar="W",
+        help="number of the world (default: %(default)s)",
+    )
+    add("--runs", type=int, default=0, metavar="R",
+        help="number of runs to simulate in the same world, to hold the prediction against "
+        "(default: none)")  # fmt: skip
+    add("--second", action="store_true",
+        help="predict learning curves and the largest stable step sizes, too")  # fmt: skip
+    add("--best-step", action="store_true",
+        help="find the step size with the least predicted error after the last tick; implies "
+        "--second")  # fmt: skip
+    add("--steady-state", action="store_true",
+        help="find where the learning curve ends, within sixteen times the ticks; implies "
+        "--second")  # fmt: skip
+    add("--every", type=int, default=50, metavar="N",
+        help="ticks between two points of a curve (default: %(default)s)")  # fmt: skip
     outputs.add_arguments(parser)
 
 

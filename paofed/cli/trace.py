@@ -17,11 +17,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}")
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
-    add("--world", type=int, default=0, metavar="W", help="which world (default %(default)s)")
-    add("--run", type=int, default=0, metavar="R", help="which run in it (default %(default)s)",
+    add(
+        "--seed", type=int, default=0, metavar="S", help="seed of the worlds (default: %(default)s)"
+    )
+    add(
+        "--world",
+        type=int,
+        default=0,
+        metavar="W",
+        help="number of the world (default: %(default)s)",
+    )
+    add("--run", type=int, default=0, metavar="R",
+        help="number of the run in it (default: %(default)s)",
         dest="index")  # fmt: skip
-    add("--out", type=Path, required=True, metavar="TRACE.npz", help="where to write it")
+    add("--out", type=Path, required=True, metavar="TRACE.npz", help="file to write the trace to")
 
 
 def run(args: Namespace) -> int:

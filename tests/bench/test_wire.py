@@ -1,4 +1,4 @@
-"""Bytes on the wire: packets are read right, and a contact costs what the README says."""
+"""Bytes on the wire: packets are read right, and a contact costs what the documents say."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Measure on this machine what the README says."""
+"""Measure on this machine what the documents say."""
 
 ACTIONS = {
     "engines": "the simulator's engines side by side, and how they scale",

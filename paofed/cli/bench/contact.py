@@ -11,7 +11,7 @@ EXAMPLE = "paofed bench contact"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

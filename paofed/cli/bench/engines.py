@@ -19,8 +19,10 @@ EXAMPLE = "paofed bench engines --scaling"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--scaling", action="store_true", help="also over clients and features")
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.add_argument("--scaling", action="store_true",
+        help="also measure over numbers of clients and of features, with the memory they "
+        "take")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

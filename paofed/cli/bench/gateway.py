@@ -20,9 +20,21 @@ EXAMPLE = "paofed bench gateway --sources 500"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--sources", type=int, default=500, metavar="N", help="(default %(default)s)")
-    add("--seconds", type=float, default=20.0, metavar="S", help="of load (%(default)g)")
-    add("--json", action="store_true", help="print as JSON")
+    add(
+        "--sources",
+        type=int,
+        default=500,
+        metavar="N",
+        help="number of sources (default: %(default)s)",
+    )
+    add(
+        "--seconds",
+        type=float,
+        default=20.0,
+        metavar="S",
+        help="length of the load (default: %(default)g)",
+    )
+    add("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

@@ -17,10 +17,11 @@ EXAMPLE = "paofed bench gpu --clients 1000000"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--runs", type=int, default=100, metavar="R", help="of Setting I (default %(default)s)")
+    add("--runs", type=int, default=100, metavar="R",
+        help="number of runs of Setting I (default: %(default)s)")  # fmt: skip
     add("--clients", type=int, nargs="*", default=[1_000_000, 10_000_000], metavar="K",
-        help="of large fleets (default 1000000 10000000)")  # fmt: skip
-    add("--json", action="store_true", help="print as JSON")
+        help="numbers of clients of the large fleets (default: 1000000 10000000)")  # fmt: skip
+    add("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

@@ -23,9 +23,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("--scenario", nargs="+", default=[*_SCENARIOS], metavar="SCENARIO",
-        help=f"(default: {' '.join(_SCENARIOS)})")  # fmt: skip
-    add("--out", type=Path, metavar="FILE", help="write the rows as CSV, too")
-    add("--json", action="store_true", help="print as JSON")
+        help=f"presets or files to live through (default: {' '.join(_SCENARIOS)})")  # fmt: skip
+    add("--out", type=Path, metavar="FILE", help="CSV file to write the rows to")
+    add("--json", action="store_true", help="print the rows as JSON")
 
 
 def run(args: Namespace) -> int:

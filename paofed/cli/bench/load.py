@@ -22,11 +22,17 @@ _SHARES = (50, 90, 99, 99.9)
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--devices", type=int, default=5000, metavar="N", help="connected (default %(default)s)")
-    add("--seconds", type=float, default=20.0, metavar="S", help="of each load (%(default)g)")
-    add("--rate", type=float, default=3000.0, metavar="R", help="steady, per second (%(default)g)")
-    add("--soak", type=int, default=0, metavar="N", help="contacts over which memory is watched")
-    add("--json", action="store_true", help="print as JSON")
+    add("--devices", type=int, default=5000, metavar="N",
+        help="number of devices that are connected at the same time (default: "
+        "%(default)s)")  # fmt: skip
+    add("--seconds", type=float, default=20.0, metavar="S",
+        help="length of each load (default: %(default)g)")  # fmt: skip
+    add("--rate", type=float, default=3000.0, metavar="R",
+        help="contacts per second of the steady load (default: %(default)g)")  # fmt: skip
+    add("--soak", type=int, default=0, metavar="N",
+        help="number of contacts over which memory is watched in the end (default: "
+        "none)")  # fmt: skip
+    add("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

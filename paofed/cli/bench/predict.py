@@ -22,10 +22,14 @@ _SHARES = (50, 99)
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--devices", type=int, default=200, metavar="N", help="connected (default %(default)s)")
-    add("--rate", type=float, default=500.0, metavar="R", help="contacts a second (%(default)g)")
-    add("--seconds", type=float, default=5.0, metavar="S", help="of each load (%(default)g)")
-    add("--json", action="store_true", help="print as JSON")
+    add("--devices", type=int, default=200, metavar="N",
+        help="number of devices that are connected at the same time (default: "
+        "%(default)s)")  # fmt: skip
+    add("--rate", type=float, default=500.0, metavar="R",
+        help="contacts per second of the devices (default: %(default)g)")  # fmt: skip
+    add("--seconds", type=float, default=5.0, metavar="S",
+        help="length of each load (default: %(default)g)")  # fmt: skip
+    add("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

@@ -15,8 +15,14 @@ EXAMPLE = "paofed bench spread --runs 200"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--runs", type=int, default=40, metavar="R", help="runs of each (default %(default)s)")
-    add("--json", action="store_true", help="print as JSON")
+    add(
+        "--runs",
+        type=int,
+        default=40,
+        metavar="R",
+        help="number of runs of each way (default: %(default)s)",
+    )
+    add("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

@@ -27,12 +27,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("scenarios", nargs="*", default=["air-quality"], metavar="SCENARIO",
-        help="TOML files over tables (default: the sample of the package)")  # fmt: skip
-    add("--runs", type=int, default=4, metavar="R", help="of each table (default %(default)s)")
-    add("--seed", type=int, default=0, metavar="S", help="(default %(default)s)")
-    add("--baselines", metavar="A,B,...", help="as in paofed run")
-    add("--workers", type=int, metavar="N", help="threads (default: all cores)")
-    add("--out", type=Path, metavar="FILE", help="write every number as CSV")
+        help="TOML files over tables (default: air-quality, the sample of the "
+        "package)")  # fmt: skip
+    add("--runs", type=int, default=4, metavar="R",
+        help="number of runs over each table (default: %(default)s)")  # fmt: skip
+    add(
+        "--seed", type=int, default=0, metavar="S", help="seed of the worlds (default: %(default)s)"
+    )
+    add(
+        "--baselines",
+        metavar="A,B,...",
+        help="baselines to run, as in `paofed run` (default: all but boost)",
+    )
+    add("--workers", type=int, metavar="N", help="number of threads (default: all cores)")
+    add("--out", type=Path, metavar="FILE",
+        help="CSV file to write one line for each table to, with every digit")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

@@ -21,7 +21,7 @@ EXAMPLE = "paofed bench wire"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:

@@ -23,10 +23,17 @@ EXAMPLE = "paofed device c model.npz --out firmware"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("manifest", type=Path, metavar="MANIFEST", help="a fleet's model (.npz), or its manifest")
-    add("--out", type=Path, metavar="DIR", required=True, help="where to write")
+    add(
+        "manifest",
+        type=Path,
+        metavar="MANIFEST",
+        help="model of the fleet (.npz), or its manifest (.json)",
+    )
+    add("--out", type=Path, metavar="DIR", required=True,
+        help="folder to write to, made if it is not there")  # fmt: skip
     add("--map", choices=("table", "drawn"), default="table",
-        help="the map's numbers: in flash, or drawn for each sample (%(default)s)")  # fmt: skip
+        help="where the numbers of the Fourier map are: table keeps them in flash, drawn draws "
+        "them for each sample (default: %(default)s)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

@@ -33,16 +33,28 @@ _LONGEST_WAIT = 1e6  # seconds
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="that `paofed fleet add` wrote")
-    add("--state", type=Path, metavar="FILE", help="what survives a restart")
-    add("--save-every", type=float, default=60.0, metavar="SECONDS", help="(default %(default)g)")
-    add("--every", type=int, default=1, metavar="N", help="samples from contact to contact")
+    add("file", type=Path, metavar="FILE", help="file of the device that `paofed fleet add` wrote")
+    add("--state", type=Path, metavar="FILE",
+        help="file that keeps model and unconfirmed updates for the next start (default: nothing "
+        "is kept)")  # fmt: skip
+    add("--save-every", type=float, default=60.0, metavar="SECONDS",
+        help="least time between two writes of that file (default: %(default)g)")  # fmt: skip
+    add("--every", type=int, default=1, metavar="N",
+        help="number of samples from one contact to the next (default: %(default)s)")  # fmt: skip
     add("--contacts", type=float, default=1.0, metavar="SHARE",
-        help="of these that are made, by chance: a plan says how many (%(default)g)")  # fmt: skip
-    add("--leave", action="store_true", help="disconnect between contacts")
-    add("--wait", type=float, default=5.0, metavar="SECONDS", help="for a reply (%(default)g)")
-    add("--join-within", type=float, metavar="SECONDS", help="give up joining after (never)")
-    add("--interval", action="store_true", help="print the ends of a 90 %% interval, too")
+        help="share of those contacts that are made, by chance, as a plan says (default: "
+        "%(default)g)")  # fmt: skip
+    add(
+        "--leave", action="store_true", help="disconnect between contacts (default: stay connected)"
+    )
+    add("--wait", type=float, default=5.0, metavar="SECONDS",
+        help="longest wait for a reply where there is a connection (default: "
+        "%(default)g)")  # fmt: skip
+    add("--join-within", type=float, metavar="SECONDS",
+        help="time after which to give up if the fleet was not heard of (default: "
+        "never)")  # fmt: skip
+    add("--interval", action="store_true",
+        help="print the ends of the 90 %% interval after each prediction and a comma")  # fmt: skip
     add("--quiet", action="store_true", help="print no predictions")
 
 

@@ -23,7 +23,7 @@ EXAMPLE = "paofed fleet add greenhouse north-wall south-wall"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("labels", nargs="+", metavar="LABEL", help="what people call the device")
+    parser.add_argument("labels", nargs="+", metavar="LABEL", help="name of a device")
     add_accounts(parser)
 
 

@@ -17,7 +17,7 @@ EXAMPLE = "paofed fleet backup greenhouse greenhouse.tar"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("file", type=Path, metavar="FILE", help="where to write")
+    parser.add_argument("file", type=Path, metavar="FILE", help="tar file to write")
 
 
 def run(args: Namespace) -> int:

@@ -30,10 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     stays = dict.fromkeys(("features", "kernel_width", "seed"), "cannot be changed")
     add_agreement(parser, stays)
     add = parser.add_argument
-    add("--input", action="append", type=scaling, default=[], metavar=NUMBER, help="add one")
-    said = "plausible values of an input or the target; an empty limit is none"
+    add("--input", action="append", type=scaling, default=[], metavar=NUMBER,
+        help="input to add, as `paofed fleet init` takes it")  # fmt: skip
+    said = "plausible values of an input or of the target; an empty limit is no limit"
     add("--range", action="append", type=limits, default=[], metavar="NAME:LOW:HIGH", help=said)
-    add("--dry-run", action="store_true", help="only say what would be")
+    add("--dry-run", action="store_true", help="only say what would change; the server may run")
 
 
 def run(args: Namespace) -> int:

@@ -15,7 +15,8 @@ EXAMPLE = "paofed fleet export greenhouse --messages messages.npz"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("--messages", type=Path, metavar="FILE", required=True, help="where to")
+    parser.add_argument("--messages", type=Path, metavar="FILE", required=True,
+        help="file (.npz) to write the messages to")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

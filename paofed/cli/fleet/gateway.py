@@ -26,8 +26,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("label", metavar="LABEL", help="what people call the gateway")
-    add("--places", type=int, default=10, metavar="N", help="devices it speaks for (%(default)s)")
+    add("label", metavar="LABEL", help="name of the gateway")
+    add("--places", type=int, default=10, metavar="N",
+        help="number of devices that it speaks for, 1 to 10,000; for a gateway that is there "
+        "already, how many more (default: %(default)s)")  # fmt: skip
     add_accounts(parser)
 
 

@@ -63,24 +63,35 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--input", action="append", type=scaling, default=[], metavar=NUMBER, help="each one")
-    add("--target", type=scaling, metavar=NUMBER, help="what is to be predicted")
+    add("--input", action="append", type=scaling, default=[], metavar=NUMBER,
+        help="an input; give --input once for each, in order")  # fmt: skip
+    add("--target", type=scaling, metavar=NUMBER, help="what the model predicts")
     add("--from", dest="other", type=Path, metavar="OTHER",
-        help="go on from a fleet, a model, or a run over a table")  # fmt: skip
+        help="folder of another fleet, a model of one, or the file of a run over a table, to go "
+        "on from")  # fmt: skip
     add("--model", choices=("first", "final"),
-        help="of a run: the one it began with (default), or ended with")  # fmt: skip
-    said = {name: f"default {value}" for name, value in _USUAL.items()}
-    beside = {"shared": "default 4", "aside": "default yes", "learner": "default lms"}
+        help="with --from a run: begin with the model that the run began with or ended with "
+        "(default: first)")  # fmt: skip
+    said = {name: f"default: {value}" for name, value in _USUAL.items()}
+    beside = {"shared": "default: 4", "aside": "default: yes", "learner": "default: lms"}
     add_agreement(parser, {**said, **beside})
-    add("--name", help="begins every topic (default: the folder's name)")
-    add("--host", default="localhost", help="the broker, as devices reach it (%(default)s)")
-    add("--port", type=int, default=8883, help="of the broker (default %(default)s)")
-    add("--security", choices=get_args(Security), default="certificate", help="(%(default)s)")
-    add("--prefix", default="", metavar="TOPIC", help="stands before all topics: company/site7")
+    add("--name", help="name that begins every topic (default: the folder's)")
+    add("--host", default="localhost",
+        help="host of the broker, as devices reach it (default: %(default)s)")  # fmt: skip
+    add("--port", type=int, default=8883, help="port of the broker (default: %(default)s)")
+    add("--security", choices=get_args(Security), default="certificate",
+        help="how devices and server prove who they are; external: to a broker that is not the "
+        "fleet's own (default: %(default)s)")  # fmt: skip
+    add("--prefix", default="", metavar="TOPIC",
+        help="topic that stands before all others, as in company/site7 (default: "
+        "none)")  # fmt: skip
     add("--authority", type=Path, metavar="FILE",
-        help="with --security external: who certifies the broker (the system's)")  # fmt: skip
+        help="with --security external: certificates (PEM) of the authority that certifies the "
+        "broker (default: those that the system trusts)")  # fmt: skip
     add_accounts(parser)
-    add("--http", default="127.0.0.1:9883", metavar="HOST:PORT", help="health (%(default)s)")
+    add("--http", default="127.0.0.1:9883", metavar="HOST:PORT",
+        help="where the server shows its page, health and metrics; empty: nowhere (default: "
+        "%(default)s)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

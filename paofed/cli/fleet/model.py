@@ -30,9 +30,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--out", type=Path, metavar="FILE", required=True, help="where to write")
+    add("--out", type=Path, metavar="FILE", required=True, help="file to write the model to")
     add("--format", choices=(*get_args(FileFormat), "c"),
-        help="(default: json or c where FILE ends with .json or .h, else npz)")  # fmt: skip
+        help="npz for paofed, json for programs of any language, c for the device in C (default: "
+        "json where FILE ends with .json, c where it ends with .h, else npz)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

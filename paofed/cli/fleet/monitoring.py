@@ -22,11 +22,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--out", type=Path, metavar="FOLDER", required=True, help="where to write")
+    add("--out", type=Path, metavar="FOLDER", required=True,
+        help="folder to write to, made if it is not there")  # fmt: skip
     add("--target", metavar="HOST:PORT",
-        help="the server, as Prometheus reaches it (default: http of fleet.toml)")  # fmt: skip
+        help="the server, as Prometheus reaches it (default: http of fleet.toml, with localhost "
+        "for every address)")  # fmt: skip
     add("--token-file", default="", metavar="FILE",
-        help="where Prometheus finds the token of `paofed fleet token`")  # fmt: skip
+        help="file in which Prometheus finds its token, where the fleet asks for "
+        "tokens")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

@@ -25,7 +25,8 @@ EXAMPLE = "paofed fleet page greenhouse --out page.html"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="where to write")
+    parser.add_argument("--out", type=Path, metavar="FILE", required=True,
+        help="HTML file to write")  # fmt: skip
     add_validation(parser)
 
 

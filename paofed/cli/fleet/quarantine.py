@@ -11,8 +11,9 @@ EXAMPLE = "paofed fleet quarantine greenhouse north-wall"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("labels", nargs="+", metavar="LABEL")
-    parser.add_argument("--off", action="store_true", help="take what they send again")
+    parser.add_argument("labels", nargs="+", metavar="LABEL", help="name of a device")
+    parser.add_argument("--off", action="store_true",
+        help="use what the devices send again")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

@@ -14,7 +14,7 @@ EXAMPLE = "paofed fleet remove greenhouse north-wall"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("labels", nargs="+", metavar="LABEL")
+    parser.add_argument("labels", nargs="+", metavar="LABEL", help="name of a device")
 
 
 def run(args: Namespace) -> int:

@@ -17,9 +17,9 @@ EXAMPLE = "paofed fleet restore greenhouse.tar greenhouse"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="what `fleet backup` wrote")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="where the fleet is to be")
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.add_argument("file", type=Path, metavar="FILE", help="what `paofed fleet backup` wrote")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the fleet to make")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
 def run(args: Namespace) -> int:

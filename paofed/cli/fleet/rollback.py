@@ -21,9 +21,10 @@ EXAMPLE = "paofed fleet rollback greenhouse 2h --validation measured.csv --dry-r
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument("time", metavar="TIME", help=TIME_HELP)
+    parser.add_argument("time", metavar="TIME", help=f"time to go back to: {TIME_HELP}")
     add_validation(parser)
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be")
+    parser.add_argument("--dry-run", action="store_true",
+        help="only say what would change; the server may run")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

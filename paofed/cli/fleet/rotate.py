@@ -23,10 +23,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("labels", nargs="*", metavar="LABEL", help="devices")
-    add("--all", action="store_true", help="every device")
-    add("--until", type=_time, metavar="WHEN", help="with --all: 2026-12-24, 2026-12-24T18:00, 14d")
-    add("--server", action="store_true", help="the server and the broker")
+    add("labels", nargs="*", metavar="LABEL", help="name of a device")
+    add("--all", action="store_true", help="in the place of names: every device")
+    add("--until", type=_time, metavar="WHEN",
+        help="with --all and certificates: how long the old files are good still, as in "
+        "2026-12-24, 2026-12-24T18:00, 14d or 36h (default: no longer)")  # fmt: skip
+    add("--server", action="store_true",
+        help="in the place of names: the server and the broker")  # fmt: skip
     add_accounts(parser)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from paofed.cli.shared.folder import add_folder
 from paofed.cli.shared.progress import duration
-from paofed.cli.shared.validation import Validated, validated
+from paofed.cli.shared.validation import VALIDATION_HELP, Validated, validated
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.journal.store import Store
@@ -32,8 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--all", action="store_true", help=f"every device, not the {_MOST} that come first")
-    add("--validation", type=Path, metavar="FILE", help="samples to judge the model by")
+    add("--all", action="store_true", help=f"show every device, not only the first {_MOST}")
+    add("--validation", type=Path, metavar="FILE", help=VALIDATION_HELP)
 
 
 def run(args: Namespace) -> int:

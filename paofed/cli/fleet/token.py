@@ -20,10 +20,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("name", nargs="?", metavar="NAME", help="whose it is; left out: list all")
+    add("name", nargs="?", metavar="NAME", help="name of who may ask; left out: list all names")
     add("--may", nargs="+", choices=RIGHTS, metavar="RIGHT",
-        help=f"what it is good for: {', '.join(RIGHTS)} (default: both)")  # fmt: skip
-    add("--revoke", action="store_true", help="let it be good no more")
+        help="what the token is good for: see (page, status, metrics), predict (predictions, the "
+        "model) (default: both)")  # fmt: skip
+    add("--revoke", action="store_true", help="let the token of NAME be good no more")
 
 
 def run(args: Namespace) -> int:

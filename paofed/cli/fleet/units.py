@@ -19,8 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--out", type=Path, metavar="FOLDER", help="where to write (default: print them)")
-    add("--program", type=Path, metavar="FILE", help="paofed's program (default: this one)")
+    add("--out", type=Path, metavar="FOLDER",
+        help="folder to write to, made if it is not there (default: print the units)")  # fmt: skip
+    add("--program", type=Path, metavar="FILE",
+        help="paofed's program on the machine that the units are for (default: this "
+        "one)")  # fmt: skip
 
 
 def run(args: Namespace) -> int:

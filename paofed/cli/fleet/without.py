@@ -22,11 +22,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("labels", nargs="+", metavar="LABEL")
-    add("--since", required=True, metavar="TIME", help=TIME_HELP)
+    add("labels", nargs="+", metavar="LABEL", help="name of a device to leave out")
+    add(
+        "--since",
+        required=True,
+        metavar="TIME",
+        help=f"when their messages begin to be left out: {TIME_HELP}",
+    )
     add_validation(parser)
-    add("--quarantine", action="store_true", help="also refuse what they send from now on")
-    add("--dry-run", action="store_true", help="only say what would be")
+    add("--quarantine", action="store_true", help="also refuse what these devices send from now on")
+    add("--dry-run", action="store_true", help="only say what would change; the server may run")
 
 
 def run(args: Namespace) -> int:

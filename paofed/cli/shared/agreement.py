@@ -34,19 +34,59 @@ def _yes(text: str) -> bool:
 
 # By field of the manifest: the option, what reads it, what stands for its value, and its meaning.
 _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
-    "tick_seconds": ("--tick", float, "SECONDS", "in which a device contributes at most once"),
-    "algorithm": ("--algorithm", str, "METHOD", f"one of {', '.join(SERVED)}"),
-    "shared": ("--shared", int, "M", "parameters in a contact"),
-    "step_size": ("--step-size", float, "MU", "of a device's steps"),
-    "max_age": ("--max-age", int, "L", "the latest that an update may be, in ticks"),
-    "clip": ("--clip", _or_none, "C", "cut innovations at C usual ones, or none"),
-    "aside": ("--aside", _yes, "yes|no", "with --clip, set devices far outside aside"),
-    "bound": ("--bound", _or_none, "B", "cut a device's error at B usual ones, or none"),
-    "learner": ("--learner", _learner, "NAME", f"one of {', '.join(NAMES)}"),
-    "forgetting": ("--forgetting", _or_none, "F", "of another learner than lms, or none"),
-    "features": ("--features", int, "D", "parameters of the model"),
-    "kernel_width": ("--kernel-width", float, "S", "of the Gaussian kernel, in scaled inputs"),
-    "seed": ("--seed", int, "S", "of the Fourier map"),
+    "tick_seconds": (
+        "--tick",
+        float,
+        "SECONDS",
+        "length of a tick, in which a device contributes at most once",
+    ),
+    "algorithm": (
+        "--algorithm",
+        str,
+        "METHOD",
+        f"method of the fleet, with options after a colon: {', '.join(SERVED)}",
+    ),
+    "shared": ("--shared", int, "M", "number of parameters that travel in a contact"),
+    "step_size": ("--step-size", float, "MU", "step size of the devices' learning"),
+    "max_age": (
+        "--max-age",
+        int,
+        "L",
+        "greatest age of an update that is used, in ticks, at most 200",
+    ),
+    "clip": (
+        "--clip",
+        _or_none,
+        "C",
+        "most that an innovation counts, in usual innovations; none: all of it",
+    ),
+    "aside": (
+        "--aside",
+        _yes,
+        "yes|no",
+        "with --clip: whether devices that are far outside are set aside",
+    ),
+    "bound": (
+        "--bound",
+        _or_none,
+        "B",
+        "most that an error counts on a device, in its usual errors; none: all of it",
+    ),
+    "learner": ("--learner", _learner, "NAME", f"how devices learn: {', '.join(NAMES)}"),
+    "forgetting": (
+        "--forgetting",
+        _or_none,
+        "F",
+        "what another learner than lms keeps from sample to sample; none: its usual share",
+    ),
+    "features": ("--features", int, "D", "number of features, the size of the model"),
+    "kernel_width": (
+        "--kernel-width",
+        float,
+        "S",
+        "width of the Gaussian kernel, in scaled inputs",
+    ),
+    "seed": ("--seed", int, "S", "seed of the Fourier map"),
 }
 
 

@@ -20,20 +20,25 @@ def add_engine_option(parser: ArgumentParser) -> None:
     """Declare which engines run the algorithms of a verb."""
     parser.add_argument(
         "--engine", default=USUAL, metavar="ENGINE[,ENGINE]",
-        help=f"{', '.join(ENGINES)}; of several, each algorithm goes to the first that takes it, "
-        "as in gpu,fast (default %(default)s)",
+        help=f"engine that simulates: {', '.join(ENGINES)}; fast leaves algorithms that it does "
+        "not know to reference, gpu refuses them; of several engines, as in gpu,fast, the first "
+        "that takes an algorithm runs it (default: %(default)s)",
     )  # fmt: skip
 
 
 def add_crew_options(parser: ArgumentParser) -> None:
     """Declare the options of verbs whose work can be spread and interrupted."""
-    add = parser.add_argument
-    add("--workers", type=int, metavar="N", help="threads or processes (default: all cores)")
+    add = parser.add_argument_group("who computes, and where finished work is kept").add_argument
+    add("--workers", type=int, metavar="N",
+        help="number of threads (fast engine) or processes (reference engine, --on dask) "
+        "(default: all cores)")  # fmt: skip
     add("--on", metavar="WHERE",
-        help="a cluster: dask:ADDRESS as in dask:tcp://host:8786, or dask, one of processes on "
-        "this machine (default: this machine's cores)")  # fmt: skip
+        help="cluster that computes: dask:ADDRESS as in dask:tcp://host:8786, or dask for "
+        "processes on this machine; needs paofed[cluster] (default: this machine's "
+        "cores)")  # fmt: skip
     add("--store", type=Path, metavar="DIR",
-        help="keep finished units of the work, so that a second start goes on")  # fmt: skip
+        help="folder in which finished units of the work are kept, so that a second start, or "
+        "another machine, computes only what is missing")  # fmt: skip
 
 
 @contextmanager

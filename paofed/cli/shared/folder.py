@@ -13,7 +13,7 @@ from paofed.live.protocol.manifest import Manifest
 def add_folder(parser: ArgumentParser) -> None:
     """Declare the fleet's folder, and JSON."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="the fleet's folder")
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
 def say_result(args: Namespace, text: str, **values: object) -> None:
@@ -24,7 +24,8 @@ def say_result(args: Namespace, text: str, **values: object) -> None:
 def add_accounts(parser: ArgumentParser) -> None:
     """Declare the file with what a company has given to each."""
     parser.add_argument("--accounts", type=Path, metavar="FILE",
-        help="for a broker that is not the fleet's own: a table label,user,password")  # fmt: skip
+        help="for a broker that is not the fleet's own: CSV file label,user,password with a line "
+        "for each user")  # fmt: skip
 
 
 def fleet_of(args: Namespace) -> Fleet:

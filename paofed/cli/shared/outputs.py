@@ -22,8 +22,14 @@ _ENDINGS = ", ".join(FIGURES)
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the outputs that all these verbs offer."""
     add = parser.add_argument
-    add("--csv", type=Path, metavar="FILE", help="write the curves as a tidy table")
-    add("--figure", type=Path, metavar="FILE", help="draw them (.png, .svg, .pdf)")
+    add(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="CSV file to write the curves to, one row per point",
+    )
+    add("--figure", type=Path, metavar="FILE",
+        help="file to draw the curves into (.png, .svg, .pdf)")  # fmt: skip
     add("--json", action="store_true", help="print the summary as JSON")
     add_tariff(parser)
 
@@ -31,8 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def add_tariff(parser: ArgumentParser) -> None:
     """Declare what bytes are counted."""
     parser.add_argument("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
-        help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
-        f"up=31,down=29 (default payload)")  # fmt: skip
+        help=f"which bytes of a message are counted: {', '.join(TARIFFS)}, or numbers of your own "
+        "as in up=31,down=29 (default: payload)")  # fmt: skip
 
 
 def _tariff(text: str) -> Tariff:
@@ -45,8 +51,10 @@ def _tariff(text: str) -> Tariff:
 def add_of_results(parser: ArgumentParser) -> None:
     """Declare what only the verbs that show a result offer."""
     add = parser.add_argument
-    add("--traffic-figure", type=Path, metavar="FILE", help="draw the error against bytes sent")
-    add("--report", type=Path, metavar="DIR", help="write a page to look at")
+    add("--traffic-figure", type=Path, metavar="FILE",
+        help="file to draw the error against the bytes sent into (.png, .svg, .pdf)")  # fmt: skip
+    add("--report", type=Path, metavar="DIR",
+        help="folder to write a page to look at into, with its figures and numbers")  # fmt: skip
 
 
 def require_figure(path: Path) -> None:

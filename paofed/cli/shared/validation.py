@@ -13,12 +13,12 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator
 
+VALIDATION_HELP = "file of samples with their target, CSV or JSON lines, to judge the model by"
+
 
 def add_validation(parser: ArgumentParser) -> None:
     """Declare the file."""
-    parser.add_argument(
-        "--validation", type=Path, metavar="FILE", help="samples to judge the model by"
-    )
+    parser.add_argument("--validation", type=Path, metavar="FILE", help=VALIDATION_HELP)
 
 
 class Validated(NamedTuple):

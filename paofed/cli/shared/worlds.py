@@ -52,49 +52,76 @@ def add_arguments(
     add = parser.add_argument
     add("scenario", nargs="?", metavar="SCENARIO",
         help=f"a TOML file or a preset: {', '.join(PRESETS)}")  # fmt: skip
-    add("--features", type=int, metavar="D", help="instead of the scenario's")
-    add("--kernel-width", type=float, metavar="SIGMA", help="likewise")
-    chosen = "" if read_step_size is float else ", or auto: chosen by a race"
-    add("--step-size", type=read_step_size, metavar="MU", help=f"likewise{chosen}")
+    chosen = "" if read_step_size is float else ", or auto to have a race choose one"
+    add("--step-size", type=read_step_size, metavar="MU",
+        help=f"step size of algorithms that name none of their own{chosen} (default: the "
+        "scenario's)")  # fmt: skip
+    add = parser.add_argument_group("values in the place of the scenario's own").add_argument
+    add("--features", type=int, metavar="D", help="number of features, the size of the model")
+    add("--kernel-width", type=float, metavar="SIGMA", help="width of the Gaussian kernel")
     add("--linear", action=BooleanOptionalAction,
-        help="the inputs and a constant among the features (over a table: yes)")  # fmt: skip
+        help="over a table: whether the inputs themselves and a constant are features, too (with "
+        "--table: yes)")  # fmt: skip
     add("--start", choices=_choices("start"),
-        help="the model that all begin with (over a table: calibration)")  # fmt: skip
+        help="the model that all devices begin with: zeros, or over a table a fit to the "
+        "calibration period (with --table: calibration)")  # fmt: skip
     add("--newcomers", choices=_choices("newcomers"),
-        help="what the first contact of a device brings it (over a table: whole)")  # fmt: skip
+        help="what a device gets at its first contact: a window of the model as at any contact, "
+        "or the whole model (with --table: whole)")  # fmt: skip
     add("--personal", action=BooleanOptionalAction,
-        help="devices keep linear terms of their own (over a table: yes)")  # fmt: skip
+        help="over a table: whether each device keeps linear terms of its own (with --table: "
+        "yes)")  # fmt: skip
     add("--contacts", type=float, metavar="SHARE",
-        help="of those that clients might have, taken by chance (1)")  # fmt: skip
+        help="share of the contacts that clients could make and do make, by chance, from 0 to 1 "
+        "(default: 1)")  # fmt: skip
     add("--tick", metavar="LENGTH",
-        help="how long one is: 15min, 1h, ... (over a table: the usual step, or less)")  # fmt: skip
+        help="length of a tick: 15min, 1h, ... (over a table: the usual step, or "
+        "less)")  # fmt: skip
     add("--fault", action="append", default=[], metavar="F",
-        help="what is wrong with some clients, beside the scenario's own faults, as in "
-        "scaled:by=10,clients=0.1; several times for several faults")  # fmt: skip
-    group = parser.add_argument_group("readings of your own, with the laws of SCENARIO on top")
-    add = group.add_argument
-    add("--table", type=Path, metavar="FILE", help="readings: .csv, .csv.gz or .parquet")
-    add("--device", metavar="COL", help="the column that names the device")
-    add(
-        "--wide",
-        metavar="NAME",
-        help="instead: all columns but the time are devices that measure it",
-    )
-    add("--time", metavar="COLS", help="one column, or several: year,month,day,hour")
-    add("--target", metavar="COL", help="what to predict, as in O3:log1p")
-    add("--inputs", metavar="COLS", help="from what: TEMP,SO2:log1p,wd:compass,O3:lag=1,time:hour")
-    add("--calibration", metavar="UNTIL", help="a time, a length (30d) or a share (10%%)")
-    add("--score-from", metavar="TIME", help="errors count from here on, likewise")
-    add("--until", metavar="TIME", help="as if no row came after it, likewise")
+        help="a fault of some clients beside the scenario's own faults, as in "
+        "scaled:by=10,clients=0.1; give --fault several times for several faults")  # fmt: skip
+    add = parser.add_argument_group("readings of your own, with the laws of SCENARIO").add_argument
+    add("--table", type=Path, metavar="FILE",
+        help="file of readings: .csv or .tsv, both also with .gz, or .parquet")  # fmt: skip
+    add("--device", metavar="COL", help="column that names the device")
+    add("--wide", metavar="NAME",
+        help="in the place of --device: every column but the time is a device, which measures "
+        "NAME")  # fmt: skip
+    add("--time", metavar="COLS", help="column of the time, or several: year,month,day,hour")
+    add("--target", metavar="COL",
+        help="column to predict, with a transform after a colon: O3:log1p")  # fmt: skip
+    add("--inputs", metavar="COLS",
+        help="columns to predict from, with transforms: "
+        "TEMP,SO2:log1p,wd:compass,O3:lag=1,time:hour")  # fmt: skip
+    add("--calibration", metavar="UNTIL",
+        help="end of the calibration period: a time, a length (30d) or a share of all ticks "
+        "(default: 10%%)")  # fmt: skip
+    add("--score-from", metavar="TIME",
+        help="when errors begin to count: a time, a length or a share (default: with the first "
+        "tick after the calibration period)")  # fmt: skip
+    add("--until", metavar="TIME",
+        help="time, length or share after which rows are left out (default: all rows "
+        "count)")  # fmt: skip
     add("--time-format", metavar="FORM",
-        help="as in strptime, or unix, unix-ms, number (default: ISO 8601)")  # fmt: skip
-    add("--zone", metavar="ZONE", help="of times that say none, as in Europe/Oslo (UTC)")
+        help="form of the times: as in strptime, or unix, unix-ms, number (default: ISO 8601, "
+        "numbers, or dates as in 20140301)")  # fmt: skip
+    add("--zone", metavar="ZONE",
+        help="time zone of times that name none, as in Europe/Oslo (default: UTC)")  # fmt: skip
     kept = get_args(Table.model_fields["duplicates"].annotation)
-    add("--duplicates", choices=kept, help="two readings of a device in a tick (refuse)")
-    add("--missing", metavar="WORDS", help=f"what means nothing: {','.join(MISSING[1:])}")
-    add("--group", metavar="COL", help="the column with the group of a device, to tell errors by")
-    add("--separator", metavar="CHAR", help="of a CSV (,)")
-    add("--decimal", choices=(".", ","), help="what numbers of a CSV have as decimal point (.)")
+    add("--duplicates", choices=kept,
+        help="what to do with two readings of a device in one tick: refuse the table, or keep the "
+        "first or the last (default: refuse)")  # fmt: skip
+    add("--missing", metavar="WORDS",
+        help="words that mean that a value is missing; an empty cell always does (default: "
+        f"{','.join(MISSING[1:])})")  # fmt: skip
+    add("--group", metavar="COL",
+        help="column with the group of a device, by which errors are told, too (default: devices "
+        "in quarters by their number of readings)")  # fmt: skip
+    add("--separator", metavar="CHAR",
+        help="character between the columns of a CSV (default: a comma; a semicolon where numbers "
+        "have a decimal comma; a tab in a .tsv)")  # fmt: skip
+    add("--decimal", choices=(".", ","),
+        help="decimal point of the numbers in a CSV (default: .)")  # fmt: skip
 
 
 def _choices(key: str) -> tuple[str, ...]:

@@ -1,0 +1,96 @@
+"""Writes options.md: every command with all its options, as the parsers have them (`make options`).
+
+The page is kept beside the other documents, so that a forge shows it, too; a test says when it is
+no longer what this program writes.
+"""
+
+import re
+from argparse import Action, ArgumentParser, _ArgumentGroup
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from paofed.cli import VERBS, actions_of, parser_of
+
+PAGE = Path(__file__).with_suffix(".md")
+_HEAD = """# Options
+
+Every command with all its options, in the words of `paofed VERB --help`. `make options` writes this
+page from the programs themselves. [The command line](command-line.md) says what else there is to
+know of a command.
+"""
+
+
+def page() -> str:
+    """Write the whole page."""
+    shown: dict[str, str] = {}  # tables of groups, with the command that has each
+    return "\n".join([_HEAD, *(part for verb in VERBS for part in _verb(verb, shown))])
+
+
+def _verb(verb: str, shown: dict[str, str]) -> Iterator[str]:
+    actions = actions_of(verb)
+    yield f"## {verb}\n"
+    if not actions:
+        yield from _command(verb, shown)
+    else:
+        yield _paragraphs(import_module(f"paofed.cli.{verb}").__doc__ or "")
+    for action in actions:
+        yield f"### {verb} {action}\n"
+        yield from _command(f"{verb} {action}", shown)
+
+
+def _command(words: str, shown: dict[str, str]) -> Iterator[str]:
+    """Describe one command; groups of options that an earlier command has are told by a link."""
+    parser = parser_of(words)
+    yield _paragraphs(parser.description or "")
+    yield f"Example: `{(parser.epilog or '').removeprefix('example: ')}`\n"
+    this = words.replace(" ", "-")
+    for title, rows in _groups(parser):
+        table = "\n".join(["| argument | meaning |", "|---|---|", *rows, ""])
+        anchor = shown.setdefault(table, this) if title else this
+        if anchor == this:
+            yield f"{title[0].upper()}{title[1:]}:\n\n{table}" if title else table
+        else:
+            first, *_, last = re.findall(r"`(--[\w-]+)", table)
+            where = f"`{first}` to `{last}`, as in [{anchor}](#{anchor})"
+            yield f"{title[0].upper()}{title[1:]}: {where}.\n"
+
+
+def _groups(parser: ArgumentParser) -> list[tuple[str, list[str]]]:
+    """A command's own arguments as rows, without a title, then those of each group."""
+    plain, titled = [], []
+    usual = (parser._positionals, parser._optionals)
+    group: _ArgumentGroup
+    for group in parser._action_groups:
+        rows = [_row(parser, action) for action in group._group_actions if action.dest != "help"]
+        if group in usual:
+            plain += rows
+        elif rows:
+            titled.append((group.title or "", rows))
+    return [("", plain), *titled] if plain else titled
+
+
+def _row(parser: ArgumentParser, action: Action) -> str:
+    names = [f"{name} {_value(action)}".strip() for name in action.option_strings or [""]]
+    needed = "; required" if action.required and action.option_strings else ""
+    meaning = parser._get_formatter()._expand_help(action) + needed
+    cells = (", ".join(f"`{name}`" for name in names), meaning)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _value(action: Action) -> str:
+    """What stands for the value of an argument, or for its values."""
+    if action.nargs == 0:
+        return ""
+    choices = "|".join(map(str, action.choices or ()))
+    name = str(action.metavar or choices or action.dest.upper())
+    forms = {"+": f"{name} ...", "*": f"[{name} ...]", "?": f"[{name}]"}
+    return forms.get(str(action.nargs), name)
+
+
+def _paragraphs(text: str) -> str:
+    return text.strip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
