@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import textwrap
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,6 +37,13 @@ VERBS = {
     "readings": "judge the paper's disputed statements under every reading of it",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130
+
+
+class _Help(RawDescriptionHelpFormatter):
+    """Keeps the lines of descriptions, and breaks no name such as pao-fed-u1 at its hyphens."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 class Parser(ArgumentParser):
@@ -122,7 +130,7 @@ def parser_of(verb: str) -> Parser:
         prog=f"paofed {verb}",
         description=module.__doc__,
         epilog=f"example: {module.EXAMPLE}",
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     module.add_arguments(parser)
@@ -141,7 +149,7 @@ def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> i
         epilog=f"{kind}s:\n"
         + "\n".join(f"  {name:<12}{text}" for name, text in known.items())
         + f"\n\nexample: {'paofed run setting-1 --runs 4' if top else module.EXAMPLE}",
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     if top:
