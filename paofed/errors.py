@@ -93,6 +93,7 @@ _EXTRAS = {
     "paho": "device",
     "cryptography": "fleet",
     "polars": "table",
+    "pandas": "pandas",
     "sklearn": "boost",
     "distributed": "cluster",
     "cuda": "gpu",

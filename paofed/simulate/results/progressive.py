@@ -55,8 +55,12 @@ class Progressive:
             self.device_errors[:, self._index(name, whose)].sum(axis=-1), self.device_samples.sum()
         )
 
+    def run_errors(self, name: str, whose: Whose) -> FloatArray:
+        """The squared errors of every run, summed over the samples since the last point, (R, P)."""
+        return self.errors[:, self._index(name, whose)]
+
     def final(self, name: str, whose: Whose) -> Final:
-        """The same in dB, over runs."""
+        """The final error in dB, over runs."""
         return final(self.run_finals(name, whose))
 
     def curve_db(
@@ -66,14 +70,14 @@ class Progressive:
 
         With `begins`, points are pooled, from each of these (by index) up to the next.
         """
-        errors, samples = self.errors[:, self._index(name, whose)].mean(axis=0), self.samples
+        errors, samples = self.run_errors(name, whose).mean(axis=0), self.samples
         if begins is not None:
             errors, samples = np.add.reduceat(errors, begins), np.add.reduceat(samples, begins)
         return decibels(divided(errors, samples))
 
     def until_db(self, name: str, whose: Whose) -> FloatArray:
         """The error on all samples until each point in dB, mean over runs, (P,)."""
-        errors = self.errors[:, self._index(name, whose)].mean(axis=0)
+        errors = self.run_errors(name, whose).mean(axis=0)
         return decibels(divided(errors.cumsum(), self.samples.cumsum()))
 
     def by_device_db(self, name: str, whose: Whose) -> FloatArray:
