@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
 from paofed.simulate.results.places import divided
@@ -33,8 +33,8 @@ def learner_index(learners: Names, name: str, whose: Whose) -> int:
     return known.index(f"{name} ({whose})")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Progressive:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Progressive(ShapesShown):
     """Squared errors of L learners over R runs: P points of time, K devices."""
 
     learners: Names  # (L, 2): the name of an algorithm or baseline, and whose model predicted
@@ -89,8 +89,8 @@ class Progressive:
         return learner_index(self.learners, name, whose)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ColdStart:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ColdStart(ShapesShown):
     """Squared errors of newcomers, summed from their start on: R runs, S starts, K newcomers.
 
     A counts the algorithms, H the horizons. Errors are those of the newcomer's own model.

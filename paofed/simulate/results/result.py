@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from paofed.archives import save_arrays
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.core.traffic import Traffic
@@ -61,8 +61,8 @@ def usual_every(ticks: int) -> int:
     return max(10, ticks // 200)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Outcome:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Outcome(ShapesShown):
     """One algorithm over one trace."""
 
     server_model: FloatArray  # (D,), after the last tick
@@ -139,8 +139,8 @@ class Recovery(NamedTuple):
     ticks: int | None  # from when the drift is done until it is back within 1 dB; None: never
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Clean:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Clean(ShapesShown):
     """The same algorithms over the same runs, had there been no faults."""
 
     mse: FloatArray  # (R, A, P), linear
