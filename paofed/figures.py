@@ -18,6 +18,7 @@ from paofed.report.run.fleet_figures import against_traffic, by_device, over_tim
 from paofed.report.shared.figures import error_against_traffic, learning_curves, realised
 from paofed.report.shared.figures import save as _save
 from paofed.report.shared.plotting import plot
+from paofed.report.shared.side_by_side import side_by_side
 from paofed.report.shared.style import STYLE, style
 from paofed.report.sweep.curves import against
 from paofed.report.sweep.front import against_bytes
@@ -39,6 +40,7 @@ __all__ = [
     "plot",
     "realised",
     "save",
+    "side_by_side",
     "style",
     "theory_beside",
 ]

@@ -12,38 +12,15 @@ from matplotlib.figure import Figure
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.tariffs import Tariff
 from paofed.report.run.gains import horizons, newcomers, periods
+from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import cast, default_title, entries
 from paofed.report.shared.figures import bytes_sent, legend_beside, literal
 from paofed.report.shared.looks import UNNAMED, styles
 from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.words import counted
 
-
-class _Beside(NamedTuple):
-    """How a baseline looks, and whose models it is held against over time."""
-
-    colour: str
-    dashes: str | tuple[int, tuple[float, ...]]
-    marker: str
-    whose: Whose
-
-
-_BASELINES: Mapping[str, _Beside] = {
-    "last value": _Beside("#777777", (0, (1.5, 1.5)), "x", "device"),
-    "alone": _Beside("#777777", "-", "|", "device"),
-    "rls": _Beside("#5B7F5B", "-", "s", "device"),
-    "start": _Beside("#5B7F5B", (0, (1.5, 1.5)), "*", "device"),
-    "start alone": _Beside("#5B7F5B", (0, (5, 2)), "P", "device"),
-    "central": _Beside("#8C6D31", "-", "D", "server"),
-    "batch fourier": _Beside("#8C6D31", (0, (5, 2)), "^", "server"),
-    "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
-    "boost": _Beside("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
-}
-_UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
-_APART = (0, (8, 2, 1, 2))  # who learns as an algorithm does, and otherwise is that baseline
 WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
 _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
@@ -59,12 +36,6 @@ _FEW = 10  # points that are shown each, for a line through one alone is none
 _DATES = ("%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f")
 _FIRSTS = ("", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M")
 _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
-
-
-def baseline_look(name: str) -> _Beside:
-    """How a baseline looks; one of a newer version looks like none that is known."""
-    look = _BASELINES.get(kind_of(name), _UNKNOWN)
-    return look if name in _BASELINES else look._replace(dashes=_APART)
 
 
 @styled

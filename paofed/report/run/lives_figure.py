@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paofed.report.run.fleet_figures import WIDE, baseline_look, finish, models
+from paofed.report.run.fleet_figures import WIDE, finish, models
 from paofed.report.run.lives import Stage, stages, stops_paying
+from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import default_title
 from paofed.report.shared.figures import literal
 from paofed.report.shared.looks import styles

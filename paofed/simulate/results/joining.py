@@ -26,9 +26,8 @@ def joined(parts: Sequence[HeldResult]) -> HeldResult:
     for number, part in enumerate(parts[1:], start=2):
         if (wrong := _difference(parts[0], part)) is not None:
             raise InputError(
-                f"results 1 and {number} are not of the same runs: {wrong}; to show results of "
-                f"different runs side by side, draw each into its own axes, or both into one with "
-                f"plot(axes=...)"
+                f"results 1 and {number} are not of the same runs: {wrong}; draw them with "
+                f"paofed.figures.side_by_side"
             )
     _require_distinct(parts)
     arrays = {name: _joined(name, parts) for name in parts[0].arrays}
