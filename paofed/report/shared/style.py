@@ -74,8 +74,9 @@ def style(column: Column | None = None, **changes: Any) -> Iterator[None]:
     for name in changes:
         if name not in known:
             raise InputError(f"matplotlib has no rcParam {name!r}: expected one as font_family is")
-    own = {known[name]: value for name, value in changes.items()}
-    with mpl.rc_context({**_rules(), **measure(column).changes, **own}):
+    rules: dict[Any, Any] = {**_rules(), **measure(column).changes}
+    rules |= {known[name]: value for name, value in changes.items()}
+    with mpl.rc_context(rules):
         yield
 
 
