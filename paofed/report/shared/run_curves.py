@@ -111,10 +111,10 @@ def band_words(bands: Bands, runs: int) -> str | None:
     """What the legend says of bands; None where there are none to draw."""
     words = {"interval": "95 % interval", "standard error": "standard error"}
     if isinstance(bands, tuple):
-        low, high = bands if len(bands) == 2 else (-1.0, -1.0)
-        if not 0 <= low < high <= 100:
+        ends = list(bands)
+        if len(ends) != 2 or not 0 <= ends[0] < ends[1] <= 100:
             raise InputError(f"bands is {bands!r}: expected two rising percentiles, as in (10, 90)")
-        said = f"{low:g}th to {high:g}th percentile"
+        said = f"{ends[0]:g}th to {ends[1]:g}th percentile"
     elif bands is None:
         return None
     elif bands not in words:

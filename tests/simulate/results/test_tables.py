@@ -15,6 +15,7 @@ from paofed.errors import InputError
 from paofed.simulate.engines.reference import replay
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.tables import TableOf
 from paofed.sweeping.sweep import sweep
 from paofed.theory.foresight import foresee
 from tests.natures import small_scenario, small_trace
@@ -51,15 +52,17 @@ def test_curves_runs_and_finals_are_those_of_the_result() -> None:
 
 
 @pytest.mark.parametrize("of", ["curves", "runs", "finals"])
-def test_polars_pandas_and_csv_say_the_same(of: str, over_table: Result, tmp_path: Path) -> None:
+def test_polars_pandas_and_csv_say_the_same(
+    of: TableOf, over_table: Result, tmp_path: Path
+) -> None:
     import pandas as pd
 
     for result in (RESULT, over_table):
-        framed = result.to_pandas(of)  # type: ignore[arg-type]
+        framed = result.to_pandas(of)
         pd.testing.assert_frame_equal(
             pd.DataFrame(result.to_polars(of).to_dict(as_series=False)), framed
-        )  # type: ignore[arg-type]
-        result.to_csv(tmp_path / "t.csv", of=of)  # type: ignore[arg-type]
+        )
+        result.to_csv(tmp_path / "t.csv", of=of)
         pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), framed, check_dtype=False)
 
 
