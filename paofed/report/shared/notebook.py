@@ -10,10 +10,11 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.report.shared.captions import rank
-from paofed.report.shared.looks import UNNAMED, Style, styles
+from paofed.report.shared.looks import Style, styles
 from paofed.report.shared.markup import number
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.words import headline
+from paofed.simulate.results.statistics import Final
+from paofed.simulate.results.words import finals_of, headline
 from paofed.words import size
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 300, 150, 38, 24  # points: of the picture, and beside its axes
@@ -25,43 +26,43 @@ _WORDS, _NUMBERS = _CELL.format("left"), _CELL.format("right")
 
 def as_html(result: Result) -> str:
     """The headline, the table with the best first, and the curves."""
-    order = sorted(result.algorithms, key=lambda name: rank(result.final(name).db))
+    finals = {name: list(finals_of(result, name).values()) for name in result.algorithms}
+    order = sorted(finals, key=lambda name: rank(finals[name][0].db))
     looks = styles(order[:_MOST_COLOURS])
-    rows = [_row(result, name, looks.get(name, UNNAMED)) for name in order[:_MOST_ROWS]]
+    rows = [_row(result, name, finals[name], looks.get(name)) for name in order[:_MOST_ROWS]]
     if len(order) > len(rows):
         rows.append(f"<tr><td {_WORDS}>and {len(order) - len(rows)} more</td></tr>")
-    heads = "".join(
-        f"<th {look}>{text}</th>"
-        for text, look in (
-            ("algorithm", _WORDS),
-            ("error (dB)", _NUMBERS),
-            ("s.e.", _NUMBERS),
-            ("sent up", _NUMBERS),
-            ("sent down", _NUMBERS),
-        )
-    )
+    errors = [cell for whose in finals_of(result, order[0]) for cell in (f"{whose} (dB)", "s.e.")]
+    heads = "".join(f"<th {_NUMBERS}>{text}</th>" for text in (*errors, "sent up", "sent down"))
     about = (
-        "Error on all samples that count" if result.progressive is not None
-        else "Error over the last 5 % of the ticks"
-    )  # fmt: skip
+        "Error over the last 5 % of the ticks, and its curve"
+        if result.progressive is None
+        else "Error on all samples that count, and that of the devices until each tick"
+    )
     return (
         f"<div><strong>{html.escape(headline(result))}</strong>"
         "<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>"
-        f"<table style='border-collapse:collapse;font-size:90%'><tr>{heads}</tr>{''.join(rows)}"
-        f"</table>{_picture(result, looks)}</div>"
-        f"<small>{about}, mean over runs and its standard error; payload of a run.</small></div>"
+        "<table style='border-collapse:collapse;font-size:90%'>"
+        f"<tr><th {_WORDS}>algorithm</th>{heads}</tr>{''.join(rows)}</table>"
+        f"{_picture(result, looks)}</div>"
+        f"<small>{about}; mean over runs with its standard error, payload of a run.</small></div>"
     )
 
 
-def _row(result: Result, name: str, look: Style) -> str:
-    final, wire = result.final(name), result.run_wire(name)
-    error = number(final.db) if math.isfinite(final.db) else "diverged"
+def _row(result: Result, name: str, finals: list[Final], look: Style | None) -> str:
+    wire = result.run_wire(name)
     sent = [size(float(way[:, -1].mean())) for way in (wire.up, wire.down)]
-    mark = f"<span style='color:{look.colour}'>&#9632;</span>"
-    cells = "".join(
-        f"<td {_NUMBERS}>{cell}</td>" for cell in (error, number(final.standard_error), *sent)
-    )
-    return f"<tr><td {_WORDS}>{mark} <code>{html.escape(name)}</code></td>{cells}</tr>"
+    errors = [
+        cell
+        for final in finals
+        for cell in (
+            number(final.db) if math.isfinite(final.db) else "diverged",
+            number(final.standard_error),
+        )
+    ]
+    line = "" if look is None else f"<svg width='24' height='8'>{_line('0,4 24,4', look)}</svg>"
+    cells = "".join(f"<td {_NUMBERS}>{cell}</td>" for cell in (*errors, *sent))
+    return f"<tr><td {_WORDS}>{line} <code>{html.escape(name)}</code></td>{cells}</tr>"
 
 
 def _picture(result: Result, looks: dict[str, Style]) -> str:
@@ -106,9 +107,13 @@ def _curve(result: Result, name: str) -> FloatArray:
 
 def _polyline(x: FloatArray, y: FloatArray, look: Style) -> str:
     shown = np.isfinite(y)
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[shown], y[shown], strict=True))
+    points = zip(x[shown], y[shown], strict=True)
+    return _line(" ".join(f"{across:.1f},{down:.1f}" for across, down in points), look)
+
+
+def _line(points: str, look: Style) -> str:
     dashes = "none" if isinstance(look.dashes, str) else " ".join(map(str, look.dashes[1]))
     return (
-        f"<polyline points='{points}' fill='none' stroke='{look.colour}' stroke-width='1.4' "
-        f"stroke-dasharray='{dashes}'/>"
+        f"<polyline points='{points}' fill='none' stroke='{look.colour}' "
+        f"stroke-width='1.4' stroke-dasharray='{dashes}'/>"
     )

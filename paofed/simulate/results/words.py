@@ -3,6 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
+from paofed.simulate.results.progressive import MODELS
+from paofed.simulate.results.statistics import Final
 from paofed.words import counted, size, table
 
 if TYPE_CHECKING:
@@ -28,9 +30,24 @@ def in_short(result: "Result") -> str:
     return "\n".join([f"Result of {headline(result)}", *lines.splitlines()[1:], *more])
 
 
+def finals_of(result: "Result", name: str) -> dict[str, Final]:
+    """The final error of an algorithm by whose it is; over a table there are two models."""
+    if result.progressive is None:
+        return {"error": result.final(name)}
+    return {f"{whose} error": result.progressive.final(name, whose) for whose in MODELS}
+
+
 def _told(result: "Result", name: str) -> tuple[str, str]:
-    final = result.final(name)
-    error = f"{final.db:.2f} dB" if math.isfinite(final.db) else "diverged"
-    if math.isfinite(final.standard_error):
-        error += f" (s.e. {final.standard_error:.2f})"
-    return error, size(float(result.run_wire(name).both[:, -1].mean()))
+    several = result.progressive is not None
+    errors = ", ".join(
+        f"{whose.partition(' ')[0]} {_error(final)}" if several else _error(final)
+        for whose, final in finals_of(result, name).items()
+    )
+    return errors, size(float(result.run_wire(name).both[:, -1].mean()))
+
+
+def _error(final: Final) -> str:
+    if not math.isfinite(final.db):
+        return "diverged"
+    sure = math.isfinite(final.standard_error)
+    return f"{final.db:.2f} dB" + (f" (s.e. {final.standard_error:.2f})" if sure else "")

@@ -149,7 +149,7 @@ class _Page(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del attrs
-        self.drawn += tag == "polyline"
+        self.drawn += tag == "polyline"  # in the picture, and in the table to say which is which
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -164,20 +164,26 @@ def test_a_notebook_shows_the_table_and_the_curves() -> None:
     assert "made-up: 3 runs of 2 algorithms over 20 ticks" in said
     assert said.index("<b>") < said.index("pao-fed-u1")  # the best first, as text
     assert "−4.99" in said  # noqa: RUF001 (a minus sign)
-    assert page.drawn == 2
+    assert page.drawn == 2 * 2
 
 
 def test_it_shows_what_diverged_and_what_is_many() -> None:
     page = _Page(flat({"a": np.inf})._repr_html_())
     assert "diverged" in page.said
-    assert page.drawn == 0
+    assert page.drawn == 1
     page = _Page(many(40)._repr_html_())
     assert "and 10 more" in page.said
-    assert page.drawn == 12
+    assert page.drawn == 2 * 12
 
 
 def test_over_a_table_the_curves_are_drawn_too(over_table: Result) -> None:
-    assert _Page(over_table._repr_html_()).drawn == 1
+    page = _Page(over_table._repr_html_())
+    assert page.drawn == 2 * 1
+    assert [text for text in page.said if text.endswith("(dB)")] == [
+        "device error (dB)",
+        "server error (dB)",
+    ]
+    assert re.search(r"  pao-fed-u1  device -?[\d.]+ dB .*, server -?[\d.]+ dB", repr(over_table))
 
 
 def test_no_neighbour_prints_arrays(over_table: Result) -> None:
