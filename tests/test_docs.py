@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import paofed
-from paofed import Outcome, Result, Scenario, Swept, Trace, realize, run, sweep
+from paofed import Outcome, Result, Scenario, Swept, Trace, figures, realize, run, sweep
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
 from paofed.racing.candidates import GRIDS
@@ -487,6 +487,20 @@ def test_the_defaults_of(name: str) -> None:
     assert {k: f"`{v.default!r}`" for k, v in keywords.items()} == {
         key: cells[-1] for key, cells in documented.items()
     }
+
+
+def test_everything_that_draws() -> None:
+    """Every public figure and every option of `plot` is in the document, with its default."""
+    text = DOCUMENTS["docs/figures.md"]
+    assert [name for name in figures.__all__ if not re.search(rf"\b{name}\b", text)] == []
+    parameters = signature(figures.plot).parameters
+    keywords = {k: v for k, v in parameters.items() if v.kind is v.KEYWORD_ONLY}
+    documented = rows(section(text, "## `plot`"))
+    assert {k: f"`{v.default!r}`" for k, v in keywords.items()} == {
+        key: cells[-1] for key, cells in documented.items()
+    }
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        assert f"](notebooks/{notebook.name})" in text
 
 
 def test_every_check_of_the_contract() -> None:

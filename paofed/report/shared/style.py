@@ -76,8 +76,17 @@ def style(column: Column | None = None, **changes: Any) -> Iterator[None]:
             raise InputError(f"matplotlib has no rcParam {name!r}: expected one as font_family is")
     rules: dict[Any, Any] = {**_rules(), **measure(column).changes}
     rules |= {known[name]: value for name, value in changes.items()}
-    with mpl.rc_context(rules):
-        yield
+    interactive = mpl.rcParams["interactive"]
+    try:
+        with mpl.rc_context(rules):
+            try:
+                yield
+            finally:
+                interactive = mpl.rcParams["interactive"]
+    finally:
+        # A notebook turns this on when the first figure is made, which may be in here; were it
+        # taken back, no later figure would be shown.
+        mpl.rcParams["interactive"] = interactive
 
 
 class Drawing(Figure):

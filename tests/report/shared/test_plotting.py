@@ -198,6 +198,17 @@ def test_the_style_holds_inside_alone_and_takes_changes() -> None:
         pass
 
 
+def test_a_notebook_that_wakes_up_in_the_style_stays_awake() -> None:
+    """The first figure of a notebook makes matplotlib interactive, wherever that happens."""
+    assert not mpl.is_interactive()
+    try:
+        with figures.style():
+            mpl.interactive(b=True)
+        assert mpl.is_interactive()
+    finally:
+        mpl.interactive(b=False)
+
+
 def test_the_style_file_is_one_of_matplotlib() -> None:
     with plt.style.context(figures.STYLE):
         assert mpl.rcParams["svg.fonttype"] == "none"
