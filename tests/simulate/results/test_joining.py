@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
+from tests.effort import some
 from tests.simulate.results.test_merging import ASKED, WORLD, on, part, saved
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
@@ -42,7 +43,10 @@ def test_any_cut_gives_the_same_bytes_as_one_call(names: list[str], cut: int) ->
     assert gain == whole().compare(names[0], names[1])
 
 
-@pytest.mark.parametrize(("other", "starts"), [("pao-fed-u1:learner=rls", 0), ("pao-fed-c2", 1)])
+@pytest.mark.parametrize(
+    ("other", "starts"),
+    some([("pao-fed-u1:learner=rls", 0), ("pao-fed-c2", 1)], everyday=1),
+)
 def test_over_a_table_every_baseline_is_there_once(other: str, starts: int, tmp_path: Path) -> None:
     write(tmp_path / "t.csv", with_gaps(hourly(4, 60)))
     setting, lineup = fleet(table(tmp_path / "t.csv")), ["pao-fed-u1", other]

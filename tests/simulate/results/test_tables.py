@@ -18,6 +18,7 @@ from paofed.simulate.results.result import SENT_COLUMNS, Result
 from paofed.simulate.results.tables import TableOf
 from paofed.sweeping.sweep import sweep
 from paofed.theory.foresight import foresee
+from tests.effort import long
 from tests.natures import small_scenario, small_trace
 from tests.report.shared.test_figures import flat, many
 from tests.world.table.tables import fleet, hourly, table, write
@@ -95,6 +96,7 @@ def test_a_missing_package_is_one_sentence(
         getattr(RESULT, f"to_{package}")()
 
 
+@long
 def test_so_is_matplotlib_where_nothing_else_needs_it() -> None:
     """Neither a result at a prompt nor its table in a notebook waits for matplotlib."""
     code = (
