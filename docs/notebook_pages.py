@@ -45,17 +45,8 @@ def _fenced(language: str, text: str) -> str:
     return f"``````{language}\n{text}\n``````"
 
 
-def _without_an_empty_list(app: Sphinx, page: str, source: list[str]) -> None:
-    """Let the page of all notebooks end before its list where there are none."""
-    if page == "notebooks" and not any(
-        name.startswith("notebooks/") for name in app.env.found_docs
-    ):
-        source[0] = source[0].partition("```{toctree}")[0]
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Tell Sphinx of the suffix and its parser."""
     app.add_source_suffix(".ipynb", "ipynb")
     app.add_source_parser(NotebookParser)
-    app.connect("source-read", _without_an_empty_list)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

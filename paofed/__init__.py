@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from paofed import theory
+    from paofed import figures, theory
     from paofed.algorithms import ALGORITHMS, Algorithm, algorithm
     from paofed.checks import check_algorithm
     from paofed.core.tariffs import TARIFFS, Tariff
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paofed.world.trace import Trace
     from paofed.world.worlds import Worlds
 
-_ROOMS = ("theory",)  # modules with public names of their own
+_ROOMS = ("figures", "theory")  # modules with public names of their own
 
 # Found when first used: a device that only learns and sends needs NumPy and nothing heavier.
 _HOMES = {
@@ -70,6 +70,7 @@ __all__ = [
     "Worlds",
     "algorithm",
     "check_algorithm",
+    "figures",
     "plan",
     "predictor",
     "race",

@@ -111,6 +111,7 @@ _EXTRAS = {
     "paho": "device",
     "cryptography": "fleet",
     "polars": "table",
+    "pandas": "pandas",
     "sklearn": "boost",
     "river": "river",
     "distributed": "cluster",

@@ -28,7 +28,7 @@ import pytest
 
 import paofed
 from docs.options import page
-from paofed import Outcome, Result, Scenario, Swept, Trace, realize, run, sweep
+from paofed import Outcome, Result, Scenario, Swept, Trace, figures, realize, run, sweep
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
 from paofed.racing.candidates import GRIDS
@@ -519,6 +519,20 @@ def test_the_defaults_of_an_estimator(library: str, title: str) -> None:
     assert {key: cells[0] for key, cells in documented.items()} == {
         key: f"`{value.default!r}`" for key, value in parameters.items()
     }
+
+
+def test_everything_that_draws() -> None:
+    """Every public figure and every option of `plot` is in the document, with its default."""
+    text = DOCUMENTS["docs/figures.md"]
+    assert [name for name in figures.__all__ if not re.search(rf"\b{name}\b", text)] == []
+    parameters = signature(figures.plot).parameters
+    keywords = {k: v for k, v in parameters.items() if v.kind is v.KEYWORD_ONLY}
+    documented = rows(section(text, "## `plot`"))
+    assert {k: f"`{v.default!r}`" for k, v in keywords.items()} == {
+        key: cells[-1] for key, cells in documented.items()
+    }
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        assert f"](notebooks/{notebook.name})" in text
 
 
 def test_every_check_of_the_contract() -> None:

@@ -64,6 +64,9 @@ class FleetPlan:
         """What was chosen, the front, and what is said of it."""
         return "\n\n".join((self.sentence, self.front, *self.remarks))
 
+    def __repr__(self) -> str:
+        return str(self)
+
     @property
     def fleet(self) -> Scenario:
         """The scenario of a fleet with the settings that were chosen."""

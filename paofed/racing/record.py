@@ -88,6 +88,9 @@ class Race:
         """The sentence, and a table of what was tried."""
         return "\n\n".join(filter(None, (self.sentence, self.table)))
 
+    def __repr__(self) -> str:
+        return str(self)
+
     @property
     def table(self) -> str:
         """What was tried, for people; nothing where nothing was."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.fast import family as fast
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 
 
-@dataclass(frozen=True, eq=False)
-class Average:
+@dataclass(frozen=True, eq=False, repr=False)
+class Average(ShapesShown):
     """A algorithms, P points, D features."""
 
     runs: int

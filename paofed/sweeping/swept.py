@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +22,9 @@ from paofed.sweeping import stored
 from paofed.sweeping.choice import Best, Scored, best_of, in_db, scored
 from paofed.sweeping.picking import Given, begun, distinct, having, in_most_worlds
 from paofed.sweeping.points import Point, worded
-from paofed.words import listed
+from paofed.words import counted, listed
+
+_MOST_BESTS = 8  # that a prompt shows
 
 
 class SweepMap(NamedTuple):
@@ -44,6 +47,21 @@ class Swept:
     traffic: IntArray  # (P, R, 7), what was sent in all: see Traffic
     fresh_points: IntArray | None = None  # (F,): the best, by number, if they were judged again
     fresh_finals: FloatArray | None = None  # (F, N, 2), on worlds that had no part in the choice
+
+    def __repr__(self) -> str:
+        design = "a grid" if self.is_grid else "drawn at random"
+        told = (
+            f"Swept {self.provenance['scenario']['name']} over {', '.join(self.keys)}: "
+            f"{counted(len(self.points), 'point')} ({design}) in "
+            f"{counted(self.finished.shape[1], 'world')}"
+        )
+        lines = [told]
+        if not self.whole:
+            lines.append(f"  {self.finished.mean():.0%} of it is finished")
+        for _, _, best in islice(self.bests(), _MOST_BESTS):
+            error = "diverged" if best.found.diverged else f"{best.found.score.mean:.2f} dB"
+            lines.append(f"  {best.point}: {error}, the best of {best.among}")
+        return "\n".join(lines)
 
     @cached_property
     def points(self) -> list[Point]:

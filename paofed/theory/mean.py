@@ -19,7 +19,7 @@ import numpy as np
 
 from paofed.algebra import one_thread_algebra
 from paofed.algorithms.base import Algorithm, Settled
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.memory import require_memory
@@ -31,8 +31,8 @@ from paofed.theory.reach import Reach
 _STRETCH = 20  # ticks between two normalisations: no overflow in between
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(ShapesShown):
     """Where the mean of the server's model goes; A algorithms, P points, D features."""
 
     names: list[str]

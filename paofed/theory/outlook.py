@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.metrics import decibels
 from paofed.core.traffic import Traffic
 from paofed.theory.bounds import StepSizes, step_sizes
 from paofed.theory.cost import expected
@@ -25,6 +26,19 @@ class Outlook:
     costs: list[Traffic]  # per client and tick
     prediction: Prediction
     modes: Modes  # of the fleet's R, for who goes on with them
+
+    def __repr__(self) -> str:
+        names, after = self.prediction.names, int(self.prediction.ticks[-1])
+        lines = [
+            f"  {name}: step size {mu:g}, deviations times {factor:.6f} per tick, mean model at "
+            f"{db:.2f} dB after tick {after:,}"
+            for name, mu, factor, db in zip(
+                names, self.mu, self.growth, decibels(self.prediction.mse[:, -1]), strict=True
+            )
+        ]
+        return "\n".join(
+            [f"Outlook: bound of step sizes (Theorem I) {self.steps.bound:.3g}", *lines]
+        )
 
     def warnings(self) -> list[str]:
         """What to worry about, one sentence each."""

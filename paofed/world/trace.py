@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from paofed.archives import load_arrays, save_arrays
-from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray, ShapesShown
 from paofed.core.features import FourierMap, Ranges, linear_terms
 from paofed.errors import TraceError
 from paofed.forms import Contents, Form
@@ -95,8 +95,8 @@ def blend(old: FloatArray, new: FloatArray, done: FloatArray) -> FloatArray:
     return (1 - done) * old + done * new
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Trace:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Trace(ShapesShown):
     """Everything that happens to N ticks of K clients, whatever algorithm they run.
 
     The arrays are checked when the trace is made; see docs/notation.md for their meaning.
@@ -242,8 +242,8 @@ class Trace:
             raise TraceError(f"{path} is not a trace: {error}") from None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SparseTrace:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SparseTrace(ShapesShown):
     """A trace as a list of its M samples: what happens where there is none decides nothing.
 
     The samples are in order of ticks, those of a tick in order of clients.

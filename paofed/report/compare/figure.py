@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from paofed.core.tariffs import tariff_of
 from paofed.report.compare.judged import Judged
 from paofed.report.compare.lineup import PAO_FED
-from paofed.report.shared.figures import bytes_sent, plain_axes
+from paofed.report.shared.figures import bytes_sent
+from paofed.report.shared.style import Drawing, styled
 
 _COLUMNS = 4
 _NOTICEABLE = 0.1  # dB: by less than this nobody leads
@@ -38,21 +39,22 @@ def caption(tariff: str) -> str:
     )
 
 
+@styled
 def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
     """Draw what the entrants reach for their bytes under one tariff, and who leads."""
     shown = [one for one in found if one.purse.tariff == tariff and math.isfinite(one.error.mean)]
     settings = list(dict.fromkeys(one.setting for one in shown))
     columns = min(_COLUMNS, len(settings) + 1)
     rows = math.ceil((len(settings) + 1) / columns)
-    figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
+    figure = Drawing(figsize=(3.1 * columns, 2.9 * rows))
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel, setting in zip(panels, settings, strict=False):
         _panel(panel, [one for one in shown if one.setting == setting])
-        panel.set_title(setting, fontsize=10, loc="left")
+        panel.set_title(setting)
     for panel in panels[len(settings) :]:
         panel.set_axis_off()
     handles, labels = panels[0].get_legend_handles_labels()
-    panels[len(settings)].legend(handles, labels, fontsize=8, frameon=False, loc="center")
+    panels[len(settings)].legend(handles, labels, loc="center")
     figure.supxlabel(bytes_sent(tariff), fontsize=9)
     figure.supylabel("mean squared error (dB)", fontsize=9)
     return figure
@@ -87,7 +89,6 @@ def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
     axes.margins(x=0.4, y=0.12)
     _cut(axes, shown)
     _name(axes, leading)
-    plain_axes(axes)
 
 
 def _name(axes: Axes, leading: Sequence[Judged]) -> None:

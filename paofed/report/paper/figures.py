@@ -7,34 +7,33 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.report.paper.theory import CURVES, PREDICTED, Beside
-from paofed.report.shared.figures import plain_axes
 from paofed.report.shared.looks import Style, styles
+from paofed.report.shared.style import Drawing, styled
 
 _BLACK, _GREY = "#000000", "#777777"
 
 
+@styled
 def mean_and_learning(rows: Mapping[str, Beside]) -> Figure:
     """The mean model and the learning curve, predicted as lines and simulated as dots."""
     shown = [(label, beside, name) for label, beside in rows.items() for name in beside.names]
     columns = min(max(len(beside.names) for beside in rows.values()), 3)
     lines = -(-len(shown) // columns)
-    figure = Figure(figsize=(1.2 + 2.6 * columns, 0.8 + 2.4 * lines), layout="constrained")
+    figure = Drawing(figsize=(1.2 + 2.6 * columns, 0.8 + 2.4 * lines))
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, (label, beside, name) in zip(panels, shown, strict=False):
         _panel(axes, beside, name, styles(beside.names)[name])
         axes.set_title(f"{name}{_gap(beside, name)}\n{label}", fontsize=9, loc="left")
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
-    figure.supxlabel("tick", fontsize=10)
-    figure.supylabel("mean squared error (dB)", fontsize=10)
+    figure.supxlabel("tick")
+    figure.supylabel("mean squared error (dB)")
     legend = {
         label: handle
         for axes in panels
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(
-        legend.values(), legend, loc="outside upper left", ncols=columns, fontsize=8, frameon=False
-    )
+    figure.legend(legend.values(), legend, loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -66,4 +65,3 @@ def _panel(axes: Axes, beside: Beside, name: str, style: Style) -> None:
             x, averaged, ls="", marker="o", ms=2.5, mew=0.6, mec=_GREY, mfc="none",
             label="averaged model, simulated",
         )  # fmt: skip
-    plain_axes(axes)

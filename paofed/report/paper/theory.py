@@ -1,14 +1,19 @@
 """Theory beside simulation: what was predicted, and the average of many runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
+from paofed.errors import InputError, unknown, whole
+from paofed.theory.foresight import Foresight
 from paofed.theory.mean import Prediction
 from paofed.theory.second.curve import LearningCurve
+from paofed.world.scenario import Scenario
 
 if TYPE_CHECKING:  # theory alone need not wait for an engine
     from paofed.simulate.average import Average
@@ -98,3 +103,36 @@ class Beside(NamedTuple):
             columns = self.curves(name).values()
             for tick, *values in zip(self.prediction.ticks.tolist(), *columns, strict=True):
                 yield [name, tick, *values]
+
+
+def theory_beside(
+    scenario: Scenario,
+    methods: Sequence[str | Algorithm],
+    *,
+    runs: int = 0,
+    learning: Sequence[str] | None = None,
+    seed: int = 0,
+    world: int = 0,
+    every: int = 50,
+) -> Beside:
+    """Predict algorithms in one world of a scenario, and hold that against so many runs there.
+
+    `learning` names those whose learning curve is predicted, too; None: all of them.
+    """
+    records, ahead = [resolve(m) for m in methods], Foresight.of(scenario, seed=seed, world=world)
+    names = [method.name for method in records]
+    for name in learning or ():
+        if name not in names:
+            raise InputError(unknown("algorithm", name, names))
+    prediction = ahead.outlook(records, every=every).prediction
+    second = {
+        method.name: ahead.learning_curve(method, every=every)
+        for method in records
+        if learning is None or method.name in learning
+    }
+    if whole("runs", runs, least=0) == 0:
+        return Beside(prediction, None, second)
+    from paofed.simulate.average import average  # and the engine, which takes a second
+
+    simulated = average(scenario, records, runs=runs, seed=seed, world=world, every=every)
+    return Beside(prediction, simulated, second)

@@ -8,7 +8,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from paofed.core.tariffs import tariff_of
 from paofed.planning.record import FleetPlan
-from paofed.report.shared.figures import legend_beside, literal, plain_axes
+from paofed.report.shared.figures import legend_beside, literal
+from paofed.report.shared.style import Drawing, styled
 from paofed.words import size
 
 CAPTION = (
@@ -21,9 +22,10 @@ CAPTION = (
 _CHOSEN, _OFFER, _TRIED, _GONE = "#D55E00", "#0072B2", "#777777", "#C8C8C8"
 
 
+@styled
 def front(plan: FleetPlan) -> Figure:
     """Draw it."""
-    figure = Figure(figsize=(9.6, 4.4), layout="constrained")
+    figure = Drawing(figsize=(9.6, 4.4))
     axes = figure.add_subplot()
     _tried(axes, plan)
     for one in plan.offers:
@@ -48,8 +50,7 @@ def front(plan: FleetPlan) -> Figure:
     tariff = tariff_of(plan.tariff)
     axes.set_xlabel(literal(f"per {plan.period} and device: {tariff.words or tariff.name}"))
     axes.set_ylabel("mean squared error (dB)")
-    axes.set_title(literal(plan.scenario.name), fontsize=10, loc="left")
-    plain_axes(axes)
+    axes.set_title(literal(plan.scenario.name))
     handles, labels = axes.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
     for label, handle in unique.items():

@@ -10,7 +10,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from paofed.report.readings.study import LABELS, ReadingStudy, Ruling
-from paofed.report.shared.figures import plain_axes
+from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.estimates import TIE, Verdict
 
 # Okabe and Ito's colours; the marks tell verdicts apart in print.
@@ -24,6 +24,7 @@ _ACROSS = 4  # panels in one line
 _FARTHEST = 4.0  # dB that a panel shows
 
 
+@styled
 def verdicts(study: ReadingStudy) -> Figure:
     """One panel for each comparison, one line for each reading."""
     panels: dict[str, list[Ruling]] = {}
@@ -32,7 +33,7 @@ def verdicts(study: ReadingStudy) -> Figure:
     down = -(-len(panels) // _ACROSS)
     height = 0.5 + 0.155 * len(study.results)
     layout = ConstrainedLayoutEngine(rect=(0.01, 0, 0.98, 1))  # letters of a PNG are wider
-    figure = Figure(figsize=(10.4, 0.5 + height * down), layout=layout)
+    figure = Drawing(figsize=(10.4, 0.5 + height * down), layout=layout)
     grid = figure.subplots(down, _ACROSS, sharey=True, squeeze=False)
     for axes, (key, found) in zip(grid.ravel(), panels.items(), strict=False):
         _panel(axes, found)
@@ -46,7 +47,7 @@ def verdicts(study: ReadingStudy) -> Figure:
         f"difference in dB, positive where it supports the statement; arrows: beyond {_FARTHEST:g}"
     )
     figure.supxlabel(told, fontsize=9)
-    figure.legend(handles=_legend(), loc="outside upper left", ncols=4, fontsize=8, frameon=False)
+    figure.legend(handles=_legend(), loc="outside upper left", ncols=4)
     return figure
 
 
@@ -64,7 +65,6 @@ def _panel(axes: Axes, found: Sequence[Ruling]) -> None:
         axes.plot(shown[1:], [place, place], color=colour, lw=1.4, zorder=2)
         axes.plot(shown[0], place, mark, color=colour, ms=4, zorder=3, clip_on=False)
     axes.tick_params(labelsize=7)
-    plain_axes(axes)
 
 
 def _legend() -> list[Artist]:

@@ -12,37 +12,15 @@ from matplotlib.figure import Figure
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.tariffs import Tariff
 from paofed.report.run.gains import horizons, newcomers, periods
+from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import cast, default_title, entries
-from paofed.report.shared.figures import bytes_sent, legend_beside, literal, plain_axes
+from paofed.report.shared.figures import bytes_sent, legend_beside, literal
 from paofed.report.shared.looks import UNNAMED, styles
+from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.words import counted
 
-
-class _Beside(NamedTuple):
-    """How a baseline looks, and whose models it is held against over time."""
-
-    colour: str
-    dashes: str | tuple[int, tuple[float, ...]]
-    marker: str
-    whose: Whose
-
-
-_BASELINES: Mapping[str, _Beside] = {
-    "last value": _Beside("#777777", (0, (1.5, 1.5)), "x", "device"),
-    "alone": _Beside("#777777", "-", "|", "device"),
-    "rls": _Beside("#5B7F5B", "-", "s", "device"),
-    "start": _Beside("#5B7F5B", (0, (1.5, 1.5)), "*", "device"),
-    "start alone": _Beside("#5B7F5B", (0, (5, 2)), "P", "device"),
-    "central": _Beside("#8C6D31", "-", "D", "server"),
-    "batch fourier": _Beside("#8C6D31", (0, (5, 2)), "^", "server"),
-    "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
-    "boost": _Beside("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
-}
-_UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
-_APART = (0, (8, 2, 1, 2))  # who learns as an algorithm does, and otherwise is that baseline
 WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
 _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
@@ -60,15 +38,10 @@ _FIRSTS = ("", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M")
 _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
 
 
-def baseline_look(name: str) -> _Beside:
-    """How a baseline looks; one of a newer version looks like none that is known."""
-    look = _BASELINES.get(kind_of(name), _UNKNOWN)
-    return look if name in _BASELINES else look._replace(dashes=_APART)
-
-
+@styled
 def over_time(result: Result, judged: Progressive) -> Figure:
     """The error on the samples to come: of the models on the devices, and of the server's."""
-    figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+    figure = Drawing(figsize=(9.6, 7.2))
     panels = figure.subplots(2, 1, sharex=True)
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
         for name in judged.baselines:
@@ -89,16 +62,17 @@ def over_time(result: Result, judged: Progressive) -> Figure:
         axes.xaxis.set_major_formatter(dates)
     else:
         axes.set_xlabel("time")
-    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(literal(default_title(result)), x=0.01, ha="left")
     return figure
 
 
+@styled
 def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -> Figure:
     """The error on all samples until then, over the bytes sent until then by all, under a tariff.
 
     Not that of a day: with the same bytes, two algorithms are at different days.
     """
-    figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+    figure = Drawing(figsize=(9.6, 7.2))
     panels = figure.subplots(2, 1, sharex=True)
 
     def curve(name: str, whose: Whose) -> tuple[FloatArray, FloatArray]:
@@ -111,7 +85,7 @@ def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -
         axes.set_ylabel("error (dB)")
     axes.set_xscale("log")
     axes.set_xlabel(bytes_sent(tariff))
-    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(literal(default_title(result)), x=0.01, ha="left")
     return figure
 
 
@@ -135,6 +109,7 @@ def models(
         axes.plot(x, y, color=UNNAMED.colour, lw=0.7, zorder=1.5, label=label)
 
 
+@styled
 def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figure:
     """The error of every device, the one that is predicted best on top.
 
@@ -148,12 +123,12 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
     learners = list(_learners(judged, names, entries(result, names)))
     title = literal(default_title(result, names))
     if len(shown) <= _MOST_NAMES:
-        figure = Figure(figsize=(9.6, 2.2 + 0.24 * len(shown)), layout="constrained")
+        figure = Drawing(figsize=(9.6, 2.2 + 0.24 * len(shown)))
         axes = figure.add_subplot()
         _rows(axes, judged, learners, shown, np.arange(len(shown)))
         finish(axes, title)
         return figure
-    figure = Figure(figsize=(9.6, 9.6), layout="constrained")
+    figure = Drawing(figsize=(9.6, 9.6))
     distribution, extremes = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     _distribution(distribution, learners, shown)
     between = f"{len(shown) - 2 * _EXTREMES:,} others"
@@ -162,16 +137,16 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
     extremes.text(0.5, _EXTREMES + 0.5, between, transform=extremes.get_yaxis_transform(),
                   ha="center", va="center", fontsize=8, color="#777777")  # fmt: skip
     extremes.set_title(f"the {_EXTREMES} best and the {_EXTREMES} worst by {literal(names[0])} on "
-                       f"the device", fontsize=10, loc="left")  # fmt: skip
-    plain_axes(extremes)
-    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+                       f"the device")  # fmt: skip
+    figure.suptitle(title, x=0.01, ha="left")
     return figure
 
 
+@styled
 def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
     """The error of devices that join late, over their first day, week and month."""
     labels = horizons(result, cold)
-    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    figure = Drawing(figsize=(9.6, 3.8))
     panels = figure.subplots(1, 2, sharey=True)
     place = np.arange(len(labels))
     ways = {
@@ -197,12 +172,11 @@ def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
                       label=label)  # fmt: skip
         axes.set_xticks(place, [f"first {label}" for label in labels])
         axes.set_xlim(-0.3, len(labels) - 0.7)
-        axes.set_title(title, fontsize=10, loc="left")
-        plain_axes(axes)
+        axes.set_title(title)
     panels[0].set_ylabel("error (dB)")
-    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(literal(default_title(result)), x=0.01, ha="left")
     handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right upper", fontsize=8, frameon=False)
+    figure.legend(handles, names, loc="outside right upper")
     return figure
 
 
@@ -276,6 +250,5 @@ def _short(name: str) -> str:
 
 def finish(axes: Axes, title: str) -> None:
     """A title, a faint grid, and a legend beside."""
-    axes.set_title(title, fontsize=10, loc="left")
-    plain_axes(axes)
+    axes.set_title(title)
     legend_beside(axes, axes.get_legend_handles_labels()[0])

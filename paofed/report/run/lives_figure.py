@@ -6,21 +6,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paofed.report.run.fleet_figures import WIDE, baseline_look, finish, models
+from paofed.report.run.fleet_figures import WIDE, finish, models
 from paofed.report.run.lives import Stage, stages, stops_paying
+from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import default_title
 from paofed.report.shared.figures import literal
 from paofed.report.shared.looks import styles
+from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.estimates import TIE
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 
 
+@styled
 def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> Figure:
     """The error on devices by the readings they have had, and what one algorithm gains."""
     found = list(stages(lives, name))
-    figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+    figure = Drawing(figsize=(9.6, 7.2))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     place = np.arange(lives.stages)
     for baseline in judged.baselines:
@@ -34,7 +37,7 @@ def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> 
     _gains(below, found, name, styles(result.algorithms)[name].colour)
     below.set_xticks(place, [str(1 << stage) for stage in place.tolist()])
     below.set_xlabel("readings that the device has had, from this number to the next")
-    figure.suptitle(literal(default_title(result)), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(literal(default_title(result)), x=0.01, ha="left")
     return figure
 
 

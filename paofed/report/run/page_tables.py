@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from paofed.core.tariffs import Tariff
 from paofed.report.run.damage import damages
-from paofed.report.run.fleet_figures import baseline_look
 from paofed.report.run.gains import horizons, newcomers
 from paofed.report.run.groups import groups
+from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import rank
 from paofed.report.shared.finals import TRAFFIC, sent
 from paofed.report.shared.markup import interval, number, significant, table

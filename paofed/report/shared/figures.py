@@ -5,16 +5,13 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from paofed.core.arrays import FloatArray
@@ -22,14 +19,18 @@ from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import replacing, write_text
 from paofed.report.shared.captions import bands, cast, default_title, entries, rank
-from paofed.report.shared.looks import DOTTED, UNNAMED, Style, styles
+from paofed.report.shared.curves import draw_band, draw_line, mark_drifts, room_for_bands
+from paofed.report.shared.looks import DOTTED, UNNAMED, styles
+from paofed.report.shared.style import Drawing, style, styled
 from paofed.simulate.results.estimates import student_95
 from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
 
 _LETTERS = 40  # of a name in one line of a legend
+_DPI = 150  # of a PNG in a page
 
 
+@styled
 def learning_curves(
     result: Result, title: str | None = None, names: Sequence[str] | None = None
 ) -> Figure:
@@ -45,6 +46,7 @@ def learning_curves(
     return figure
 
 
+@styled
 def error_against_traffic(
     result: Result,
     title: str | None = None,
@@ -72,9 +74,10 @@ def bytes_sent(tariff: Tariff | str) -> str:
     return literal(f"sent on the wire, up and down (MB): {tariff.words or tariff.name}")
 
 
+@styled
 def realised(traces: Mapping[str, Trace]) -> Figure:
     """What nature did in one run of each scenario: how late messages were, who was in contact."""
-    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    figure = Drawing(figsize=(7.2, 3.2))
     delays, contacts = figure.subplots(1, 2)
     for (name, trace), colour in zip(traces.items(), ("#D55E00", "#0072B2"), strict=False):
         seen = trace.delay[trace.available]
@@ -85,16 +88,16 @@ def realised(traces: Mapping[str, Trace]) -> Figure:
         contacts.plot(np.arange(1, rate.size + 1), rate, color=colour, label=name)
     delays.set_yscale("log")
     delays.set_xlabel("ticks")
-    delays.set_title("share of messages delayed by at least", fontsize=10, loc="left")
+    delays.set_title("share of messages delayed by at least")
     contacts.set_yscale("symlog", linthresh=1)
     contacts.set_xlabel("clients, busiest first")
-    contacts.set_title("contacts of a client in one run", fontsize=10, loc="left")
+    contacts.set_title("contacts of a client in one run")
     for axes in (delays, contacts):
-        plain_axes(axes)
-        axes.legend(fontsize=8, frameon=False)
+        axes.legend()
     return figure
 
 
+@styled
 def live_beside(
     live: FloatArray,
     simulated: FloatArray,
@@ -107,7 +110,7 @@ def live_beside(
     `live` and `simulated` are mean squared errors by tick; `traffic` is (ticks, bytes) by name;
     `marks` are ticks at which server or broker were killed.
     """
-    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    figure = Drawing(figsize=(9.6, 3.8))
     error, sent = figure.subplots(1, 2, width_ratios=(3, 2))
     ticks = np.arange(1, live.size + 1)
     error.plot(ticks, decibels(simulated), color="#777777", lw=3, alpha=0.6, label="simulated")
@@ -115,29 +118,22 @@ def live_beside(
     for number, tick in enumerate(marks):
         label = "_" if number else "server or broker killed"
         error.axvline(tick, color="#0072B2", lw=0.8, ls=DOTTED, label=label)
-    error.set_title("mean squared error (dB)", fontsize=10, loc="left")
-    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    error.set_title("mean squared error (dB)")
+    figure.suptitle(title, x=0.01, ha="left")
     for (name, (x, y)), colour in zip(traffic.items(), ("#D55E00", "#000000"), strict=False):
         sent.plot(x, y / 1e3, color=colour, lw=1.4, label=name)
     sent.set_yscale("log")
-    sent.set_title("bytes of MQTT, up and down (kB)", fontsize=10, loc="left")
+    sent.set_title("bytes of MQTT, up and down (kB)")
     for axes in (error, sent):
         axes.set_xlabel("tick")
         axes.set_xlim(0, live.size)
-        plain_axes(axes)
-        axes.legend(fontsize=8, frameon=False)
+        axes.legend()
     return figure
 
 
 def literal(text: str) -> str:
     """A text of somebody else's as it stands: its dollar signs do not begin a formula."""
     return text.replace("$", r"\$")
-
-
-def plain_axes(axes: Axes) -> None:
-    """A faint grid and no box, as all figures have them."""
-    axes.grid(alpha=0.25, lw=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _curves(
@@ -148,63 +144,30 @@ def _curves(
     drifts: Sequence[int] = (),
 ) -> Figure:
     """The error over something: in colour and with a band where there is a name, else in grey."""
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = Drawing(figsize=(7.2, 4.4))
     axes = figure.add_subplot()
     errors = {name: result.final(name).db for name in names or result.algorithms}
     who, texts = cast(errors), entries(result, list(errors))
-    others = [_line(axes, x_of(n), result, n, UNNAMED, who.others_label, 0.7) for n in who.others]
+    curves = {name: result.curve_db(name) for name in errors}
     looks = styles(who.named)
-    lines = {n: _line(axes, x_of(n), result, n, looks[n], texts[n], 1.4) for n in looks}
+    others = [
+        draw_line(axes, x_of(n), curves[n][0], UNNAMED, who.others_label, 0.7) for n in who.others
+    ]
+    lines = {n: draw_line(axes, x_of(n), curves[n][0], looks[n], texts[n]) for n in looks}
     # In the order in which the curves end.
     handles: list[Artist] = [lines[n] for n in sorted(lines, key=lambda n: -rank(errors[n]))]
-    handles += [*others[:1], *_mark(axes, drifts, result.drift_ticks)]
+    handles += [*others[:1], *mark_drifts(axes, drifts, result.drift_ticks)]
     if result.runs > 1:
-        handles.append(_bands(axes, x_of, result, looks))
-    axes.set_title(literal(default_title(result, errors) if title is None else title),
-                   fontsize=10, loc="left")  # fmt: skip
+        with room_for_bands(axes):
+            for name, look in looks.items():
+                (db, error), student = curves[name], student_95(result.runs - 1)
+                band = db - student * error, db + student * error
+                draw_band(axes, x_of(name), *band, look.colour, len(looks))
+        handles.append(Patch(color="#777777", alpha=0.3, lw=0, label=bands(result.runs)))
+    axes.set_title(literal(default_title(result, errors) if title is None else title))
     axes.set_ylabel("mean squared error (dB)")
-    plain_axes(axes)
     _make_room(figure, legend_beside(axes, handles))
     return figure
-
-
-def _line(
-    axes: Axes, x: FloatArray, result: Result, name: str, style: Style, label: str, width: float
-) -> Line2D:
-    db, _ = result.curve_db(name)
-    finite = np.isfinite(db)
-    (line,) = axes.plot(x[finite], db[finite], color=style.colour, linestyle=style.dashes,
-                        label=label, lw=width)  # fmt: skip
-    return line
-
-
-def _bands(
-    axes: Axes, x_of: Callable[[str], FloatArray], result: Result, looks: Mapping[str, Style]
-) -> Patch:
-    """Draw the 95 % interval of every curve; what to put into the legend."""
-    low, high = axes.get_ylim()
-    for name, style in looks.items():
-        db, error = result.curve_db(name)
-        half = student_95(result.runs - 1) * error
-        where = np.isfinite(db)
-        axes.fill_between(x_of(name), db - half, db + half, where, color=style.colour, lw=0,
-                          alpha=min(0.15, 0.9 / len(looks)))  # fmt: skip
-    # A band of two or three runs is so wide that the curves would be flat beside it.
-    room, (lowest, highest) = (high - low) / 2, axes.get_ylim()
-    axes.set_ylim(max(lowest, low - room), min(highest, high + room))
-    return Patch(color="#777777", alpha=0.3, lw=0, label=bands(result.runs))
-
-
-def _mark(axes: Axes, drifts: Sequence[int], takes: int) -> list[LineCollection]:
-    """Draw a line where the target changes, and a shade while it does; what the legend needs."""
-    if not drifts:
-        return []
-    for drift in drifts if takes > 1 else ():
-        axes.axvspan(drift, drift + takes, color="#777777", alpha=0.12, lw=0)
-    upright = axes.get_xaxis_transform()  # x in ticks, y from the bottom to the top of the axes
-    lines = axes.vlines(drifts, 0, 1, colors="#777777", transform=upright, label="target changes")
-    lines.set(linestyle=DOTTED, linewidth=0.8)
-    return [lines]
 
 
 def legend_beside(axes: Axes, handles: Sequence[Artist]) -> Legend:
@@ -214,7 +177,7 @@ def legend_beside(axes: Axes, handles: Sequence[Artist]) -> Legend:
                   for line in literal(str(handle.get_label())).splitlines())
         for handle in handles
     ]  # fmt: skip
-    return axes.legend(handles, texts, fontsize=8, frameon=False, loc="upper left",
+    return axes.legend(handles, texts, loc="upper left",
                        bbox_to_anchor=(1, 1))  # fmt: skip
 
 
@@ -233,10 +196,10 @@ def svg(figure: Figure, name: str) -> str:
     return file.getvalue().decode()
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path, dpi: int = _DPI) -> None:
     """Write a figure in the format its name asks for, whole or not at all."""
     with replacing(path) as file:
-        _write(figure, file, path.suffix.lstrip(".").lower() or "png", "paofed")
+        _write(figure, file, path.suffix.lstrip(".").lower() or "png", "paofed", dpi)
 
 
 def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[str, tuple[str, str]]:
@@ -252,14 +215,12 @@ def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[st
 
 # Nothing depends on when a figure was drawn.
 _UNDATED = {"svg": "Date", "pdf": "CreationDate"}
-# Text stays text, in letters that a journal takes: in PDF and PostScript it refuses Type 3.
-_TEXT: Mapping[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
 
 
-def _write(figure: Figure, file: BinaryIO, kind: str, salt: str) -> None:
+def _write(figure: Figure, file: BinaryIO, kind: str, salt: str, dpi: int = _DPI) -> None:
     """Draw a figure; the same one is always the same file, wherever it is drawn."""
     metadata = {_UNDATED[kind]: None} if kind in _UNDATED else None
-    with mpl.rc_context({**_TEXT, "svg.hashsalt": salt}), warnings.catch_warnings():
+    with style(svg_hashsalt=salt), warnings.catch_warnings():
         # Names may be in any script: a browser has the letters, if the font of a PNG has not.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
-        figure.savefig(file, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)

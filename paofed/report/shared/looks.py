@@ -29,19 +29,18 @@ STYLES: Mapping[str, Style] = {
     "online-fed:subset=0.1": Style("#000000", _DASHED),
     "online-fed:subset=0.5": Style("#000000", (0, (8, 2, 1, 2))),
 }
-_SPARE = ("#7B3F00", "#4B0082", "#5F9E00", "#B22222")  # for variants and one's own algorithms
+_SPARE = ("#4B0082", "#5F9E00", "#7B3F00", "#B22222")  # for variants and one's own algorithms
 UNNAMED = Style("#BBBBBB", "-")  # for those without a name
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
     """One style per algorithm: its own for a row of the table, the others in turn."""
-    chosen: dict[str, Style] = {}
-    for name in names:
-        row = name.partition(":")[0]
-        known = STYLES.get(name, STYLES.get(row))
+    chosen: dict[str, Style] = {name: STYLES[name] for name in names if name in STYLES}
+    for name in (name for name in names if name not in chosen):
+        known = STYLES.get(name.partition(":")[0])
         if known is None or known in chosen.values():
             spare = sum(style.colour in _SPARE for style in chosen.values())
             dashes = ("-", _DASHED, DOTTED)[spare // len(_SPARE) % 3]
             known = Style(_SPARE[spare % len(_SPARE)], dashes)
         chosen[name] = known
-    return chosen
+    return {name: chosen[name] for name in names}

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from paofed.report.shared.captions import bands
 from paofed.report.shared.figures import literal
 from paofed.report.shared.looks import Style, styles
+from paofed.report.shared.style import styled
 from paofed.report.sweep.panels import (
     MOST_PANELS,
     Heights,
@@ -32,6 +33,7 @@ _ASIDE = 0.1  # between marks of two methods, where values have no places of the
 Curve = list[tuple[Any, Scored]]
 
 
+@styled
 def against(swept: Swept, key: str) -> Figure:
     """Draw the error of all methods against a key."""
     shown = cases(swept, but=(key,))[:MOST_PANELS]

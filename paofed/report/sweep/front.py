@@ -9,14 +9,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from paofed.core.tariffs import Tariff
+from paofed.report.shared.curves import logarithmic
 from paofed.report.shared.figures import bytes_sent
 from paofed.report.shared.looks import styles
+from paofed.report.shared.style import styled
 from paofed.report.sweep.panels import (
     MOST_PANELS,
     cases,
     heights,
     label,
-    logarithmic,
     mark_above,
     marks_above,
     panels,
@@ -37,6 +38,7 @@ class _Placed(NamedTuple):
         return self.found.score.mean
 
 
+@styled
 def against_bytes(swept: Swept, tariff: Tariff) -> Figure:
     """Draw what all points reach for their bytes under a tariff."""
     shown = cases(swept)[:MOST_PANELS]

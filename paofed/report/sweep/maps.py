@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from paofed.core.arrays import FloatArray
 from paofed.report.shared.figures import literal
+from paofed.report.shared.style import Drawing, styled
 from paofed.report.sweep.panels import ERROR, Scale, cases, said
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import SweepMap, Swept
@@ -26,6 +27,7 @@ _MINUS = "\N{MINUS SIGN}"  # as on the axes
 _COLOURS = "viridis_r"  # the darker, the worse; read by all, and in grey
 
 
+@styled
 def over_two(swept: Swept, across: str, down: str) -> Figure | None:
     """Draw the error over two keys; None where no method has both."""
     methods = [m for m in swept.methods if _has(swept, m, across) and _has(swept, m, down)]
@@ -35,7 +37,7 @@ def over_two(swept: Swept, across: str, down: str) -> Figure | None:
     panels = list(product(methods, shown))
     columns = len(shown) if len(shown) > 1 else min(_MOST_CASES, len(methods))
     rows = math.ceil(len(panels) / columns)
-    figure = Figure(figsize=(1.6 + 3.4 * columns, 0.5 + 2.9 * rows), layout="constrained")
+    figure = Drawing(figsize=(1.6 + 3.4 * columns, 0.5 + 2.9 * rows))
     grid = figure.subplots(rows, columns, squeeze=False)
     colours, frames = _colours(swept, methods), _frames(swept, across, down)
     for axes, (method, case) in zip(grid.flat, panels, strict=False):
@@ -47,8 +49,8 @@ def over_two(swept: Swept, across: str, down: str) -> Figure | None:
         axes.set_title(literal(title), fontsize=9, loc="left")
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()
-    figure.supxlabel(literal(across), fontsize=10)
-    figure.supylabel(literal(down), fontsize=10)
+    figure.supxlabel(literal(across))
+    figure.supylabel(literal(down))
     bar = figure.colorbar(ScalarMappable(colours, _COLOURS), ax=grid, shrink=0.8, extend="max")
     bar.set_label(ERROR)
     return figure
@@ -80,6 +82,7 @@ def _cells(axes: Axes, found: SweepMap, colours: Normalize, frames: Frames) -> N
         axes.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fill=False, ec="#D55E00", lw=2))
     axes.set_xticks(range(len(found.across)), [literal(worded(v)) for v in found.across])
     axes.set_yticks(range(len(found.down)), [literal(worded(v)) for v in found.down])
+    axes.grid(visible=False)
     axes.tick_params(length=0, labelsize=8)
     if sum(len(worded(value)) + 2 for value in found.across) > 45:
         axes.tick_params(axis="x", labelrotation=40)
@@ -139,5 +142,5 @@ def _marks(
     axes.scatter(x, y, c=errors, cmap=_COLOURS, norm=colours, s=34, edgecolors="#555555", lw=0.3)
     x, y = (s.places([v[key] for v in gone]) for s, key in ((xs, across), (ys, down)))
     axes.scatter(x, y, c="#555555", marker="x", s=26)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(visible=False)
     axes.tick_params(labelsize=8)

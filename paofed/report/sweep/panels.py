@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from paofed.core.arrays import FloatArray
-from paofed.report.shared.figures import legend_beside, literal, plain_axes
+from paofed.report.shared.curves import MOST_TICKS, logarithmic
+from paofed.report.shared.figures import legend_beside, literal
+from paofed.report.shared.style import Drawing
 from paofed.sweeping.choice import Scored
 from paofed.sweeping.points import Point, worded
 from paofed.sweeping.swept import Swept
@@ -24,7 +25,6 @@ _COLUMNS = 3
 _WORST = 15.0  # dB above the best where figures end
 _MOST_LETTERS = 40  # below an axis, before they lean
 _FAR = 10.0  # as many times the least is the most where values go on a logarithmic axis
-_MOST_TICKS = 9  # that have a name on an axis of numbers
 
 
 def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -53,11 +53,10 @@ def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:
     columns = min(_COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
     width, height = (5.0, 3.8) if len(shown) == 1 else (3.3 * columns, 2.9 * rows)
-    figure = Figure(figsize=(width + 2.2, height), layout="constrained")
+    figure = Drawing(figsize=(width + 2.2, height))
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel().tolist()
     for axes, case in zip(grid, shown, strict=False):
         axes.set_title(literal(said(case)), fontsize=9, loc="left")
-        plain_axes(axes)
     for axes in grid[len(shown) :]:
         axes.set_axis_off()
     return figure, grid[: len(shown)]
@@ -69,8 +68,8 @@ def label(figure: Figure, grid: Sequence[Axes], x: str, handles: Sequence[Artist
         grid[0].set_xlabel(x)
         grid[0].set_ylabel(ERROR)
     else:
-        figure.supxlabel(x, fontsize=10)
-        figure.supylabel(ERROR, fontsize=10)
+        figure.supxlabel(x)
+        figure.supylabel(ERROR)
     legend_beside(grid[min(len(grid), _COLUMNS) - 1], handles)
 
 
@@ -96,7 +95,7 @@ class Scale:
         """Make an axis one of these values."""
         if self.is_log:
             logarithmic(axis)
-        if not self.is_numeric or len(self._values) <= _MOST_TICKS:
+        if not self.is_numeric or len(self._values) <= MOST_TICKS:
             axis.set_ticks(
                 self.places(self._values).tolist(), [literal(worded(v)) for v in self._values]
             )
@@ -106,14 +105,6 @@ class Scale:
             axis.axes.margins(x=room if across else None, y=None if across else room)
             if letters > _MOST_LETTERS and across:
                 axis.set_tick_params(labelrotation=30, labelsize=8)
-
-
-def logarithmic(axis: Axis) -> None:
-    """A logarithmic axis whose numbers are written as people do."""
-    (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=_MOST_TICKS))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axis.set_minor_locator(NullLocator())
 
 
 class Heights(NamedTuple):

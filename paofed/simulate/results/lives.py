@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import decibels
 from paofed.simulate.results.places import Sums, divided, summed
 from paofed.simulate.results.progressive import Names, Whose, learner_index
@@ -30,8 +30,8 @@ class OwnUnit(NamedTuple):
     width: Any  # mean width of the intervals
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Lives:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Lives(ShapesShown):
     """Sums of L learners over R runs, by cell: see LifeCells."""
 
     learners: Names  # (L, 2): as in Progressive

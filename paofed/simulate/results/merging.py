@@ -5,7 +5,7 @@ differ in the last digits of a number: of a run that was computed on two, the fi
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,11 +110,8 @@ def _by_run(name: str) -> bool:
 
 def _difference(one: HeldResult, other: HeldResult) -> str | None:
     """Say in what two results differ that all parts of a result have in common."""
-    asked = [
-        json.loads(json.dumps({k: v for k, v in held.provenance.items() if k not in _OF_A_PART}))
-        for held in (one, other)
-    ]
-    if (told := _different(asked[0], asked[1], "")) is not None:
+    told = first_difference(one.provenance, other.provenance, _OF_A_PART)
+    if told is not None:
         return told
     if (lacking := one.arrays.keys() ^ other.arrays.keys()) != set():
         return f"only one of them has {min(lacking)}"
@@ -124,6 +121,17 @@ def _difference(one: HeldResult, other: HeldResult) -> str | None:
         if not same or (not skipped and array.tobytes() != there.tobytes()):
             return f"they differ in {name}"
     return None
+
+
+def first_difference(
+    one: Mapping[str, Any], other: Mapping[str, Any], but: Collection[str]
+) -> str | None:
+    """Say in what two provenances differ first, some keys aside; None where they agree."""
+    asked = [
+        json.loads(json.dumps({key: value for key, value in told.items() if key not in but}))
+        for told in (one, other)
+    ]
+    return _different(asked[0], asked[1], "")
 
 
 def _different(one: Any, other: Any, place: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
 from paofed.simulate.results.places import divided
@@ -33,8 +33,8 @@ def learner_index(learners: Names, name: str, whose: Whose) -> int:
     return known.index(f"{name} ({whose})")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Progressive:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Progressive(ShapesShown):
     """Squared errors of L learners over R runs: P points of time, K devices."""
 
     learners: Names  # (L, 2): the name of an algorithm or baseline, and whose model predicted
@@ -55,8 +55,12 @@ class Progressive:
             self.device_errors[:, self._index(name, whose)].sum(axis=-1), self.device_samples.sum()
         )
 
+    def run_errors(self, name: str, whose: Whose) -> FloatArray:
+        """The squared errors of every run, summed over the samples since the last point, (R, P)."""
+        return self.errors[:, self._index(name, whose)]
+
     def final(self, name: str, whose: Whose) -> Final:
-        """The same in dB, over runs."""
+        """The final error in dB, over runs."""
         return final(self.run_finals(name, whose))
 
     def curve_db(
@@ -66,14 +70,14 @@ class Progressive:
 
         With `begins`, points are pooled, from each of these (by index) up to the next.
         """
-        errors, samples = self.errors[:, self._index(name, whose)].mean(axis=0), self.samples
+        errors, samples = self.run_errors(name, whose).mean(axis=0), self.samples
         if begins is not None:
             errors, samples = np.add.reduceat(errors, begins), np.add.reduceat(samples, begins)
         return decibels(divided(errors, samples))
 
     def until_db(self, name: str, whose: Whose) -> FloatArray:
         """The error on all samples until each point in dB, mean over runs, (P,)."""
-        errors = self.errors[:, self._index(name, whose)].mean(axis=0)
+        errors = self.run_errors(name, whose).mean(axis=0)
         return decibels(divided(errors.cumsum(), self.samples.cumsum()))
 
     def by_device_db(self, name: str, whose: Whose) -> FloatArray:
@@ -85,8 +89,8 @@ class Progressive:
         return learner_index(self.learners, name, whose)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ColdStart:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ColdStart(ShapesShown):
     """Squared errors of newcomers, summed from their start on: R runs, S starts, K newcomers.
 
     A counts the algorithms, H the horizons. Errors are those of the newcomer's own model.

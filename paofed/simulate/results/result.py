@@ -5,25 +5,32 @@ import platform
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from paofed.archives import save_arrays
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ShapesShown
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.core.traffic import Traffic
-from paofed.errors import InputError, unknown
+from paofed.errors import InputError, needs_extra, unknown
 from paofed.files import write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.estimates import Estimate, estimate
+from paofed.simulate.results.joining import joined
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
+from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars
+from paofed.simulate.results.words import in_short
+
+if TYPE_CHECKING:
+    import polars
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
 RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered
@@ -54,8 +61,8 @@ def usual_every(ticks: int) -> int:
     return max(10, ticks // 200)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Outcome:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Outcome(ShapesShown):
     """One algorithm over one trace."""
 
     server_model: FloatArray  # (D,), after the last tick
@@ -108,6 +115,11 @@ class Outcome:
         save_arrays(Path(path), arrays)
 
 
+def _drawing(module: str) -> Any:
+    """What shows results, found by name when first asked for: a result can do without it."""
+    return import_module(module)
+
+
 class RunRecord(NamedTuple):
     """All algorithms over one run: what an engine hands back."""
 
@@ -127,8 +139,8 @@ class Recovery(NamedTuple):
     ticks: int | None  # from when the drift is done until it is back within 1 dB; None: never
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Clean:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Clean(ShapesShown):
     """The same algorithms over the same runs, had there been no faults."""
 
     mse: FloatArray  # (R, A, P), linear
@@ -200,6 +212,25 @@ class Result:
         """The ticks that each drift took; 0: the target changed at once."""
         return int(self.provenance["scenario"].get("stream", {}).get("drift_ticks", 0))
 
+    @property
+    def samples_seen(self) -> FloatArray:
+        """How many samples the whole fleet has had until each point, (P,).
+
+        Over a table they are counted; of a scenario's they are those to be expected.
+        """
+        if self.progressive is not None:
+            return self.progressive.samples.cumsum().astype(np.float64)
+        scenario = self.provenance["scenario"]
+        samples, clients = scenario["stream"].get("samples"), int(scenario["clients"])
+        if samples is None:
+            raise InputError(
+                "how many samples a fleet has seen is not known of worlds of one's own: "
+                "expected a scenario or a table"
+            )
+        in_all = sum(samples[len(samples) * client // clients] for client in range(clients))
+        seen: FloatArray = (self.ticks + 1) * (in_all / scenario["ticks"])
+        return seen
+
     def run_curves(self, name: str) -> FloatArray:
         """The linear error curve of every run, (R, P)."""
         return self.mse[:, self._index(name)]
@@ -214,11 +245,16 @@ class Result:
 
     def mean_sent(self, name: str, tariff: Tariff | str = "payload") -> dict[str, FloatArray]:
         """What was sent until each point, mean over runs, (P,) each: the columns of a CSV."""
-        now, wire = self.run_traffic(name), self.run_wire(name, tariff)
-        counted = (*now, *wire)
+        counts = self.run_sent_by_column(name, tariff)
+        return {column: count.mean(axis=0) for column, count in counts.items()}
+
+    def run_sent_by_column(
+        self, name: str, tariff: Tariff | str = "payload"
+    ) -> dict[str, FloatArray]:
+        """The same run by run, (R, P) each."""
+        counted = (*self.run_traffic(name), *self.run_wire(name, tariff))
         return {
-            column: np.asarray(count).mean(axis=0)
-            for column, count in zip(SENT_COLUMNS, counted, strict=True)
+            column: np.asarray(count) for column, count in zip(SENT_COLUMNS, counted, strict=True)
         }
 
     def run_sent(self, name: str) -> IntArray:
@@ -341,6 +377,15 @@ class Result:
         """
         return cls._of(*merged([part._held() for part in parts]))
 
+    @classmethod
+    def concat(cls, parts: "Iterable[Result]") -> Self:
+        """Put the algorithms of several results together: as if one call had run them all.
+
+        The results must be of the same runs (scenario, seed, runs, versions, ...), so that their
+        algorithms can be compared run by run. An algorithm that is there twice is refused.
+        """
+        return cls._of(*joined([part._held() for part in parts]))
+
     def _held(self) -> HeldResult:
         """Everything by name, as files have it."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
@@ -359,25 +404,60 @@ class Result:
                 held[part] = kind(**{field: arrays[name] for field, name in names.items()})
         return cls(provenance=provenance, **held)
 
-    def to_csv(self, path: str | Path, tariff: Tariff | str = "payload") -> None:
-        """Write the curves as a tidy table: one row per algorithm and tick.
+    def to_csv(
+        self, path: str | Path, tariff: Tariff | str = "payload", of: TableOf = "curves"
+    ) -> None:
+        """Write a tidy table: of the curves, of the ends of all runs, or of the final errors.
 
         Beside the errors: what was sent until then, and its bytes on the wire under a tariff.
         """
-        tariff = tariff_of(tariff)
-        header = ["algorithm", "tick", "runs", "mse", "mse_se", "db", "db_se", *SENT_COLUMNS]
-        rows = (
-            [name, int(tick), self.runs, *map(float, values), tariff.name]
-            for name in self.algorithms
-            for tick, *values in zip(
-                self.ticks,
-                *self.curve(name),
-                *self.curve_db(name),
-                *self.mean_sent(name, tariff).values(),
-                strict=True,
-            )
-        )
-        write_table(Path(path), [*header, "tariff"], rows)
+        columns = table_of(self, of, tariff_of(tariff))
+        write_table(Path(path), list(columns), zip(*columns.values(), strict=True))
+
+    def to_polars(
+        self, of: TableOf = "curves", tariff: Tariff | str = "payload"
+    ) -> "polars.DataFrame":
+        """The same table as a frame of polars, which must be installed."""
+        return to_polars(table_of(self, of, tariff_of(tariff)))
+
+    def to_pandas(self, of: TableOf = "curves", tariff: Tariff | str = "payload") -> Any:
+        """The same table as a frame of pandas, which must be installed."""
+        return to_pandas(table_of(self, of, tariff_of(tariff)))
+
+    def plot(
+        self,
+        names: Iterable[str] | str | None = None,
+        *,
+        axes: Any = None,
+        x: str = "ticks",
+        bands: str | tuple[float, float] | None = "interval",
+        labels: Mapping[str, str] | None = None,
+        colours: Mapping[str, str] | None = None,
+        tariff: Tariff | str = "payload",
+        whose: str | None = None,
+        column: str | None = None,
+    ) -> Any:
+        """Draw the error curves into new axes of matplotlib, or into `axes`, and return the axes.
+
+        `names` are the algorithms to draw, in the order of the legend. `x` is what the error stands
+        over: "ticks", "samples" or "bytes" (under a `tariff`). `bands` are the 95 % "interval" of
+        the mean, its "standard error", a pair of percentiles over runs such as (10, 90), or None.
+        `labels` and `colours` go by name. A new figure is as wide as a journal's `column`, "single"
+        or "double". Over a table, `whose` models: the "device"s' or the "server"'s.
+        """
+        with needs_extra("Result.plot"):
+            figures = _drawing("paofed.figures")
+        return figures.plot(
+            self, names, axes=axes, x=x, bands=bands, labels=labels, colours=colours,
+            tariff=tariff, whose=whose, column=column,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return in_short(self)
+
+    def _repr_html_(self) -> str:
+        html: str = _drawing("paofed.report.shared.notebook").as_html(self)
+        return html
 
     def summary(self, tariff: Tariff | str = "payload") -> list[dict[str, Any]]:
         """One record per algorithm: final error, traffic per run, divergence, recovery."""

@@ -22,6 +22,7 @@ from paofed.theory.second.detail import Detail
 from paofed.theory.second.groups import Groups
 from paofed.theory.second.partial import PartialSpread
 from paofed.theory.second.whole import WholeSpread
+from paofed.words import counted
 
 _NEGLIGIBLE = 1e-10  # of the largest eigenvalue: modes that no data shows
 
@@ -54,6 +55,13 @@ class LearningCurve:
     residual: FloatArray  # (P,), what the best model of the clients' laws misses besides
     of_mean: FloatArray  # (P,), by how far the mean model is from that best model
     of_spread: FloatArray  # (P,), from which samples came, who was there when, and noise
+
+    def __repr__(self) -> str:
+        return (
+            f"LearningCurve of {self.name}: {counted(self.ticks.size, 'point')}, "
+            f"{self.db[-1]:.2f} dB after tick {int(self.ticks[-1]):,}, "
+            f"{self.of_spread[-1] / self.mse[-1]:.0%} of it by spread"
+        )
 
     @property
     def mse(self) -> FloatArray:

@@ -1,0 +1,70 @@
+"""What errors stand over: ticks, samples that the fleet has seen, or bytes that were sent."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from paofed.core.arrays import FloatArray
+from paofed.core.tariffs import Tariff
+from paofed.errors import InputError, unknown
+from paofed.report.shared.curves import logarithmic
+from paofed.report.shared.figures import literal
+from paofed.simulate.results.result import Result
+
+Along = Literal["ticks", "samples", "bytes"]
+
+
+class AlongAxis(NamedTuple):
+    """What errors stand over: the place of every point by algorithm, and what the axis says."""
+
+    places: Mapping[str, FloatArray]
+    label: str
+    end: float | None  # None: as far as there are points, on a logarithmic axis
+
+    def of(self, name: str) -> FloatArray:
+        """Where the points of a curve are; a baseline sends nothing, and has no bytes."""
+        if name not in self.places:
+            raise InputError(f"{name} is a baseline, which sends nothing: draw it over 'ticks'")
+        return self.places[name]
+
+    def put_on(self, axes: Axes) -> None:
+        """Make the axis one of these places."""
+        axes.set_xlabel(self.label)
+        if self.end is None:
+            logarithmic(axes.xaxis)
+        else:
+            drawn = 0.0 if axes.get_autoscalex_on() else axes.get_xlim()[1]  # by an earlier call
+            axes.set_xlim(0, max(self.end, drawn))
+
+
+def along_axis(result: Result, x: Along, tariff: Tariff) -> AlongAxis:
+    """The axis that is asked for, of all algorithms of a result and of its baselines."""
+    if x not in get_args(Along):
+        raise InputError(unknown("x", str(x), get_args(Along)))
+    if x == "bytes":
+        sent = {name: result.run_wire(name, tariff).both.mean(axis=0) for name in result.algorithms}
+        scale, unit = _unit(max(float(counts[-1]) for counts in sent.values()))
+        where = "payload sent" if not tariff.adds else f"sent with {tariff.name}"
+        places = {
+            name: np.where(counts > 0, counts / scale, np.nan) for name, counts in sent.items()
+        }
+        return AlongAxis(places, literal(f"{where}, up and down ({unit})"), None)
+    judged = result.progressive
+    every = [*result.algorithms, *(judged.baselines if judged is not None else [])]
+    if x == "ticks":
+        place, label = (result.ticks + 1).astype(np.float64), "tick"
+    else:
+        place, label = result.samples_seen, "samples seen by the fleet"
+        if place[-1] >= 1e5:
+            place, label = place / 1e3, f"{label} (thousands)"
+    return AlongAxis(dict.fromkeys(every, place), label, float(place[-1]))
+
+
+def _unit(most: float) -> tuple[float, str]:
+    """The unit in which so many bytes are told, and how many bytes it is."""
+    return next(
+        ((scale, unit) for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if most >= scale),
+        (1.0, "B"),
+    )

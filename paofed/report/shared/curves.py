@@ -1,0 +1,68 @@
+"""What a figure of curves is made of: lines, bands around them, marks where the target changes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from paofed.core.arrays import FloatArray
+from paofed.report.shared.looks import DOTTED, Style
+
+MOST_TICKS = 9  # that have a name on an axis of numbers
+_DARKEST, _TOGETHER = 0.15, 0.9  # how much a band covers, and at most all bands at one place
+
+
+def draw_line(
+    axes: Axes, x: FloatArray, db: FloatArray, look: Style, label: str, width: float | None = None
+) -> Line2D:
+    """Draw a curve as far as it is finite; without a width, as the style has it."""
+    finite = np.isfinite(db)
+    (line,) = axes.plot(x[finite], db[finite], color=look.colour, linestyle=look.dashes,
+                        label=label, lw=width)  # fmt: skip
+    return line
+
+
+def draw_band(
+    axes: Axes, x: FloatArray, low: FloatArray, high: FloatArray, colour: str, among: int
+) -> None:
+    """Shade what is between two curves, one of so many bands."""
+    where = np.isfinite(low) & np.isfinite(high)
+    axes.fill_between(x, low, high, where, color=colour, lw=0,
+                      alpha=min(_DARKEST, _TOGETHER / among))  # fmt: skip
+
+
+@contextmanager
+def room_for_bands(axes: Axes) -> Iterator[None]:
+    """Let bands take half as much room again as the curves, above and below, and no more.
+
+    A band of two or three runs is so wide that the curves would be flat beside it.
+    """
+    low, high = axes.get_ylim()
+    yield
+    room, (lowest, highest) = (high - low) / 2, axes.get_ylim()
+    axes.set_ylim(max(lowest, low - room), min(highest, high + room))
+
+
+def mark_drifts(axes: Axes, drifts: Sequence[int], takes: int) -> list[LineCollection]:
+    """Draw a line where the target changes, and a shade while it does; what the legend needs."""
+    if not drifts:
+        return []
+    for drift in drifts if takes > 1 else ():
+        axes.axvspan(drift, drift + takes, color="#777777", alpha=0.12, lw=0)
+    upright = axes.get_xaxis_transform()  # x in ticks, y from the bottom to the top of the axes
+    lines = axes.vlines(drifts, 0, 1, colors="#777777", transform=upright, label="target changes")
+    lines.set(linestyle=DOTTED, linewidth=0.8)
+    return [lines]
+
+
+def logarithmic(axis: Axis) -> None:
+    """A logarithmic axis whose numbers are written as people do."""
+    (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=MOST_TICKS))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_locator(NullLocator())

@@ -1,0 +1,62 @@
+"""Several results in one figure: a panel for each, the same axis of errors, one legend."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from paofed.errors import InputError
+from paofed.report.shared.figures import literal
+from paofed.report.shared.plotting import plot
+from paofed.report.shared.style import Column, measure, style
+from paofed.simulate.results.result import Result
+
+_ACROSS = 3  # panels in a row
+
+
+def side_by_side(
+    results: Mapping[str, Result],
+    names: Iterable[str] | str | None = None,
+    *,
+    column: Column | None = "double",
+    **options: Any,
+) -> Figure:
+    """Draw results of different scenarios beside each other, each under its label.
+
+    An algorithm looks the same in all panels, and has one entry in the legend below them. `names`
+    and further options are those of `plot`; a result without an algorithm among `names` is drawn
+    without it.
+    """
+    if not results:
+        raise InputError("there is nothing to draw: expected at least one result by its label")
+    from matplotlib import pyplot as plt
+
+    size, across = measure(column), min(_ACROSS, len(results))
+    down = -(-len(results) // across)
+    asked = [names] if isinstance(names, str) else list(names or _every(results))
+    with style(column):
+        figure = plt.figure(figsize=(size.width, size.height * down))
+        grid = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
+        entries: dict[str, Any] = {}
+        for axes, (label, result) in zip(grid, results.items(), strict=False):
+            own = [name for name in asked if name in result.algorithms]
+            if not own:
+                raise InputError(f"{label} has none of {', '.join(asked)}: expected at least one")
+            plot(result, own, axes=axes, column=column, **options)
+            axes.set_title(literal(label))
+            legend = axes.get_legend()
+            for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+                entries.setdefault(text.get_text(), handle)
+            legend.remove()
+            axes.label_outer(remove_inner_ticks=False)
+        for axes in grid[len(results) :]:
+            axes.set_visible(False)
+        for axes in grid[max(len(results) - across, 0) : len(results)]:
+            axes.tick_params(labelbottom=True)
+        figure.legend(entries.values(), entries, loc="outside lower center", ncols=len(entries))
+    return figure
+
+
+def _every(results: Mapping[str, Result]) -> list[str]:
+    """All algorithms, each once, in the order of the results."""
+    return list(dict.fromkeys(name for one in results.values() for name in one.algorithms))

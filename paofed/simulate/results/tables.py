@@ -1,0 +1,100 @@
+"""A result as tidy tables: errors, and what was sent for them, one row for each thing told."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from paofed.core.metrics import decibels
+from paofed.core.tariffs import Tariff
+from paofed.errors import InputError, needs_extra, unknown
+
+if TYPE_CHECKING:
+    import polars
+
+    from paofed.simulate.results.result import Result
+
+TableOf = Literal["curves", "runs", "finals"]
+Columns = dict[str, list[Any]]
+
+
+def table_of(result: "Result", of: TableOf, tariff: Tariff) -> Columns:
+    """The columns of a table by name: those of one algorithm below those of the one before it.
+
+    `of` is "curves" (a row for each point of each mean curve), "runs" (a row for the end of each
+    run) or "finals" (a row for each algorithm).
+    """
+    if of not in _TABLES:
+        raise InputError(unknown("table", str(of), get_args(TableOf)))
+    parts = [_TABLES[of](result, name, tariff) for name in result.algorithms]
+    rows = [max(len(np.atleast_1d(values)) for values in part.values()) for part in parts]
+    return {
+        column: [
+            value
+            for part, count in zip(parts, rows, strict=True)
+            for value in np.broadcast_to(np.asarray(part[column], dtype=object), count).tolist()
+        ]
+        for column in parts[0]
+    }
+
+
+def _curves(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
+    (mse, mse_se), (db, db_se) = result.curve(name), result.curve_db(name)
+    return {
+        "algorithm": name,
+        "tick": result.ticks.tolist(),
+        "runs": result.runs,
+        **_numbers(mse=mse, mse_se=mse_se, db=db, db_se=db_se),
+        **_numbers(**result.mean_sent(name, tariff)),
+        "tariff": tariff.name,
+    }
+
+
+def _runs(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
+    mse, sent = result.run_finals(name), result.run_sent_by_column(name, tariff)
+    told = {
+        "algorithm": name,
+        "world": [world for world, _ in result.places],
+        "run": [run for _, run in result.places],
+        **_numbers(mse=mse, db=decibels(mse)),
+    }
+    if result.progressive is not None:
+        device = result.progressive.run_finals(name, "device")
+        told |= _numbers(device_mse=device, device_db=decibels(device))
+    ends = {column: counts[:, -1] for column, counts in sent.items()}
+    return {**told, **_numbers(**ends), "tariff": tariff.name}
+
+
+def _finals(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
+    final, sent = result.final(name), result.mean_sent(name, tariff)
+    told = {"algorithm": name, "runs": result.runs, "db": final.db, "db_se": final.standard_error}
+    if result.progressive is not None:
+        device = result.progressive.final(name, "device")
+        told |= {"device_db": device.db, "device_db_se": device.standard_error}
+    ends = {column: float(counts[-1]) for column, counts in sent.items()}
+    return {**told, **ends, "tariff": tariff.name, "diverged_runs": result.diverged(name)[0]}
+
+
+def _numbers(**arrays: Any) -> Columns:
+    return {name: np.asarray(array, dtype=np.float64).tolist() for name, array in arrays.items()}
+
+
+_TABLES: Mapping[str, Callable[["Result", str, Tariff], Mapping[str, Any]]] = {
+    "curves": _curves,
+    "runs": _runs,
+    "finals": _finals,
+}
+
+
+def to_polars(columns: Columns) -> "polars.DataFrame":
+    """The columns as a frame of polars."""
+    with needs_extra("to_polars"):
+        import polars
+    return polars.DataFrame(columns)
+
+
+def to_pandas(columns: Columns) -> Any:
+    """The columns as a frame of pandas."""
+    with needs_extra("to_pandas"):
+        import pandas as pd
+    return pd.DataFrame(columns)

@@ -1,0 +1,53 @@
+"""A result in a few lines, as a prompt or a notebook shows it: never its arrays."""
+
+import math
+from typing import TYPE_CHECKING
+
+from paofed.simulate.results.progressive import MODELS
+from paofed.simulate.results.statistics import Final
+from paofed.words import counted, size, table
+
+if TYPE_CHECKING:
+    from paofed.simulate.results.result import Result
+
+_MOST_LINES = 8  # algorithms that are told, each in a line
+
+
+def headline(result: "Result") -> str:
+    """What was run: scenario, runs, algorithms, ticks."""
+    return (
+        f"{result.provenance['scenario']['name']}: {counted(result.runs, 'run')} of "
+        f"{counted(len(result.algorithms), 'algorithm')} over {int(result.ticks[-1]) + 1:,} ticks"
+    )
+
+
+def in_short(result: "Result") -> str:
+    """The headline, and a line for each algorithm: its final error and the bytes of a run."""
+    names = result.algorithms
+    shown = names if len(names) <= _MOST_LINES else names[: _MOST_LINES - 1]
+    lines = table(["", "", ""], [[f"  {name}", *_told(result, name)] for name in shown])
+    more = [f"  and {len(names) - len(shown)} more"] if len(shown) < len(names) else []
+    return "\n".join([f"Result of {headline(result)}", *lines.splitlines()[1:], *more])
+
+
+def finals_of(result: "Result", name: str) -> dict[str, Final]:
+    """The final error of an algorithm by whose it is; over a table there are two models."""
+    if result.progressive is None:
+        return {"error": result.final(name)}
+    return {f"{whose} error": result.progressive.final(name, whose) for whose in MODELS}
+
+
+def _told(result: "Result", name: str) -> tuple[str, str]:
+    several = result.progressive is not None
+    errors = ", ".join(
+        f"{whose.partition(' ')[0]} {_error(final)}" if several else _error(final)
+        for whose, final in finals_of(result, name).items()
+    )
+    return errors, size(float(result.run_wire(name).both[:, -1].mean()))
+
+
+def _error(final: Final) -> str:
+    if not math.isfinite(final.db):
+        return "diverged"
+    sure = math.isfinite(final.standard_error)
+    return f"{final.db:.2f} dB" + (f" (s.e. {final.standard_error:.2f})" if sure else "")

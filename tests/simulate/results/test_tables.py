@@ -1,0 +1,212 @@
+"""A result as tidy tables, in a few words, and as a notebook shows it."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.algorithms.spec import from_text
+from paofed.errors import InputError
+from paofed.simulate.engines.reference import replay
+from paofed.simulate.montecarlo import run
+from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.tables import TableOf
+from paofed.sweeping.sweep import sweep
+from paofed.theory.foresight import foresee
+from tests.effort import long
+from tests.natures import small_scenario, small_trace
+from tests.report.shared.test_figures import flat, many
+from tests.world.table.tables import fleet, hourly, table, write
+
+_FLAT = flat({"online-fedsgd": -5.0, "pao-fed-u1": -3.0}, runs=3)
+_RUNS = {"same_world": False, "runs_finished": [0, 1, 2]}
+RESULT = replace(_FLAT, provenance={**_FLAT.provenance, **_RUNS})
+
+
+@pytest.fixture(scope="module")
+def over_table(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    write(path, hourly(3, 48))
+    return run(fleet(table(path)), ["pao-fed-u1"], runs=2, engine="reference", workers=1)
+
+
+def test_curves_runs_and_finals_are_those_of_the_result() -> None:
+    curves, runs, finals = (RESULT.to_pandas(of, "mqtt") for of in ("curves", "runs", "finals"))
+    for name in RESULT.algorithms:
+        mine = curves[curves.algorithm == name]
+        np.testing.assert_array_equal(mine.tick, RESULT.ticks)
+        np.testing.assert_array_equal(mine.db, RESULT.curve_db(name)[0])
+        np.testing.assert_array_equal(mine.wire_up, RESULT.run_wire(name, "mqtt").up.mean(axis=0))
+        np.testing.assert_array_equal(runs[runs.algorithm == name].mse, RESULT.run_finals(name))
+        (row,) = finals[finals.algorithm == name].itertuples()
+        assert (row.db, row.db_se) == RESULT.final(name)
+        assert row.sent_up == RESULT.sent(name)[0]
+    assert list(zip(runs.world, runs.run, strict=True))[:3] == RESULT.places
+    for one in (curves, runs, finals):
+        assert set(SENT_COLUMNS) < set(one.columns)
+        assert set(one.tariff) == {"mqtt"}
+
+
+@pytest.mark.parametrize("of", ["curves", "runs", "finals"])
+def test_polars_pandas_and_csv_say_the_same(
+    of: TableOf, over_table: Result, tmp_path: Path
+) -> None:
+    import pandas as pd
+
+    for result in (RESULT, over_table):
+        framed = result.to_pandas(of)
+        pd.testing.assert_frame_equal(
+            pd.DataFrame(result.to_polars(of).to_dict(as_series=False)), framed
+        )
+        result.to_csv(tmp_path / "t.csv", of=of)
+        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), framed, check_dtype=False)
+
+
+def test_over_a_table_the_devices_are_in_it(over_table: Result) -> None:
+    assert over_table.progressive is not None
+    (row,) = over_table.to_polars("finals").to_dicts()
+    assert (row["device_db"], row["device_db_se"]) == over_table.progressive.final(
+        "pao-fed-u1", "device"
+    )
+    assert over_table.to_polars("runs")["device_mse"].to_list() == pytest.approx(
+        over_table.progressive.run_finals("pao-fed-u1", "device")
+    )
+    assert over_table.samples_seen[-1] == over_table.progressive.samples.sum()
+
+
+def test_an_unknown_table() -> None:
+    with pytest.raises(InputError, match=r"unknown table 'curve': did you mean 'curves'\?"):
+        RESULT.to_polars("curve")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("package", "extra"), [("polars", "table"), ("pandas", "pandas")])
+def test_a_missing_package_is_one_sentence(
+    package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    expected = (
+        f"to_{package} needs {package}, which is not installed: pip install 'paofed.{extra}.'"
+    )
+    with pytest.raises(InputError, match=expected):
+        getattr(RESULT, f"to_{package}")()
+
+
+@long
+def test_so_is_matplotlib_where_nothing_else_needs_it() -> None:
+    """Neither a result at a prompt nor its table in a notebook waits for matplotlib."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import paofed\n"
+        "from tests.simulate.results.test_result import TWO_RUNS as result\n"
+        "assert result._repr_html_() and repr(result)\n"
+        "try:\n"
+        "    result.plot()\n"
+        "except paofed.PaofedError as error:\n"
+        "    print(error)"
+    )
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    expected = (
+        r"Result\.plot needs matplotlib.*, which is not installed: pip install 'paofed.sim.'\n"
+    )
+    assert re.fullmatch(expected, done.stdout), done.stderr
+
+
+# In words
+
+
+def test_a_prompt_shows_a_few_lines() -> None:
+    assert repr(RESULT) == (
+        "Result of made-up: 3 runs of 2 algorithms over 20 ticks\n"
+        "  online-fedsgd  -4.99 dB (s.e. 0.01)  80 B\n"
+        "  pao-fed-u1     -2.99 dB (s.e. 0.01)  80 B"
+    )
+    lines = repr(many(40)).splitlines()
+    assert len(lines) == 9
+    assert lines[-1] == "  and 33 more"
+    assert "diverged" in repr(flat({"a": np.inf}))
+
+
+class _Page(HTMLParser):
+    """Refuses tags that do not match; keeps the text and what is drawn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.said: list[str] = []
+        self.drawn = 0
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self.drawn += tag == "polyline"  # in the picture, and in the table to say which is which
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
+
+
+def test_a_notebook_shows_the_table_and_the_curves() -> None:
+    page = _Page(flat({"<b>": -5.0, "pao-fed-u1": -3.0}, runs=3)._repr_html_())
+    said = " ".join(page.said)
+    assert "made-up: 3 runs of 2 algorithms over 20 ticks" in said
+    assert said.index("<b>") < said.index("pao-fed-u1")  # the best first, as text
+    assert "−4.99" in said  # noqa: RUF001 (a minus sign)
+    assert page.drawn == 2 * 2
+
+
+def test_it_shows_what_diverged_and_what_is_many() -> None:
+    page = _Page(flat({"a": np.inf})._repr_html_())
+    assert "diverged" in page.said
+    assert page.drawn == 1
+    page = _Page(many(40)._repr_html_())
+    assert "and 10 more" in page.said
+    assert page.drawn == 2 * 12
+
+
+def test_over_a_table_the_curves_are_drawn_too(over_table: Result) -> None:
+    page = _Page(over_table._repr_html_())
+    assert page.drawn == 2 * 1
+    assert [text for text in page.said if text.endswith("(dB)")] == [
+        "device error (dB)",
+        "server error (dB)",
+    ]
+    assert re.search(r"  pao-fed-u1  device -?[\d.]+ dB .*, server -?[\d.]+ dB", repr(over_table))
+
+
+def test_no_neighbour_prints_arrays(over_table: Result) -> None:
+    small, trace = small_scenario(), small_trace(1)
+    ahead = foresee(small)
+    swept = sweep(small, ["pao-fed-u1"], {"step_size": [0.1, 0.4]}, runs=2)
+    outcome = replay(trace, from_text("pao-fed-u1:shared=2"))
+    shown = [
+        trace,
+        outcome,
+        over_table.progressive,
+        over_table.lives,
+        ahead.outlook("pao-fed-u1"),
+        ahead.outlook("pao-fed-u1").prediction,
+        ahead.learning_curve("pao-fed-u1", every=75),
+        swept,
+    ]
+    for one in shown:
+        assert len(repr(one)) < 600
+        assert "array" not in repr(one)
+    assert repr(outcome) == "<Outcome: server_model (7,), mse (24,), traffic (7, 24)>"
+    first, best = repr(swept).splitlines()
+    assert first == "Swept setting-1 over step_size: 2 points (a grid) in 2 worlds"
+    assert best.endswith(", the best of 2")
