@@ -21,7 +21,7 @@ from paofed.world.realize import Purpose
 
 
 def sine_series(terms: int) -> tuple[float, ...]:
-    """sin(2 pi s) = s (c0 + c1 s^2 + c2 s^4 + ...) for |s| <= 1/4, all but as good as can be."""
+    """Return c in sin(2 pi s) = s (c0 + c1 s^2 + c2 s^4 + ...) for |s| <= 1/4, nearly best."""
 
     def ratio(square: FloatArray) -> FloatArray:
         return np.sin(math.tau * np.sqrt(square)) / np.sqrt(square)
@@ -105,7 +105,7 @@ def _arrived(nature: Any, k: Any, n: Any) -> Any:
 
 @_inner
 def _place(values: Any, begin: Any, end: Any, wanted: Any) -> Any:
-    """The first place from `begin` up to `end` whose value, of rising ones, is not below."""
+    """Return the first index from `begin` up to `end` of a (rising) value not below `wanted`."""
     while begin < end:
         middle = (begin + end) // 2
         if values[middle] < wanted:
@@ -321,7 +321,7 @@ def _targets(x: Any, g: Any, noise: Any, y: Any, count: Any) -> None:
 
 @_inner
 def _take_roles(drifts: Any, todo: Any, x: Any, roles: Any, count: Any, but: Any) -> None:
-    """Every drift until a sample, but for the latest `but`, moves its inputs' roles on by one."""
+    """Move the inputs' roles on by one for every drift before a sample but the latest `but`."""
     seen = 0
     for i in range(count):
         while seen < drifts.size and drifts[seen] <= todo[i]:
@@ -436,9 +436,10 @@ def _gram(z: Any, gram: Any) -> None:
 
 @_inner
 def _window(windows: Any, a: Any, k: Any, n: Any, features: Any) -> Any:
-    """Both parts of a window (paofed.core.selection.Windows): up to the end, then from the first.
+    """Return both slices of a window: up to the end of the model, then from its first number.
 
-    Cut out with these, not indexed: an index that might be negative is checked at every step.
+    Slices rather than indices (paofed.core.selection.Windows): an index that might be negative is
+    checked at every step.
     """
     start = windows[a, 0] * (n + windows[a, 2] + windows[a, 1] * k) % features
     wrapped = max(start + windows[a, 0] - features, 0)
