@@ -1,4 +1,4 @@
-"""The messages that a fleet's model was made from, taken out, and the model that they make."""
+"""The messages that a fleet's model was made from, exported, and the model that they make."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -21,7 +21,7 @@ _MESSAGES = Contents(
         "device": Form("iu", "M"),
         "sent": Form("iu", "M"),
         "arrived": Form("iu", "M"),
-        "values": Form("iuf", "Vm"),  # as they travelled; one empty row where no message is
+        "values": Form("iuf", "Vm"),  # as they travelled; one empty row where there is no message
         "start_tick": Form("iu"),
         "manifest": Form("U"),
     },
@@ -33,7 +33,7 @@ _MESSAGES = Contents(
 
 
 def export_messages(store: Store, path: str | Path) -> int:
-    """Write the updates since the newest snapshot but one, and the model they meet; how many."""
+    """Write the updates since the newest snapshot but one, and its model; return how many."""
     base, records = store.history()
     lines = [*base.waiting(), *records]
     up = base.manifest.up
@@ -50,7 +50,10 @@ def export_messages(store: Store, path: str | Path) -> int:
 
 
 def replay_messages(path: str | Path) -> FleetModel:
-    """Apply the server's rule, and nothing else, to exported messages: the model they make."""
+    """Apply the server's rule, and nothing else, to exported messages.
+
+    Return the model they make.
+    """
     arrays, manifest = _read(path, _MESSAGES, "an export of messages")
     messages, values = arrays["device"].size, arrays["values"]
     of_fleet = (messages, manifest.up.size), manifest.up.dtype
