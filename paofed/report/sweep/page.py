@@ -55,7 +55,7 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     tariff = tariff_of(tariff)
     figures = gallery(swept, tariff)
     for old in (path for part in _DRAWN for path in folder.glob(part)):
-        old.unlink()  # of an earlier sweep, over other keys
+        old.unlink()  # figures of an earlier sweep over other keys
     drawings = save_all(figures, folder)
     for name, (_, drawn) in figures.items():
         save(drawn, folder / f"{name}.pdf")
