@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Predict rows of a table, or line by line, so that it can stand in a pipe."""
+    """Predict rows of a table, or line by line, so that the command can stand in a pipe."""
     _require_archive(args.model)
     if is_run(args.model):
         return _rows(args)
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def _rows(args: Namespace) -> int:
-    """Predict every row of a table that is like the one of a run."""
+    """Predict every row of a table that is like the table of a run."""
     from paofed.cli.shared.table_run import TableRun
 
     if args.input is None:
@@ -70,7 +70,7 @@ def _rows(args: Namespace) -> int:
 
 
 def _require_archive(path: Path) -> None:
-    """Say what to do with a model that `paofed fleet model` wrote for other programs."""
+    """Refuse a model that `paofed fleet model` wrote as JSON, and say what to do."""
     with suppress(OSError), path.open("rb") as file:
         if file.read(1) == b"{":
             raise InputError(

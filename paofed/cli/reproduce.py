@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
         effort = effort._replace(runs=args.runs)
     if effort.runs < 2:
         raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
-    key_of(args.seed)  # refused now, not after the folder is made
+    key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
     with crew_of(args) as crew:
         make_folder(args.out)
         try:
@@ -79,7 +79,7 @@ def run(args: Namespace) -> int:
 
 
 def _beyond(folder: Path) -> Iterator[str]:
-    """The published comparison with other methods, drawn here and not run again."""
+    """Yield the published comparison with other methods, drawn here and not run again."""
     found, command, about = published()
     yield "<section><h2>Beyond the paper: other methods at equal bytes</h2>"
     yield from in_short(found, save_all(figures(found), folder))

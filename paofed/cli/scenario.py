@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
 
 
 def _comments(path: Path) -> str:
-    """What a file says of itself before its first line: where its data come from, say."""
+    """Return the comments at the head of a file, which may say where its data come from."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     return "".join(takewhile(lambda line: line.startswith("#"), lines))
 

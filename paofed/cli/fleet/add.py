@@ -34,6 +34,6 @@ def run(args: Namespace) -> int:
         allow = rights_of(fleet, label, Credential.load(path).who)
         text = "\n".join([f"put {path} on its device", *allow])
         say_result(args, text, file=str(path), **({"allow": allow[1:]} if allow else {}))
-    if fleet.settings.security == "password":  # certificates need no telling
+    if fleet.settings.security == "password":  # certificates need not be told to the broker
         say_untold(fleet)
     return 0

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Add it, or its places."""
+    """Add the gateway, or places to it."""
     if not 1 <= args.places <= _MOST:
         raise InputError(f"--places is {args.places}: expected 1 to {_MOST:,}")
     fleet = fleet_of(args)

@@ -52,6 +52,6 @@ def run(args: Namespace) -> int:
 
 
 def _name(folder: Path) -> str:
-    """The fleet's; a journal alone, without settings, has the name of its folder."""
+    """Return the fleet's name; a journal without settings has the name of its folder."""
     has_settings = (folder / SETTINGS).is_file()
     return Settings.load(folder).name if has_settings else folder.resolve().name

@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Do it; a running server notices within a second or two."""
+    """Refuse or accept devices; a running server notices within a second or two."""
     fleet = Fleet(args.folder)
     fleet.require(args.labels)
     for label in args.labels:

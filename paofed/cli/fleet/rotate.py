@@ -53,12 +53,13 @@ def run(args: Namespace) -> int:
 
 
 def _say_file(args: Namespace, fleet: Fleet, path: Path) -> None:
-    told = {} if args.all else {"broker_told": fleet.told}  # all are told in the end
+    # With --all, the broker is told only in the end.
+    told = {} if args.all else {"broker_told": fleet.told}
     say_result(args, f"put {path} on its device", file=str(path), **told)
 
 
 def _time(text: str) -> float:
-    """A time to come, in seconds since 1970: a date, with or without a time of day, or a while."""
+    """Read a time to come, in seconds since 1970: a date, perhaps with a time, or a duration."""
     while_ = re.fullmatch(r"([0-9]{1,5})([dh])", text)
     try:
         if while_:

@@ -31,7 +31,7 @@ def run(args: Namespace) -> int:
     judge = None
     if args.validation is not None:
         judge = partial(_error, args.validation)
-        with fleet.store() as store:  # a file that cannot be used is told before anything begins
+        with fleet.store() as store:  # a store that cannot be used is told before anything begins
             judge(FleetModel.of(store.recover()))
     service = Service(fleet, log, judge=judge)
     try:
@@ -45,5 +45,5 @@ def run(args: Namespace) -> int:
 
 
 def _error(path: Path, model: FleetModel) -> float:
-    """The root mean squared error of a model on a file of samples."""
+    """Return the root mean squared error of a model on a file of samples."""
     return validated(model, path).error

@@ -15,7 +15,7 @@ from paofed.live.fleet.going_back import GoneBack, leave_out
 from paofed.words import counted, listed
 
 EXAMPLE = "paofed fleet without greenhouse north-wall --since 2h --validation measured.csv"
-_RUINED = 1.5  # times the error that the model had
+_RUINED = 1.5  # a model with this many times its former error is ruined
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +40,8 @@ def run(args: Namespace) -> int:
         if args.validation is not None:
             servers = found.then, found.present, found.server
             errors.extend(error_of(server, args.validation) for server in servers)
-        if args.quarantine and not args.dry_run:  # first: until the rest is done, it is all
+        # First, since until the rest is done it is the only protection.
+        if args.quarantine and not args.dry_run:
             _quarantine(fleet, args.labels)
 
     found = leave_out(fleet, args.labels, tick, dry_run=args.dry_run, look=look)

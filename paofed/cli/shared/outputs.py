@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def add_tariff(parser: ArgumentParser) -> None:
-    """Declare what bytes are counted."""
+    """Declare the tariff in which bytes are counted."""
     parser.add_argument("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
         help=f"what bytes are counted: {', '.join(TARIFFS)}, or numbers of your own as in "
         f"up=31,down=29 (default payload)")  # fmt: skip
@@ -43,7 +43,7 @@ def _tariff(text: str) -> Tariff:
 
 
 def add_of_results(parser: ArgumentParser) -> None:
-    """Declare what only the verbs that show a result offer."""
+    """Declare the outputs of verbs that show a result."""
     add = parser.add_argument
     add("--traffic-figure", type=Path, metavar="FILE", help="draw the error against bytes sent")
     add("--report", type=Path, metavar="DIR", help="write a page to look at")
@@ -65,7 +65,7 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
     folder: Path | None = getattr(args, "report", None)
     pages = [] if folder is None else [folder / name for name in PAGE]
     if folder is not None:
-        require_folder(folder)  # made when there is something to put into it
+        require_folder(folder)  # the folder is made when there is something to put into it
     for path in pages:
         if path.resolve() in taken:
             raise InputError(f"{path} would be overwritten by the page: write it elsewhere")
@@ -79,7 +79,7 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
 
 
 def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
-    """Write the files asked for, then print the summary; the result may be `saved` in a file."""
+    """Write the files asked for, then print the summary; `saved` is the result's file, if any."""
     if args.csv is not None:
         result.to_csv(args.csv, args.tariff)
     _draw(result, args)
@@ -106,7 +106,7 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
 
 def _draw(result: Result, args: Namespace) -> None:
     if args.figure is None and args.traffic_figure is None:
-        return  # without importing what draws
+        return  # before anything that draws is imported
     from paofed.report.run import fleet_figures as of_tables
     from paofed.report.shared import figures as draw
 
@@ -124,5 +124,5 @@ def _draw(result: Result, args: Namespace) -> None:
 
 
 def say(text: str) -> None:
-    """Tell people something that is not a result."""
+    """Tell people, on stderr, something that is not a result."""
     print(text, file=sys.stderr)
