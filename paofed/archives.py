@@ -230,4 +230,4 @@ def _check_values(flat: NDArray[Any], raw: NDArray[np.uint8]) -> None:
         codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
         first, beyond = _SURROGATES
         if ((codes >= _CHARACTERS) | ((codes >= first) & (codes < beyond))).any():
-            raise _RefusedError("a text holds what is no character")
+            raise _RefusedError("a text holds a number that is no character")

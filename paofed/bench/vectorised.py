@@ -26,7 +26,7 @@ def replay(
     if method.exchange != "paper":
         raise AlgorithmError(f"{method.name} is not one of the rows this baseline knows")
     if any(lost.any() for lost in trace.losses):
-        raise TraceError("messages are lost in this trace: this baseline knows none of that")
+        raise TraceError("messages are lost in this trace: this baseline knows no lost messages")
     features, mu = trace.features, np.float32(step_size)
     frequencies = trace.frequencies.astype(np.float32)
     phases = trace.phases.astype(np.float32)

@@ -135,7 +135,9 @@ class Swept:
         self._require_given(given, ())
         numbers = in_most_worlds(self.finished, self._matching(method, given))
         if not numbers:
-            raise InputError(f"nothing was run {self._said(method, given)}: nothing is best of it")
+            raise InputError(
+                f"nothing was run {self._said(method, given)}: give values that points have"
+            )
         points = {number: self.points[number] for number in numbers}
         found = best_of(points, {number: self._db(number, whose) for number in numbers})
         return found._replace(fresh=self._fresh(self._number(found.point), whose))
@@ -290,10 +292,10 @@ class Swept:
         for key in self.conditions:
             if key not in given and key not in but:
                 values = listed([worded(value) for value in self.values(key)])
-                drawn = "" if self.is_grid else ", and it was drawn: points did not meet the same"
+                drawn = "" if self.is_grid else ", and each point was drawn another value"
                 raise InputError(
-                    f"{key} is not given: nature decides by it{drawn}, so say for which value of "
-                    f"it, as in given={{{key!r}: ...}} (known: {values})"
+                    f"{key} is not given: nature decides on it{drawn}, so give its value, as in "
+                    f"given={{{key!r}: ...}} (known: {values})"
                 )
 
     def _said(self, method: str | None, given: Given) -> str:

@@ -243,7 +243,9 @@ def column_of(what: str | int, units: Sequence[Unit]) -> int:
     names = [unit.name for unit in units[:-1]]
     if what == "target":
         if units[-1].name and units[-1].name in names:
-            raise ValueError("expected an input: the target's lags would have to be faulty, too")
+            raise ValueError(
+                "expected an input: earlier values of the target are inputs, and right"
+            )
         return len(units) - 1
     places: dict[str | int, int] = {i: i for i in range(len(names))}
     places |= {name: i for i, name in enumerate(names) if name}

@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
     if bool(args.labels) + args.all + args.server != 1:
         raise InputError("fleet rotate needs one of: some LABEL, --all, --server")
     if args.until is not None and not args.all:
-        raise InputError("--until needs --all: the old file of a single device is good no more")
+        raise InputError("--until needs --all: the old file of a single device ends at once")
     fleet = fleet_of(args)
     fleet.require(args.labels)
     if args.server:
@@ -70,5 +70,5 @@ def _time(text: str) -> float:
             f"{text!r} is no time: expected 2026-12-24, 2026-12-24T18:00, 14d or 36h"
         ) from None
     if not time.time() < when < _LATEST:
-        raise ArgumentTypeError(f"{text!r} is not to come")
+        raise ArgumentTypeError(f"{text!r} is past, or too far ahead")
     return when

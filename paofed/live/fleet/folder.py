@@ -153,8 +153,8 @@ class Fleet(Issuing):
         security, issued = self.settings.security, []
         if until is not None and security != "certificate":
             raise InputError(
-                f"with security {security!r}, old files cannot be good beside new ones: only "
-                f"certificates are known by more than a name; leave the date out"
+                f"with security {security!r}, old files cannot be good beside new ones: only a "
+                f"certificate can be valid beside another of its name; leave the date out"
             )
         make_folder(self.folder / DEVICES)
         with self.store() as store:

@@ -280,7 +280,9 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{path} cannot be used: {error.strerror}") from None
     except UnicodeDecodeError:  # SQLite's own text about its schema
-        raise StoreError(f"{path} is damaged (text that is none): {LAST_RESORT}") from None
+        raise StoreError(
+            f"{path} is damaged (text that cannot be decoded): {LAST_RESORT}"
+        ) from None
     except sqlite3.Error as error:
         usable = isinstance(error, sqlite3.OperationalError) and "decode" not in str(error)
         if usable:  # the file is fine: a full disk, say, or another process at work

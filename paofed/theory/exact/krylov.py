@@ -42,7 +42,7 @@ def radius(linear: Map, start: FloatArray) -> float:
             start = linear(start)
             start = start / np.linalg.norm(start)
     raise InputError(
-        "how fast the square of deviations grows did not come out to nine digits: many modes are "
+        "the growth of squared deviations could not be computed to nine digits: many modes are "
         "about equally slow; change the step size, or simulate"
     )
 
@@ -64,8 +64,8 @@ def fixed_point(linear: Map, start: FloatArray, free: FloatArray) -> FloatArray:
         steps = np.linalg.lstsq(np.eye(size + 1, size) - space.H, wanted, rcond=None)[0]
         start = start + np.tensordot(steps, space.V, 1)
     raise InputError(
-        "the steady state did not come out: models still move after very many ticks; ask for a "
-        "curve instead, or take a larger step size"
+        "the steady state could not be computed: models still move after very many ticks; "
+        "ask for a curve instead, or take a larger step size"
     )
 
 

@@ -74,7 +74,7 @@ def compiled(rule: Any, module: str, known: dict[int, Any]) -> Any:
 def _bound(function: Any, rule: partial[Any]) -> Any:
     """Return the function with the first arguments that `rule`, a partial, gives to it."""
     if rule.keywords:
-        raise NotCompiledError(f"{rule!r} gives keywords: give a function's first arguments")
+        raise NotCompiledError(f"{rule!r} gives keywords: expected a function's first arguments")
     given = rule.args
     return njit(**_OPTIONS)(lambda *rest: function(*given, *rest))
 
