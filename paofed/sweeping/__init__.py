@@ -1,9 +1,12 @@
 """Many settings over the same worlds: a design of points, run once, then asked many questions.
 
-axes what is tried for a key: some values, or a span to draw from design which combinations are
-tried: all of them, or some drawn at random points what a combination is: a scenario and a method
-with options asked a sweep as it is asked for, checked whole; read from TOML picking which points a
-question is about choice which point is best, how sure that is, and which points cannot be told from
-it swept what was found: a record to ask, to save and to load stored what a saved sweep must hold
-before it is believed sweep runs a sweep
+axes      what is tried for a key: some values, or a span to draw from
+design    which combinations are tried: all of them, or some drawn at random
+points    what a combination is: a scenario and a method with options
+asked     a sweep as it is asked for, checked whole; read from TOML
+picking   which points a question is about
+choice    which point is best, how sure that is, and which points cannot be told from it
+swept     what was found: a record to ask, to save and to load
+stored    what a saved sweep must hold before it is believed
+sweep     runs a sweep
 """

@@ -244,7 +244,7 @@ def column_of(what: str | int, units: Sequence[Unit]) -> int:
     if what == "target":
         if units[-1].name and units[-1].name in names:
             raise ValueError(
-                "expected an input: earlier values of the target are inputs, and right"
+                "expected an input, since lags of the target are inputs and stay right"
             )
         return len(units) - 1
     places: dict[str | int, int] = {i: i for i in range(len(names))}

@@ -1,7 +1,7 @@
 """Predictions by a fleet's model, away from the fleet; all that is needed stands in one record.
 
-z_i = sqrt(2 / F) cos(phase_i + sum_j x_j frequency_ji) (docs/predictions.md has it all) value =
-offset + scale (w . z)
+z_i = sqrt(2 / F) cos(phase_i + sum_j x_j frequency_ji)     (docs/predictions.md has it all)
+value = offset + scale (w . z)
 """
 
 import hashlib

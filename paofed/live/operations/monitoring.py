@@ -1,7 +1,8 @@
 """What Prometheus and Grafana need to watch a fleet, as files.
 
-prometheus.yml where to ask, with the fleet's name and address to be filled in alerts.yml when to
-call somebody, for every fleet that is watched dashboard.json what to show of the fleets
+prometheus.yml   where to ask, with the fleet's name and address to be filled in
+alerts.yml       when to call somebody, for every fleet that is watched
+dashboard.json   what to show of the fleets
 """
 
 import json

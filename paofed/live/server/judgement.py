@@ -1,9 +1,10 @@
 """Who in a fleet needs somebody to look, what for, and since when: all of it is decided here.
 
-aside the rule has set the device aside: its updates lie far outside, and do not count implausible
-the device says that its samples are outside the plausible ranges time and again worse the device
-predicts far worse than the fleet: 6 dB, for 32 contacts in a row refused ten messages in a row were
-refused silent no update for 16 times its usual gap, nor for twice its longest gap of late
+aside        the rule has set the device aside: its updates lie far outside, and do not count
+implausible  the device says that its samples are outside the plausible ranges time and again
+worse        the device predicts far worse than the fleet: 6 dB, for 32 contacts in a row
+refused      ten messages in a row were refused
+silent       no update for 16 times its usual gap, nor for twice its longest gap of late
 
 Somebody has looked at a device that is quarantined or removed: nothing is said of it. A device
 whose messages are refused is not called silent as well.

@@ -1,7 +1,7 @@
 """Predictions for applications, from the model that the server's loop hands out.
 
-POST /predict one reading, or a list of them: predictions, or a sentence why there are none GET
-/model the model as JSON, with all that is needed to compute its predictions
+POST /predict   one reading, or a list of them: predictions, or a sentence why there are none
+GET /model      the model as JSON, with all that is needed to compute its predictions
 
 Nothing here asks the loop, so that many questions do not slow down the fleet.
 """
