@@ -26,19 +26,19 @@ from paofed.memory import require_memory
 
 _ARCHIVE = "a .npz of plain arrays"
 _MAGIC = b"\x93NUMPY"
-# by version of the format: how many bytes the length of the header has
+# By version of the format: how many bytes the length of the header has.
 _WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}
-# the header of a plain array has 118 bytes, but some programs leave room in it
+# The header of a plain array has 118 bytes, but some programs leave room in it.
 _LONGEST_HEADER = 4096
 _TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
 _COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
 _SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)", re.ASCII)
 _ENCRYPTED = 0x1  # the flag of a member that is encrypted
-# how many bytes one packed byte can stand for
+# How many bytes one packed byte can stand for.
 _HOLDS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 _CHUNK = 2**18  # bytes that are read at a time
 _CHARACTERS = 0x110000
-# halves of characters, from the first up to the second number: no text has them
+# Halves of characters, from the first up to the second number: no text has them.
 _SURROGATES = (0xD800, 0xE000)
 
 # The exceptions of zipfile and NumPy for a file that is not what they take it for.

@@ -53,10 +53,10 @@ class Contents:
 
     arrays: Mapping[str, Form]
     sizes: Mapping[str, str]  # what each letter counts, in words
-    # groups of arrays; each group is there as a whole or not at all
+    # Groups of arrays; each group is there as a whole or not at all.
     optional: tuple[Mapping[str, Form], ...] = ()
     may_be_none: str = ""  # the letters of sizes that may be 0
-    # a prefix: names that begin with it are further arrays, whose forms the reader knows
+    # A prefix: names that begin with it are further arrays, whose forms the reader knows.
     beside: str | None = None
 
     @property
@@ -87,7 +87,7 @@ class Contents:
         return next(self._misshapen(arrays), None)
 
     def _misshapen(self, arrays: Mapping[str, Described]) -> Iterator[str]:
-        # for each letter its size, and the array that it was taken from
+        # For each letter its size, and the array that it was taken from.
         agreed: dict[str, tuple[int, str]] = {}
         for name, form in self.known.items():
             if name in arrays:

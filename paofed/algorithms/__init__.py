@@ -132,7 +132,7 @@ def _learner(row: Algorithm, own: dict[str, Any]) -> Learner:
             f"{row.name} has a learner of its own, which has no option {next(iter(own))!r}"
         )
     if own.get("learner", now.learner) != now.learner:
-        # the same number means something else to another learner
+        # The same number means something else to another learner.
         now = now._replace(forgetting=None)
     return learner_of(now._replace(**own))
 

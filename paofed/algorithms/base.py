@@ -187,7 +187,7 @@ def _plain(value: object) -> object:
         keywords = {key: _plain(part) for key, part in value.keywords.items()}
         said = {key: _plain(part) for key, part in parts.items()}
         return {"kind": "partial", **said, "keywords": keywords}
-    # functions have a name, other objects have that of their class
+    # Functions have a name, other objects have that of their class.
     named = value if hasattr(value, "__qualname__") else type(value)
     text = repr(value)
     return f"{named.__module__}.{named.__qualname__}" if " at 0x" in text else text

@@ -137,7 +137,7 @@ def _imported(word: str, place: str) -> ModuleType:
         try:
             return import_module(place)
         except ModuleNotFoundError as error:
-            # the missing module is another one, which `place` imports
+            # The missing module is another one, which `place` imports.
             if not f"{place}.".startswith(f"{error.name}."):
                 raise
     file = f"{place.replace('.', '/')}{_FILE}"
@@ -163,7 +163,7 @@ def _executed(path: Path, source: bytes) -> ModuleType:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     if str(path.parent) not in sys.path:
-        # modules beside the file can be imported, as from a script
+        # Modules beside the file can be imported, as from a script.
         sys.path.append(str(path.parent))
     try:
         exec(compile(source, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 (asked for)
@@ -173,7 +173,7 @@ def _executed(path: Path, source: bytes) -> ModuleType:
     with suppress(ModuleNotFoundError):  # without `paofed[sim]` there are no worker processes
         import cloudpickle
 
-        # no other process could import the module by name
+        # No other process could import the module by name.
         cloudpickle.register_pickle_by_value(module)
     return module
 

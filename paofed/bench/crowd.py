@@ -30,7 +30,7 @@ _PATIENCE = 5.0  # seconds after which a contact counts as lost
 
 
 class LoadOutcome(NamedTuple):
-    """What came of a load."""
+    """What came of a load: contacts answered and lost, and how long each answer took."""
 
     answered: int
     seconds: float
@@ -262,5 +262,5 @@ def _text_bytes(text: bytes) -> bytes:
 
 
 def _length(size: int) -> bytes:
-    """MQTT's length, for packets below 16 KiB."""
+    """Return the length of a packet below 16 KiB as MQTT writes it."""
     return bytes((size,)) if size < 128 else bytes((size & 127 | 128, size >> 7))

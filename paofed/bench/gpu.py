@@ -30,7 +30,7 @@ _COPIED, _COPIES = 4 << 30, 8  # bytes of a copy, and how many copies are timed
 
 
 class CardFigures(NamedTuple):
-    """What the card is and can do."""
+    """The size and speed of the card."""
 
     name: str
     multiprocessors: int
@@ -40,7 +40,7 @@ class CardFigures(NamedTuple):
 
 
 class Way(NamedTuple):
-    """One way to run Setting I."""
+    """The time of one way to run Setting I."""
 
     what: str
     milliseconds: float  # of wall time per algorithm and run, median of the rounds
@@ -48,7 +48,7 @@ class Way(NamedTuple):
 
 
 class LargeFleet(NamedTuple):
-    """One large fleet."""
+    """Time and memory of one large fleet."""
 
     clients: int
     milliseconds: float  # per tick

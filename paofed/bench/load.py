@@ -25,7 +25,7 @@ Report = Callable[[str], None]
 
 
 class Memory(NamedTuple):
-    """Resident megabytes after so many contacts."""
+    """Megabytes of resident memory after so many contacts."""
 
     contacts: int
     server: float

@@ -18,7 +18,7 @@ from paofed.checks.cases import CLIENTS, features_for
 from paofed.errors import AlgorithmError, ContractError, unknown
 from paofed.simulate.engines.guarded import guarded
 
-# takes a part and the features of a model, returns what is wrong
+# Takes a part and the features of a model, returns what is wrong.
 Check = Callable[[Any, int], str | None]
 
 PROMISES: Mapping[str, Mapping[str, Check]] = {
@@ -51,7 +51,7 @@ def check_one(name: str, method: str | Algorithm) -> None:
             complaint = check(part, features)
             if complaint:
                 raise ContractError(f"{fails}{words}{complaint}")
-    # a rule raised an error of its own, which already names the algorithm
+    # A rule raised an error of its own, which already names the algorithm.
     except AlgorithmError as error:
         raise ContractError(fails + str(error).removeprefix(f"{alg.name}: ")) from error
 

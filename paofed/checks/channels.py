@@ -30,7 +30,7 @@ def _sent(channel: Any, features: int) -> Iterator[tuple[Part, FloatArray, Any, 
 
 def _coordinates(channel: Any, features: int) -> str | None:
     for _ in _asked(channel, features):
-        # to iterate is the check: the guard around a channel looks at everything that it sends
+        # To iterate is the check: the guard around a channel looks at everything that it sends.
         pass
     return None
 
@@ -48,7 +48,7 @@ def _known_to_both(channel: Any, features: int) -> str | None:
     made = [
         (part, channel.encode(part, stamp), stamp) for part, _, _, stamp in _sent(channel, features)
     ]
-    # in reverse, so that a memory of what was sent last cannot help
+    # In reverse, so that a memory of what was sent last cannot help.
     for part, payload, stamp in reversed(made):
         arrived = channel.decode(payload, stamp)
         if not np.array_equal(np.sort(arrived.coordinates), np.sort(part.coordinates)):

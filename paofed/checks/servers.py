@@ -119,7 +119,7 @@ def _served(rule: Any, features: int) -> str | None:
 def _weights(rule: Any, features: int) -> str | None:  # noqa: ARG001 (the interface of a check)
     if isinstance(rule, Newest | Bounded):
         for age in range(200):
-            # calling is the check: the guard around one's own function refuses a wrong weight
+            # Calling is the check: the guard around one's own function refuses a wrong weight.
             rule.staleness(age)
     return None
 

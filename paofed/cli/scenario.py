@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Print the scenario, or that it is valid, or where it is now."""
+    """Print the scenario, or that it is valid, or where its copy is."""
     if args.to is not None and args.action != "copy":
         raise InputError(f"--to says where to copy to, but the action is {args.action}")
     scenario = worlds.world_of(args)

@@ -82,7 +82,7 @@ def scale_of(sizes: FloatArray, senders: IntArray) -> float:
     total = np.cumsum(says)
     if total[-1] < WITNESSES - 0.5 and known.size < PATIENCE:
         return 0.0
-    # less a little, so that rounding does not decide where half is met exactly
+    # Less a little, so that rounding does not decide where half is met exactly.
     half = 0.5 * total[-1] - 1e-9
     return float(sizes[order[np.searchsorted(total, half)]])
 
@@ -201,7 +201,7 @@ class Bounded:
     served: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        # raises for a staleness or divisor that no server rule can use
+        # Raises for a staleness or divisor that no server rule can use.
         Newest(self.staleness, self.divisor)
         check_bound("clip", self.clip)
         if type(self.aside) is not bool:

@@ -26,7 +26,7 @@ RATE = 0.2  # by how much one more miss widens the interval, to first order
 
 def half_width(start: Any, samples: Any, misses: Any) -> Any:
     """Return half the width of the next interval; takes numbers, or arrays of numbers."""
-    # after endless misses the width is infinite, and misses nothing
+    # After endless misses the width is infinite, and misses nothing.
     with np.errstate(over="ignore"):
         return start * np.exp(RATE * (misses - MISS * samples))
 

@@ -11,7 +11,7 @@ from paofed.core.features import FourierMap
 
 Basis = FourierMap | Callable[[FloatArray], FloatArray]  # maps inputs (C, d) to features (C, D)
 
-# in units of each column's square; of equally good ridges the first is taken
+# In units of each column's square; of equally good ridges the first is taken.
 _RIDGES = 10.0 ** np.arange(1, -7, -1)
 _GROWTH = 1.1  # ridges are compared anew when the past has grown by this factor
 _PARTS = 10  # parts of a past that is given at once: each part is predicted from those before it

@@ -20,7 +20,7 @@ def middle(sizes: FloatArray) -> float:
     known = sizes[sizes > 0.0]
     if known.size == 0:
         return 0.0
-    # all rules use this sort alone, so that numba compiles one
+    # All rules use this sort alone, so that numba compiles one.
     order = np.argsort(known, kind="mergesort")
     low, high = order[(known.size - 1) // 2], order[known.size // 2]
     return 0.5 * float(known[low] + known[high])

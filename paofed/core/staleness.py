@@ -6,7 +6,7 @@ from typing import Any
 
 from paofed.errors import AlgorithmError
 
-# from an age to a weight in [0, 1]; messages beyond the age limit never get here
+# From an age to a weight in [0, 1]; messages beyond the age limit never get here.
 Staleness = Callable[[int], float]
 
 

@@ -35,7 +35,7 @@ class Tariff:
     contact_up: float = 0  # added to each contact, whatever is sent in it: for the connection, say
     contact_down: float = 0
     empty_up: float = 0  # added to each contact in which the server sends, but the client does not
-    # added to each contact in which the server sends nothing: an acknowledgement, say
+    # Added to each contact in which the server sends nothing: an acknowledgement, say.
     empty_down: float = 0
     words: str = ""  # describes the tariff for people
 

@@ -37,7 +37,7 @@ _LIKELY = {"kill device": 5, "cut link": 5, "kill server": 1, "kill broker": 1}
 
 
 class Scene(NamedTuple):
-    """What people see at a moment."""
+    """The state of the demonstration at a moment, as people see it."""
 
     seconds_left: float
     first: int  # the server's tick at which the trace begins

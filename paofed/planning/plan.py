@@ -113,7 +113,7 @@ def plan(
 
 
 class _Question(NamedTuple):
-    """What was asked for."""
+    """What was asked of a plan, checked."""
 
     scenario: Scenario
     budget: Budget | None

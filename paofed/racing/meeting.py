@@ -25,7 +25,7 @@ def simulated(
     crew: Crew,
     report: Report | None = None,
 ) -> Result:
-    """Run candidates in so many worlds."""
+    """Run candidates in `runs` worlds."""
     every = max(1, scenario.ticks // _POINTS)
     return run(
         scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,

@@ -38,7 +38,7 @@ class Battery(Grouped):
 
     capacity: ByGroup[Annotated[int, Field(ge=1, le=_MOST)]]  # contacts
     fill: ByGroup[Probability]  # the probability that a tick brings one contact
-    # contacts at the first tick; None: as many as the capacity
+    # Contacts at the first tick; None: as many as the capacity.
     start: ByGroup[Annotated[int, Field(ge=0, le=_MOST)]] | None = None
 
     @model_validator(mode="after")

@@ -90,7 +90,7 @@ class Fault(Value):
 class FaultyReadings(Fault):
     """A fault of a sensor: changes what clients measure, and so what they learn from."""
 
-    # the target, or an input: the name of its column, or its index from 0 on
+    # The target, or an input: the name of its column, or its index from 0 on.
     what: str | int = "target"
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
@@ -138,7 +138,7 @@ class Spikes(FaultyReadings):
     kind: Literal["spikes"] = "spikes"
     size: _Size
     probability: Probability = 1.0  # the probability that a sample is hit
-    # the most spikes of each client; None: no limit
+    # The most spikes of each client; None: no limit.
     count: Annotated[int, Field(ge=1)] | None = None
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:

@@ -15,7 +15,7 @@ from paofed.world.availability import OnOff
 from paofed.world.battery import Cells
 from paofed.world.events import ThresholdArray
 
-# takes ticks and clients, returns their random words
+# Takes ticks and clients, returns their random words.
 Words = Callable[[IntArray, IntArray], WordArray]
 
 _AT_ONCE = 64  # how many ticks of a client have their words drawn together
@@ -62,7 +62,7 @@ def offered_at(cells: Cells, words: Words, n: IntArray, k: IntArray) -> BoolArra
     counts = np.diff(begins, append=k.size)
     since, level = np.zeros(begins.size, dtype=np.int64), cells.start[order[begins]]
     offered = np.empty(n.size, dtype=bool)
-    # the first contact of every client, then the second of every client, and so on
+    # The first contact of every client, then the second of every client, and so on.
     for turn in range(counts.max(initial=0)):
         who = np.flatnonzero(counts > turn)
         now = begins[who] + turn

@@ -33,10 +33,10 @@ from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-# bits of a client's phase in `even` arrivals: integers stay exact up to 700,000 ticks
+# Bits of a client's phase in `even` arrivals: integers stay exact up to 700,000 ticks.
 PHASE_BITS = 24
 _CELL_BYTES = 100  # bytes that one client of a synthetic world needs for one tick, at most
-# the most bytes for the trace of a table: a larger trace is nearly all gaps
+# The most bytes for the trace of a table: a larger trace is nearly all gaps.
 _MOST_OF_TABLE = 1 << 30
 
 
@@ -48,7 +48,7 @@ class Purpose(IntEnum):
     EVENTS = 2  # one block per client and tick: data, presence, delay, lottery
     SAMPLE = 3  # inputs, then observation noise
     PHASE = 4
-    # one more block per client and tick, where needed: loss up, loss down, charge, use of a contact
+    # One more block per client and tick, where needed: loss up, loss down, charge, use of a contact.
     CONTACT = 5
     OUTAGE = 6  # one word per tick for the whole fleet: whether there is an outage
     HIT = 7  # one word per client and tick at which an outage began
@@ -196,7 +196,7 @@ def _require_room(scenario: Scenario, cells: int) -> None:
         require_memory(_CELL_BYTES * cells, f"a trace of {cells:,} client ticks")
         return
     readings = read(scenario.stream)
-    # three numbers of 8 bytes (y, delay and lottery) and two flags of 1
+    # Three numbers of 8 bytes (y, delay and lottery) and two flags of 1.
     size = cells * (8 * readings.inputs + 26)
     if size > _MOST_OF_TABLE:
         raise InputError(

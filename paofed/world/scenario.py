@@ -37,7 +37,7 @@ from paofed.world.value import FORMS, Grouped, Value
 _UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
-# keys that are not written into files since the table itself says them
+# Keys that are not written into files since the table itself says them.
 _FOUND_IN_TABLE = ("ticks", "clients")
 _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "test_samples": 500,
@@ -66,16 +66,16 @@ class Scenario(Value):
     features: Count
     kernel_width: Annotated[float, Field(ge=1e-6, le=1e6)]
     step_size: Annotated[float, Field(gt=0)]  # for algorithms without a step size of their own
-    # for algorithms without an age limit of their own
+    # For algorithms without an age limit of their own.
     max_age: Annotated[int, Field(ge=0, le=LONGEST)]
     test_samples: Count
-    # whether a constant and the inputs themselves are features too; default for tables: True
+    # Whether a constant and the inputs themselves are features too; default for tables: True.
     linear: bool = False
     start: Literal["zeros", "calibration"] = "zeros"  # the default for tables is calibration
     newcomers: Literal["windows", "whole"] = "windows"  # the default for tables is whole
     personal: bool = False  # whether a device's linear terms stay its own; default for tables: True
     tick: str | None = None  # length of a tick, as in "1h"; None: the table says it, or nobody does
-    # share of contacts that a device uses; None: all
+    # Share of contacts that a device uses; None: all.
     contacts: Annotated[float, Field(gt=0, le=1)] | None = None
     stream: Stream
     availability: Availability
@@ -156,7 +156,7 @@ class Scenario(Value):
             return values
         try:
             found = _found_in(Table.model_validate(stream), width="kernel_width" not in values)
-        # pydantic tells this error with its place when it checks the stream itself
+        # Pydantic tells this error with its place when it checks the stream itself.
         except ValidationError:
             return {"ticks": 1, "clients": 1, "kernel_width": 1.0, "test_samples": 1, **values}
         for key in _FOUND_IN_TABLE:
@@ -379,7 +379,7 @@ def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _can_be_file(name: object) -> bool:
-    # any other value is refused when the law itself is checked
+    # Any other value is refused when the law itself is checked.
     return isinstance(name, str) and "\0" not in name
 
 

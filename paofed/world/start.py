@@ -20,12 +20,12 @@ class Start(NamedTuple):
     """What a calibration period teaches."""
 
     model: FloatArray  # (D,)
-    # half the width of a device's first interval: covers errors out of sample on that period
+    # Half the width of a device's first interval: covers errors out of sample on that period.
     half_width: float
 
 
 _FITTED: "WeakKeyDictionary[Readings, dict[bytes, Start]]" = WeakKeyDictionary()
-# all runs in a world begin alike: one run fits the model, the others wait for it
+# All runs in a world begin alike: one run fits the model, the others wait for it.
 _LOCK = threading.Lock()
 
 

@@ -52,7 +52,7 @@ class Synthetic(Value):
     variance: VarianceRange = (0.2, 1.2)
     noise_variance: VarianceRange = (0.005, 0.03)
     drifts: Ticks = ()  # ticks; the samples from each of them on have another target
-    # ticks that each change of the target takes; 0: at once
+    # Ticks that each change of the target takes; 0: at once.
     drift_ticks: Annotated[int, Field(ge=0, lt=2**31)] = 0
 
     def samples_of(self, clients: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

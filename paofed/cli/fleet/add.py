@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Add them, one by one."""
+    """Add the devices, one by one."""
     fleet = fleet_of(args)
     for path, label in zip(fleet.add(args.labels), args.labels, strict=True):
         allow = rights_of(fleet, label, Credential.load(path).who)

@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Write it."""
+    """Write the model."""
     require_writable(args.out)
     kind: _Kind = args.format or _BY_ENDING.get(args.out.suffix, "npz")
     with closing(Store.open(args.folder)) as store:

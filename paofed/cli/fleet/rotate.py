@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Rotate what was named."""
+    """Rotate the credentials that were named."""
     if bool(args.labels) + args.all + args.server != 1:
         raise InputError("fleet rotate needs one of: some LABEL, --all, --server")
     if args.until is not None and not args.all:

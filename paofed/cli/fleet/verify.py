@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare."""
+    """Compare every snapshot with what the journal makes."""
     with closing(Store.open(args.folder)) as store, Progress("recomputing") as progress:
         found = store.verify(progress)
     verdict = "equals" if found.agrees else "DOES NOT EQUAL"

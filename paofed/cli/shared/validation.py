@@ -36,7 +36,7 @@ def error_of(coordinator: Coordinator, path: Path) -> float:
 
 
 def validated(model: FleetModel, path: Path) -> Validated:
-    """Predict every sample of a file, in their order."""
+    """Predict every sample of a file in the order of its lines, and count."""
     device = model.device()
     rows = SampleReader(device.manifest, needed=True)
     pairs = []

@@ -52,7 +52,7 @@ def _require_different(path: Path, what: str, names: Iterable[str]) -> None:
 
 
 def account_of(accounts: Mapping[str, BrokerAccount], label: str) -> BrokerAccount:
-    """The account of a label."""
+    """Return the account of a label; refuse a label without one."""
     if label not in accounts:
         raise InputError(
             f"the broker is not the fleet's own, and there is no account for {label!r}: give "

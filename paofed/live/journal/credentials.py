@@ -33,7 +33,7 @@ class Credentials(Epochs):
             )
 
     def server(self) -> str:
-        """The server's own credential."""
+        """Return the server's own credential."""
         rows = self._rows("SELECT credential, checksum FROM server")
         for row in rows:
             self._require_sum(row, "the server's credential")

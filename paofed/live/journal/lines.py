@@ -85,7 +85,7 @@ class Lines(Members):
         return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
 
     def lines(self) -> int:
-        """How many lines the journal holds."""
+        """Return how many lines the journal holds."""
         return int(self._rows("SELECT count(*) FROM journal")[0][0])
 
     def disk(self, keep: float) -> Disk:
@@ -206,7 +206,7 @@ def _row(record: Record) -> tuple[object, ...]:
 
 
 def unpack(state: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays that `pack` wrote."""
+    """Return the arrays that `pack` wrote."""
     with _UNPACKING, np.load(io.BytesIO(state), allow_pickle=False) as arrays:
         return dict(arrays)
 

@@ -51,7 +51,7 @@ class Members(Credentials):
     """The fleet's devices and gateways, and their credentials."""
 
     def members(self) -> list[Member]:
-        """All devices and gateways that are or were in the fleet, by index."""
+        """Return all devices and gateways that are or were in the fleet, by index."""
         return self._members()
 
     def devices(self) -> list[Member]:

@@ -266,7 +266,7 @@ def pause(failures: int) -> float:
 
 
 def packet_size(topic: str, payload: bytes) -> int:
-    """The bytes of an MQTT message: fixed header, length, topic, payload."""
+    """Return the bytes of an MQTT message: fixed header, length, topic, payload."""
     rest = 2 + len(topic) + len(payload)
     return 1 + max(1, (rest.bit_length() + 6) // 7) + rest
 

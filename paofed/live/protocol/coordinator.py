@@ -138,15 +138,15 @@ class Coordinator:
         return released
 
     def add(self, device: int) -> None:
-        """A device was added to the fleet."""
+        """Note that a device was added to the fleet."""
         self.devices.add(device)
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
-        """Refuse a device's messages from now on, or no longer."""
+        """Refuse a device's messages from now on or, with `on` False, no longer."""
         self.devices.quarantined[device] = on
 
     def remove(self, device: int) -> None:
-        """A device left the fleet for good; what it brought stays."""
+        """Note that a device left the fleet for good; its past updates stay in the model."""
         self.removed.add(device)
 
     def recover(self, records: Iterable[Record]) -> None:
@@ -192,7 +192,7 @@ class Coordinator:
     # Snapshots
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What a restart needs, as arrays."""
+        """Return what a restart needs, as arrays."""
         waiting = self.waiting()
         values = [r.values for r in waiting] or [np.zeros(0, dtype=self.manifest.up.dtype)]
         return {

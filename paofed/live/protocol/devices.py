@@ -150,7 +150,7 @@ class Devices:
         self.last_seen = np.where(self.last_seen < 0, -1, seen)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything up to the last device, for a snapshot."""
+        """Return the columns up to the last device, for a snapshot."""
         used = int(np.flatnonzero(self.known).max(initial=-1)) + 1
         used += -used % 8
         columns = {name: getattr(self, name)[:used] for name in _COLUMNS}

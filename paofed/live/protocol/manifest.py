@@ -59,7 +59,7 @@ _NEWEST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """Numbers and names only; both sides derive the rest."""
+    """What a fleet has agreed on, in numbers and names; both sides derive the rest."""
 
     algorithm: str
     features: int

@@ -152,7 +152,7 @@ class Status:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Back from text that `to_json` made."""
+        """Read what `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
         devices = tuple(_from_values(device) for device in values.pop("devices"))
         error = values.pop("error")

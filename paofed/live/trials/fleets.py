@@ -1,4 +1,4 @@
-"""The small fleet that a seed picks."""
+"""The small fleet of a rehearsal, picked by the seed."""
 
 from dataclasses import replace
 

@@ -25,7 +25,7 @@ _FARTHEST = 4.0  # dB that a panel shows
 
 
 def verdicts(study: ReadingStudy) -> Figure:
-    """One panel for each comparison, one line for each reading."""
+    """Draw one panel for each comparison, with one line for each reading."""
     panels: dict[str, list[Ruling]] = {}
     for judged in study.judged():
         panels.setdefault(judged.claim.key, []).append(judged)

@@ -18,7 +18,7 @@ from paofed.world.worlds import Worlds
 
 
 class Amount(NamedTuple):
-    """How much is run."""
+    """How much is run in each unit."""
 
     runs: int
     trials: int  # runs of each step size that is tried

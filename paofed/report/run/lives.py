@@ -35,7 +35,7 @@ class Stage(NamedTuple):
 
     @property
     def readings(self) -> str:
-        """The readings in words."""
+        """The span of readings in words."""
         return f"{self.first:,} to {self.last:,}" if self.last > self.first else f"{self.first:,}"
 
     @property

@@ -110,7 +110,7 @@ def write(
 
 
 def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
-    """The figures by file name, each with its caption."""
+    """Return the figures by file name, each with its caption."""
     judged, cold = result.progressive, result.cold_start
     if judged is None:
         curves = draw.learning_curves(result)

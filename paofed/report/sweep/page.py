@@ -68,7 +68,7 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
 
 
 def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
-    """The figures by file name, each with its caption."""
+    """Return the figures by file name, each with its caption."""
     keys = [key for key in swept.keys if len(swept.values(key)) > 1]
     others = "; all other keys have the values that are best" if swept.is_grid else ""
     told = others if len(keys) > 1 else ""

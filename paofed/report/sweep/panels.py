@@ -39,7 +39,7 @@ def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
 
 
 def said(values: Mapping[str, Any]) -> str:
-    """Values by key in words."""
+    """Write values by key in words."""
     return " ".join(f"{key}={worded(value)}" for key, value in values.items())
 
 
@@ -49,7 +49,7 @@ def settings(point: Point, case: Mapping[str, Any]) -> str:
 
 
 def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel for each case, which share their axes of errors."""
+    """Return a figure with a panel for each case; the panels share their axis of errors."""
     columns = min(_COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
     width, height = (5.0, 3.8) if len(shown) == 1 else (3.3 * columns, 2.9 * rows)

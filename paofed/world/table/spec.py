@@ -95,7 +95,7 @@ class Table(Value):
     kind: Literal["table"] = "table"
     file: str
     device: Name | None = None  # the column that names the device; None: `wide` is given
-    # the quantity that all columns but the time measure, one column per device
+    # The quantity that all columns but the time measure, one column per device.
     wide: Name | None = None
     time: Names  # one column, or several: year, month, ... or a date and a time of day
     target: Annotated[Name, AfterValidator(_known_target)]
@@ -104,18 +104,18 @@ class Table(Value):
     score_from: Name | None = None  # the errors before this moment do not count; None: all count
     until: Name | None = None  # rows after this moment are dropped; None: all rows are used
     tick: Name | None = None  # a length; None: the usual time between two readings, or less
-    # as in strptime, or "unix", "unix-ms", "number"; None: ISO 8601, or numbers
+    # As in strptime, or "unix", "unix-ms", "number"; None: ISO 8601, or numbers.
     time_format: Name | None = None
-    # the zone of times that do not say one
+    # The zone of times that do not say one.
     zone: Annotated[Name, AfterValidator(_known_zone)] | None = None
-    # which reading counts where a device has several in one tick
+    # Which reading counts where a device has several in one tick.
     duplicates: Literal["refuse", "first", "last"] = "refuse"
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
     group: Name | None = (
-        # the column with the group of a device; None: grouped by how many readings a device has
+        # The column with the group of a device; None: grouped by how many readings a device has.
         None
     )
-    # the separator of columns in a CSV
+    # The separator of columns in a CSV.
     separator: Annotated[str, AfterValidator(_one_byte)] | None = None
     decimal: Literal[".", ","] = "."  # the decimal point of numbers in a CSV
 

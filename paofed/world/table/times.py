@@ -18,12 +18,12 @@ FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 99
 _CALENDAR = ("year", "month", "day", "hour", "minute", "second")
 _CLOCK = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
 _RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
-# formats of numbers that are times: seconds or milliseconds since 1970
+# Formats of numbers that are times: seconds or milliseconds since 1970.
 _UNIX = {"unix": 1.0, "unix-ms": 1e-3}
 _NUMBER = "number"  # the format of numbers that are not times, even if they look like times
-# how many parts of a calendar (year, month, ...) a compact date of so many digits has
+# How many parts of a calendar (year, month, ...) a compact date of so many digits has.
 _DIGITS = {8: 3, 10: 4, 12: 5, 14: 6}
-# compact dates have these years; other numbers are counts, or seconds since 1970
+# Compact dates have these years; other numbers are counts, or seconds since 1970.
 _YEARS = (1900, 2100)
 
 

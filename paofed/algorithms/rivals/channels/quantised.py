@@ -97,7 +97,7 @@ def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
         send=partial(send, shared, ahead),
         encode=partial(encode, bits),
         decode=partial(decode, shared, ahead, bits),
-        # values do not survive since they are rounded, which is the point
+        # Values do not survive since they are rounded, which is the point.
         waives=("values survive",),
         served=True,
     )

@@ -50,7 +50,7 @@ def server_momentum(
     server = ServerRule(
         apply=partial(apply, fraction("momentum", momentum), positive("rate", rate)),
         init=begin,
-        # a model that moves goes on, also from a fixed point and out of the hull
+        # A model that moves goes on, also from a fixed point and out of the hull.
         waives=("fixed point", "convex hull"),
     )
     return replace(row_of(shared), name="server-momentum", server=server)

@@ -45,7 +45,7 @@ def tier_of(client: int, tiers: int, ages: IntArray, heard: IntArray) -> int:
     faster, known = 0, 0
     for k in range(heard.size):
         if heard[k] > 0:
-            # compares two means without dividing
+            # Compares two means without dividing.
             mine, other = ages[client] * heard[k], ages[k] * heard[client]
             faster += other < mine or (other == mine and k < client)
             known += 1

@@ -16,7 +16,7 @@ Ask = Callable[[], Status]
 
 
 def routes(ask: Ask) -> Routes:
-    """The routes that show what `ask` answers."""
+    """Return the routes that show what `ask` returns."""
     return {
         ("GET", "/health"): lambda _: _health(ask()),
         ("GET", "/metrics"): lambda _: _metrics(ask()),

@@ -67,7 +67,7 @@ def _right(path: str) -> Right:
 
 @dataclass(frozen=True)
 class _Guard:
-    """A route behind a right."""
+    """A route that only holders of a right may use."""
 
     route: Route
     right: Right

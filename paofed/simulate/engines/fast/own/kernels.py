@@ -68,7 +68,7 @@ class Flight(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """What is counted on the way."""
+    """Counts, errors and checks that a kernel writes on its way."""
 
     traffic: Any  # (7,) int64
     judged: Any  # (2, M) float64: errors of both models on every sample of a list, or (2, 0)
