@@ -48,7 +48,7 @@ class Purpose(IntEnum):
     EVENTS = 2  # one block per client and tick: data, presence, delay, lottery
     SAMPLE = 3  # inputs, then observation noise
     PHASE = 4
-    # One more block per client and tick, where needed: loss up, loss down, charge, use of a contact.
+    # One more block per client and tick, where needed: loss up, loss down, charge, use.
     CONTACT = 5
     OUTAGE = 6  # one word per tick for the whole fleet: whether there is an outage
     HIT = 7  # one word per client and tick at which an outage began

@@ -139,11 +139,13 @@ class FamilyModels(NamedTuple):
     settled: Any  # (D,) uint8: coordinates that a newer age has moved
     mapped: Any  # (blocks, GROUP, row) real: z(x) of the client at hand, zero beyond D
     gram: Any  # (blocks, 6) real: products of these rows, 01 02 03 12 13 23
-    judged: Any  # (A, 2, M) real: errors of the device's and the server's model on every sample,
-    # In the order of ticks, 0 for samples to come; or (0, 2, 0) where nobody asks for errors.
+    # (A, 2, M) real: errors of the device's and the server's model on every sample, in the order of
+    # ticks, 0 for samples to come; or (0, 2, 0) where nobody asks for errors.
+    judged: Any
     answers: Any  # (ring, A, K) uint8: who is answered at a tick, or (1, 0, 0) where nobody is
-    joins: Any  # (A, K) int64: the tick of the answer with which a client gets the server's whole
-    # Model; UNASKED: no answer is on its way; JOINED: the client has it, or gets windows instead.
+    # (A, K) int64: the tick of the answer with which a client gets the server's whole model;
+    # UNASKED: no answer is on its way; JOINED: the client has it, or gets windows instead.
+    joins: Any
     contacts: Any  # (blocks, A) int64
     # (blocks, A) int64: how many of these contacts are of newcomers, who get whole models.
     wholes: Any
