@@ -111,10 +111,8 @@ class Table(Value):
     # Which reading counts where a device has several in one tick.
     duplicates: Literal["refuse", "first", "last"] = "refuse"
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
-    group: Name | None = (
-        # The column with the group of a device; None: grouped by how many readings a device has.
-        None
-    )
+    # The column with the group of a device; None: grouped by how many readings a device has.
+    group: Name | None = None
     # The separator of columns in a CSV.
     separator: Annotated[str, AfterValidator(_one_byte)] | None = None
     decimal: Literal[".", ","] = "."  # the decimal point of numbers in a CSV
