@@ -1,4 +1,4 @@
-"""The same rules over a network.
+"""The simulator's rules over a network.
 
 `protocol`: what travels, and the server and the device as state machines without sockets, clocks or
 disks. `model`: the model outside the fleet, and predictions by it. `journal`: the server's memory

@@ -41,7 +41,7 @@ class Intervention(Protocol):
     """Something that is done to a fleet's folder."""
 
     def do(self, folder: Path, sync: Sync) -> None:
-        """Do it; `sync` is called at each write."""
+        """Do the intervention; `sync` is called at each write."""
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
         """Tell the auditor that it was done, and what must have come of it."""
