@@ -7,7 +7,7 @@ Where inputs look back, the lines are those of one device, with their target and
 With a run's file: reads a table like the one of the run, and prints one prediction per row. Where
 inputs look back, the rows before are needed of each device, with their times.
 
-The prediction is empty where the past is not known.
+The prediction is empty where an input needs an earlier value that is not known.
 """
 
 import math

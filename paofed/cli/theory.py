@@ -1,8 +1,8 @@
 """Say before any run which step sizes are safe, where the model goes and what it costs.
 
 SCENARIO is a TOML file, a preset, or a recorded trace (.npz) to estimate from. With --runs the
-prediction is held against the average over so many runs in the same world. With --second the
-learning curve is predicted too: the mean error of the models, not that of their mean.
+prediction is compared with the average over so many runs in the same world. With --second the
+learning curve is predicted too: the mean error of the models, not the error of their mean.
 """
 
 import json

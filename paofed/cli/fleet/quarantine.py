@@ -1,4 +1,4 @@
-"""Refuse what devices send, without removing them; or no longer, with --off."""
+"""Refuse what devices send, without removing them; with --off, accept it again."""
 
 from argparse import ArgumentParser, Namespace
 

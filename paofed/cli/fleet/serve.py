@@ -1,7 +1,7 @@
 """Run a fleet's server until it is told to stop (SIGTERM, Ctrl-C).
 
-It needs its broker, waits for it, and comes back to it. Exit code 3: another server has taken this
-one's place at the broker; do not start it again before you know why.
+The server waits for its broker, and reconnects when the broker was away. Exit code 3: another
+server has taken this one's place at the broker; do not start this one again before you know why.
 """
 
 from argparse import ArgumentParser, Namespace

@@ -1,6 +1,6 @@
 """Recompute the model from the journal and say whether it equals every snapshot that is kept.
 
-May be run while the fleet is served. Exit code 1: it does not.
+May be run while the fleet is served. Exit code 1: some snapshot differs.
 """
 
 from argparse import ArgumentParser, Namespace

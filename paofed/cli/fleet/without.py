@@ -1,8 +1,8 @@
 """Replay what the others sent, without some devices, while the server is stopped.
 
-The model is computed anew from the messages of the others since a time, by the present rule. What
-they had already taken over from those devices remains in their messages: a fleet that is ruined
-needs `paofed fleet rollback`.
+The model is computed anew from the messages of all other devices since a time, by the present rule.
+What these devices had already taken over from the devices left out remains in their messages: a
+fleet that is ruined needs `paofed fleet rollback`.
 """
 
 from argparse import ArgumentParser, Namespace
