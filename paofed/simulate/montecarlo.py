@@ -251,7 +251,7 @@ def _found(
 def _cpus(gathered: Sequence[Gathering], kept: Sequence[int]) -> dict[str, list[int]]:
     """Return the runs by the processor that computed them.
 
-    Runs that several processors computed have all their names, as a type of its own.
+    A run that several types of processor computed is listed under all their names together.
     """
     found: dict[str, list[int]] = {}
     for index in kept:
