@@ -26,10 +26,8 @@ from paofed.memory import require_memory
 
 _ARCHIVE = "a .npz of plain arrays"
 _MAGIC = b"\x93NUMPY"
-# By version of the format: how many bytes the length of the header has.
-_WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}
-# The header of a plain array has 118 bytes, but some programs leave room in it.
-_LONGEST_HEADER = 4096
+_WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}  # by version: bytes of the header's length
+_LONGEST_HEADER = 4096  # that of a plain array has 118 bytes, but some programs leave room in it
 _TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
 _COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
 _SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)", re.ASCII)
@@ -76,8 +74,7 @@ def load_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays of an `.npz` that must be `what`, such as "a trace".
 
-    `contents` says which names, types and shapes that means. A file that cannot be read raises a
-    FileError; a readable file that holds something else raises an `error`.
+    A file that cannot be read is a FileError; one that can, but holds something else, an `error`.
     """
     with _reading(path, _ARCHIVE) as file, ExitStack() as streams:
         archive = streams.enter_context(_archive(file))

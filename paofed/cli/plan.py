@@ -35,8 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     worlds.add_arguments(parser)
     add("--budget", metavar="BYTES",
         help="2kB/day/device, 100MB/month (a whole fleet), 3MB/run, ...")  # fmt: skip
-    # Without this, argparse would take -7dB for an option: it knows negative numbers without a
-    # unit.
+    # Else -7dB would be taken for an option: for argparse, negative numbers have no unit.
     parser._negative_number_matcher = re.compile(r"-\d+(\.\d+)?(dB)?$")
     add("--error", metavar="DB", help="the cheapest settings with an error below: -7dB")
     add("--tariff", default="mqtt-tls", metavar="T",

@@ -16,8 +16,8 @@ from paofed.core import random
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 
-_FEWEST = 2  # the fewest Fourier features: a sine and a cosine, so that a wave may begin anywhere
-_OUTERMOST = 0.005  # the share of known inputs that lies outside the range, on either side
+_FEWEST = 2  # Fourier features: a sine and a cosine, with which a wave may begin anywhere
+_OUTERMOST = 0.005  # the share of known inputs on either side that lies outside their range
 
 
 class Ranges(NamedTuple):

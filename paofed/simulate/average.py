@@ -18,7 +18,7 @@ from paofed.world.scenario import Scenario
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """The average models and curves of A algorithms at P points, with D features."""
+    """A algorithms, P points, D features."""
 
     runs: int
     ticks: IntArray  # (P,), 0-based

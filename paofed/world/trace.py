@@ -234,7 +234,7 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read and check a trace; whatever is wrong with the file raises one clear error."""
+        """Read and check a trace; anything wrong with it is one clear error."""
         arrays = load_arrays(Path(path), _TRACE, "a trace", TraceError)
         try:
             return cls(**arrays)
@@ -244,7 +244,7 @@ class Trace:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SparseTrace:
-    """A trace as a list of its M samples: a tick without a sample of a client decides nothing.
+    """A trace as a list of its M samples: what happens where there is none decides nothing.
 
     The samples are in order of ticks and, within a tick, of clients.
     """

@@ -15,7 +15,7 @@ from paofed.live.protocol.coordinator import Coordinator
 
 
 def add_validation(parser: ArgumentParser) -> None:
-    """Declare the file of samples."""
+    """Declare the file."""
     parser.add_argument(
         "--validation", type=Path, metavar="FILE", help="samples to judge the model by"
     )

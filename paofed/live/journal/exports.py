@@ -50,10 +50,7 @@ def export_messages(store: Store, path: str | Path) -> int:
 
 
 def replay_messages(path: str | Path) -> FleetModel:
-    """Apply the server's rule, and nothing else, to exported messages.
-
-    Return the model they make.
-    """
+    """Apply the server's rule, and nothing else, to exported messages: the model they make."""
     arrays, manifest = _read(path, _MESSAGES, "an export of messages")
     messages, values = arrays["device"].size, arrays["values"]
     of_fleet = (messages, manifest.up.size), manifest.up.dtype

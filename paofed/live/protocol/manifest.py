@@ -41,7 +41,7 @@ USUAL_CLIP, USUAL_BOUND = 6.0, 6.0
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
 _MOST_FEATURES = 1_000_000
-_KERNELS = (1e-6, 1e6)  # with narrower kernels, the map's numbers overflow
+_KERNELS = (1e-6, 1e6)  # narrower, and the map's numbers overflow
 _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # digits of a probe: more would only make the manifest longer
 

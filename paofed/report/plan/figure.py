@@ -22,7 +22,7 @@ _CHOSEN, _OFFER, _TRIED, _GONE = "#D55E00", "#0072B2", "#777777", "#C8C8C8"
 
 
 def front(plan: FleetPlan) -> Figure:
-    """Draw the front of a plan and everything that was tried."""
+    """Draw it."""
     figure = Figure(figsize=(9.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
     _tried(axes, plan)

@@ -22,7 +22,7 @@ from paofed.words import counted
 
 
 class _Beside(NamedTuple):
-    """How a baseline looks, and beside whose models it is drawn over time."""
+    """How a baseline looks, and whose models it is held against over time."""
 
     colour: str
     dashes: str | tuple[int, tuple[float, ...]]
@@ -41,10 +41,8 @@ _BASELINES: Mapping[str, _Beside] = {
     "batch linear": _Beside("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
     "boost": _Beside("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
 }
-# A baseline of a file that a newer version wrote.
-_UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")
-# Dashes of devices that learn like an algorithm's; the rest is as for the baseline.
-_APART = (0, (8, 2, 1, 2))
+_UNKNOWN = _Beside("#777777", (0, (5, 2)), "+", "server")  # of a file that a newer version wrote
+_APART = (0, (8, 2, 1, 2))  # who learns as an algorithm does, and otherwise is that baseline
 WIDE = {"lw": 3.0, "alpha": 0.6, "zorder": 1}  # baselines lie under the algorithms
 _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
@@ -64,13 +62,13 @@ _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
 
 
 def baseline_look(name: str) -> _Beside:
-    """Return how a baseline looks; one of a newer version has a look of its own."""
+    """How a baseline looks; one of a newer version looks like none that is known."""
     look = _BASELINES.get(kind_of(name), _UNKNOWN)
     return look if name in _BASELINES else look._replace(dashes=_APART)
 
 
 def over_time(result: Result, judged: Progressive) -> Figure:
-    """Draw the error on the samples to come: of the models on the devices, and of the server's."""
+    """The error on the samples to come: of the models on the devices, and of the server's."""
     figure = Figure(figsize=(9.6, 7.2), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True)
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
@@ -280,7 +278,7 @@ def _short(name: str) -> str:
 
 
 def finish(axes: Axes, title: str) -> None:
-    """Add a title, a faint grid, and a legend beside the axes."""
+    """A title, a faint grid, and a legend beside."""
     axes.set_title(title, fontsize=10, loc="left")
     plain_axes(axes)
     legend_beside(axes, axes.get_legend_handles_labels()[0])

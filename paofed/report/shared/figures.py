@@ -150,7 +150,7 @@ def _curves(
     x_of: Callable[[str], FloatArray],
     drifts: Sequence[int] = (),
 ) -> Figure:
-    """Draw errors over `x_of`: in colour and with a band where there is a name, else in grey."""
+    """The error over something: in colour and with a band where there is a name, else in grey."""
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.add_subplot()
     errors = {name: result.final(name).db for name in names or result.algorithms}

@@ -34,7 +34,7 @@ UNNAMED = Style("#BBBBBB", "-")  # for those without a name
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
-    """Return one style per algorithm: its own for a row of the table, spare ones for others."""
+    """One style per algorithm: its own for a row of the table, the others in turn."""
     chosen: dict[str, Style] = {}
     for name in names:
         row = name.partition(":")[0]

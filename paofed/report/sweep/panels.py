@@ -21,10 +21,10 @@ from paofed.sweeping.swept import Swept
 MOST_PANELS = 6  # the most cases that are drawn; all cases are in the tables
 ERROR = "mean squared error (dB)"
 _COLUMNS = 3
-_WORST = 15.0  # dB above the best at which figures end
-_MOST_LETTERS = 40  # letters below an axis before the labels are slanted
-_FAR = 10.0  # values that differ by more than this factor go on a logarithmic axis
-_MOST_TICKS = 9  # the most labels on an axis of numbers
+_WORST = 15.0  # dB above the best where figures end
+_MOST_LETTERS = 40  # below an axis, before they lean
+_FAR = 10.0  # as many times the least is the most where values go on a logarithmic axis
+_MOST_TICKS = 9  # that have a name on an axis of numbers
 
 
 def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ class Scale:
 
 
 def logarithmic(axis: Axis) -> None:
-    """Make an axis logarithmic, with numbers written as people do."""
+    """A logarithmic axis whose numbers are written as people do."""
     (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=_MOST_TICKS))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

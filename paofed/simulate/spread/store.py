@@ -89,7 +89,7 @@ class UnitStore:
             save_arrays(
                 self._path(unit), {"runs": np.array(unit.runs), "about": np.array(told), **arrays}
             )
-        except (OSError, FileError) as error:  # a full disk, say; the computed unit is still used
+        except (OSError, FileError) as error:  # a full disk, say; what is computed is not lost
             self._tell(error)
         self._claims.release(unit.key)
 
