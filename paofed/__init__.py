@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _ROOMS = ("figures", "theory")  # modules with public names of their own
 
-# Found when first used: a device that only learns and sends needs NumPy and nothing heavier.
+# `__getattr__` imports these names on first use: a device that only learns and sends needs NumPy
+# and nothing heavier.
 _HOMES = {
     "ALGORITHMS": "paofed.algorithms",
     "Algorithm": "paofed.algorithms",

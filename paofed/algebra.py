@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager
 
 
 def one_thread_algebra() -> AbstractContextManager[object]:
-    """Let linear algebra, and whatever else has threads of its own, use one thread while inside.
+    """Let linear algebra, and every other library with threads of its own, use one thread inside.
 
-    Its own threads wait for each other by spinning: on a machine with other work to do, a second
-    becomes twenty. Ours share the work by worlds and devices instead.
+    The threads of a linear algebra library wait for each other by spinning: on a machine with other
+    work to do, a second becomes twenty. paofed shares its work over worlds and devices instead.
     """
     from threadpoolctl import threadpool_limits
 

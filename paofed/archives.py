@@ -1,8 +1,9 @@
-"""Named arrays in one `.npz`: written whole, and read trusting nothing that the file says.
+"""Named arrays in one `.npz`: written whole, and read without trusting what the file says.
 
-A file may be damaged, forged, or of another program. So whoever reads one says what it must hold;
-names, types and shapes are held against that before any array is read, and what they claim against
-the bytes that are there and the memory of this machine. Nothing is evaluated or unpickled.
+A file may be damaged, forged, or of another program. So whoever reads one says what the file must
+hold. Names, types and shapes are compared with that before any array is read; what the file claims
+about sizes is compared with the bytes that are there and with the memory of this machine. Nothing
+is evaluated or unpickled.
 """
 
 import math
@@ -31,13 +32,15 @@ _LONGEST_HEADER = 4096  # that of a plain array has 118 bytes, but some programs
 _TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
 _COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
 _SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)", re.ASCII)
-_ENCRYPTED = 0x1  # a flag of a member
-_HOLDS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes that one byte can stand for
+_ENCRYPTED = 0x1  # the flag of a member that is encrypted
+# How many bytes one packed byte can stand for.
+_HOLDS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 _CHUNK = 2**18  # bytes that are read at a time
 _CHARACTERS = 0x110000
-_SURROGATES = (0xD800, 0xE000)  # halves of characters, from and up to: no text has them
+# Halves of characters, from the first up to the second number: no text has them.
+_SURROGATES = (0xD800, 0xE000)
 
-# What the libraries raise when a file is not what they take it for.
+# The exceptions of zipfile and NumPy for a file that is not what they take it for.
 _DAMAGE = (
     OSError, EOFError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError,
     struct.error, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile,
@@ -45,11 +48,11 @@ _DAMAGE = (
 
 
 class _RefusedError(Exception):
-    """A file that cannot be trusted, and why."""
+    """Says why a file cannot be trusted."""
 
 
 class _Claim(NamedTuple):
-    """What the header of an array says of the bytes behind it."""
+    """What the header of an array says about the bytes that follow."""
 
     stream: IO[bytes]
     dtype: np.dtype[Any]
@@ -80,7 +83,7 @@ def save_arrays(
 def load_arrays(
     path: Path, contents: Contents, what: str, error: type[InputError] = FileError
 ) -> dict[str, NDArray[Any]]:
-    """Read the arrays of an `.npz`, which must be `what` ("a trace"): its names, types and shapes.
+    """Read the arrays of an `.npz` that must be `what`, such as "a trace".
 
     A file that cannot be read is a FileError (a NewerFormatError where a newer paofed can read
     it); one that can, but holds something else, an `error`.
@@ -101,13 +104,13 @@ def load_arrays(
 
 
 def names_of(path: Path) -> set[str]:
-    """What the arrays of an `.npz` are called, for whoever takes more than one kind of file."""
+    """Return the names of the arrays in an `.npz`, for callers that take several kinds of file."""
     with _reading(path, _ARCHIVE) as file, _archive(file) as archive:
         return set(_members(archive, _size(file)))
 
 
 def load_array(path: Path) -> NDArray[Any]:
-    """Read the one array of an `.npy`."""
+    """Read the single array of an `.npy`."""
     with _reading(path, "a .npy of one plain array") as file:
         claim = _claim(file, _size(file))
         _require_memory(path, [claim])
@@ -116,7 +119,7 @@ def load_array(path: Path) -> NDArray[Any]:
 
 @contextmanager
 def _reading(path: Path, expected: str) -> Iterator[BinaryIO]:
-    """Open a file; whatever turns out to be wrong with it is one clear error."""
+    """Open a file; everything that turns out to be wrong with it becomes one clear error."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -157,7 +160,7 @@ def _size(file: BinaryIO) -> int:
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The arrays of an archive of so many bytes by name; none of them is opened yet."""
+    """Return the arrays of an archive of `size` bytes by name; none of them is opened yet."""
     members: dict[str, zipfile.ZipInfo] = {}
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
@@ -179,15 +182,16 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 
 def _opened(archive: zipfile.ZipFile, streams: ExitStack, member: zipfile.ZipInfo) -> _Claim:
-    """Read the header of a member."""
+    """Open a member of the archive and read the header of its array."""
     size = member.file_size
-    # The library would stop at this size without a word; one byte more shows what goes on.
+    # The library would stop at this size without an error; to allow one byte more shows that there
+    # is more.
     member.file_size += 1
     return _claim(streams.enter_context(archive.open(member)), size)
 
 
 def _claim(stream: IO[bytes], size: int) -> _Claim:
-    """Read the header of an array, which has `size` bytes with it."""
+    """Read the header of an array; header and array together have `size` bytes."""
     magic, version = stream.read(len(_MAGIC)), stream.read(2)
     width = _WIDTHS.get(version, 0)
     length = int.from_bytes(stream.read(width), "little")
@@ -206,7 +210,7 @@ def _claim(stream: IO[bytes], size: int) -> _Claim:
 
 
 def _require_memory(path: Path, claims: Iterable[_Claim]) -> None:
-    # Engines compute in numbers of eight bytes: narrower ones are widened.
+    # Engines compute in numbers of eight bytes, so narrower numbers are counted as if widened.
     needed = sum(
         claim.size * max(claim.dtype.itemsize, 8 if claim.dtype.kind in "iuf" else 1)
         for claim in claims
@@ -218,7 +222,7 @@ def _require_memory(path: Path, claims: Iterable[_Claim]) -> None:
 
 
 def _read(claim: _Claim) -> NDArray[Any]:
-    """Read an array's bytes, neither more nor fewer than its header claims."""
+    """Read exactly the bytes that the array's header claims."""
     flat = np.empty(claim.size, claim.dtype)
     raw = flat.view(np.uint8)
     for begin in range(0, raw.size, _CHUNK):
@@ -227,7 +231,7 @@ def _read(claim: _Claim) -> NDArray[Any]:
         if len(part) < chunk.size:
             raise EOFError
         chunk[:] = np.frombuffer(part, np.uint8)
-    if claim.stream.read(1):  # at the end the library compares the checksum, too
+    if claim.stream.read(1):  # at its end the library also compares the checksum
         raise _RefusedError("an array has more bytes than it claims")
     _check_values(flat, raw)
     native = flat.astype(claim.dtype.newbyteorder("="), copy=False)
@@ -235,11 +239,11 @@ def _read(claim: _Claim) -> NDArray[Any]:
 
 
 def _check_values(flat: NDArray[Any], raw: NDArray[np.uint8]) -> None:
-    """Refuse bytes that stand for no truth value and no character."""
+    """Refuse bytes that are neither true nor false in a bool array, or no character in a text."""
     if flat.dtype.kind == "b" and (raw > 1).any():
         raise _RefusedError("a truth value is neither true nor false")
     if flat.dtype.kind == "U":
         codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
         first, beyond = _SURROGATES
         if ((codes >= _CHARACTERS) | ((codes >= first) & (codes < beyond))).any():
-            raise _RefusedError("a text holds what is no character")
+            raise _RefusedError("a text holds a number that is no character")

@@ -87,7 +87,7 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Say an error of somebody else's code, whose text may have several lines."""
+    """Say an error of somebody else's code in one line; its own text may have several lines."""
     return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
 
 
@@ -116,7 +116,7 @@ _EXTRAS = {
     "river": "river",
     "distributed": "cluster",
     "cuda": "gpu",
-}  # and `sim`, for all the others
+}  # all other packages belong to the extra `sim`
 
 
 @contextmanager

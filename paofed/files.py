@@ -43,7 +43,7 @@ def make_folder(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file; one that cannot be read is one clear error."""
+    """Read a text file; a file that cannot be read raises one clear FileError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -68,7 +68,7 @@ def write_secret(path: Path, text: str) -> None:
 def replacing(path: Path, *, secret: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for writing; it appears, whole, only when the block ends without an error.
 
-    A secret can be read by its owner alone, from the first byte on.
+    With `secret`, only the owner can read the file, from the first byte on.
     """
     require_writable(path)
     try:
@@ -90,12 +90,15 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    """What new files may not be; mkstemp's 0600 would surprise people who share files."""
+    """Return the permissions that new files lack.
+
+    Mkstemp's 0600 would surprise who shares files.
+    """
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("Umask:"):
                 return int(line.split()[1], 8)
-    mask = os.umask(0o022)  # elsewhere it can only be read by setting it
+    mask = os.umask(0o022)  # on other systems than Linux, the mask can only be read by setting it
     os.umask(mask)
     return mask
 
@@ -112,7 +115,10 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
 
 @contextlib.contextmanager
 def locking(path: Path, otherwise: Exception) -> Iterator[None]:
-    """Be the only process that has locked this file, or raise; the lock ends with its process."""
+    """Be the only process that has locked this file, or raise `otherwise`.
+
+    The lock ends with the process at the latest.
+    """
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,9 +131,10 @@ _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
 
 
 def exchanged(new: Path, place: Path, aside: Path | None) -> None:
-    """Put a folder in its place; what is there goes aside, or is an empty folder.
+    """Put the folder `new` in the place of `place`, and the folder there in the place of `aside`.
 
-    In one step where the system can; else there is nothing in the place for a moment.
+    With `aside` None, `place` is absent or an empty folder. The change is one step where the system
+    can do that; elsewhere nothing is in `place` for a moment.
     """
     try:
         if aside is None:
@@ -137,14 +144,14 @@ def exchanged(new: Path, place: Path, aside: Path | None) -> None:
         else:
             place.rename(aside)
             new.rename(place)
-    except OSError as error:  # it is a mounted disk, say
+    except OSError as error:  # `place` is a mounted disk, say
         raise FileError(
             f"{place} cannot be replaced by {new}, which is whole: {error.strerror}"
         ) from None
 
 
 def _swap(one: Path, other: Path) -> bool:
-    """Let two folders change places; whether that could be done in one step."""
+    """Let two folders change places in one step; return whether the system could do that."""
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):

@@ -1,6 +1,6 @@
 """What named arrays must look like to be a trace, a result or a model: names, types, shapes.
 
-Held against arrays, or against what a file says of its arrays before any of them is read.
+A form is compared with arrays, or with what a file says of its arrays before any of them is read.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -12,7 +12,7 @@ import numpy as np
 
 from paofed.errors import unknown
 
-Kind = Literal["f", "iu", "iuf", "b", "U"]  # NumPy's letters
+Kind = Literal["f", "iu", "iuf", "b", "U"]  # the letters with which NumPy names kinds of types
 _KINDS: Mapping[Kind, str] = {
     "f": "a floating-point type",
     "iu": "an integer type",
@@ -20,13 +20,13 @@ _KINDS: Mapping[Kind, str] = {
     "b": "bool",
     "U": "text",
 }
-_SOME = 12  # names that are told of a file which is something else
+_SOME = 12  # how many names an error shows of a file that is something else
 
 
 class Form(NamedTuple):
     """What one array looks like: its type, and a letter for each of its dimensions.
 
-    A letter is a size that all arrays agree on; a digit is that very size.
+    All arrays agree on the size that a letter stands for; a digit stands for itself.
     """
 
     kind: Kind
@@ -34,7 +34,7 @@ class Form(NamedTuple):
 
 
 class Described(Protocol):
-    """An array, or what is said of one."""
+    """An array, or the type and shape that a file claims for one."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,7 +49,7 @@ class Described(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """All arrays that one kind of thing has."""
+    """All arrays of one kind of thing, such as a trace."""
 
     arrays: Mapping[str, Form]
     sizes: Mapping[str, str]  # what the letters count
@@ -60,11 +60,11 @@ class Contents:
 
     @property
     def known(self) -> dict[str, Form]:
-        """All arrays that there may be."""
+        """All arrays that there may be, by name."""
         return {name: form for part in (self.arrays, *self.optional) for name, form in part.items()}
 
     def misnamed(self, names: Collection[str]) -> str | None:
-        """Say what is wrong with the names of the arrays, if anything is."""
+        """Say what is wrong with the names of the arrays, or return None."""
         given = set(names)
         if given.isdisjoint(self.arrays):
             some = [name if name.isprintable() else repr(name) for name in islice(names, _SOME)]
@@ -82,11 +82,12 @@ class Contents:
         return None
 
     def misshapen(self, arrays: Mapping[str, Described]) -> str | None:
-        """Say which array has another type or shape than expected, if any has."""
+        """Say which array has another type or shape than expected, or return None."""
         return next(self._misshapen(arrays), None)
 
     def _misshapen(self, arrays: Mapping[str, Described]) -> Iterator[str]:
-        agreed: dict[str, tuple[int, str]] = {}  # the size of a letter, and whose it was first
+        # For each letter its size, and the array that it was taken from.
+        agreed: dict[str, tuple[int, str]] = {}
         for name, form in self.known.items():
             if name in arrays:
                 yield from self._wrong_shape(name, arrays[name].shape, form.letters, agreed)

@@ -1,4 +1,4 @@
-"""Asks for memory before it is taken: a program that is killed says nothing."""
+"""Asks for memory before it is taken: a program that is killed cannot say why."""
 
 import os
 
@@ -6,7 +6,10 @@ from paofed.errors import InputError
 
 
 def require_memory(needed: float, what: str, advice: str = "make it smaller") -> None:
-    """Refuse work that this machine cannot hold; `needed` in bytes, a lower bound."""
+    """Refuse work that needs more memory than this machine has.
+
+    `needed` is a lower bound in bytes.
+    """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         raise InputError(

@@ -4,11 +4,11 @@ import math
 import re
 from collections.abc import Collection, Sequence
 
-_NAMED = 5  # names that a sentence has room for
+_NAMED = 5  # how many names a sentence has room for
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something.
+    """Say how many of something there are.
 
     >>> counted(1, "run"), counted(0, "run"), counted(1200, "device")
     ('1 run', '0 runs', '1,200 devices')
@@ -17,18 +17,18 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """All names where they are few, else some of them and how many more there are.
+    """Say all names where they are few, else the first ones and how many more there are.
 
     >>> listed(["a", "b"]), listed([f"d{k}" for k in range(300)])
     ('a, b', 'd0, d1, d2, d3, d4 and 295 more')
     """
-    if len(names) <= _NAMED + 1:  # one more takes no more room than to say so
+    if len(names) <= _NAMED + 1:  # one more name takes no more room than "and 1 more"
         return ", ".join(names)
     return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by so that numbers in them stand in their order.
+    """Return a sort key with which numbers inside names stand in their numerical order.
 
     >>> sorted(["north-10", "north-2", "900 m"], key=natural)
     ['north-2', 'north-10', '900 m']
@@ -38,7 +38,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def size(number: float) -> str:
-    """Write a number of bytes as people say it; a dash where nobody knows it.
+    """Write a number of bytes as people say it; a dash for NaN.
 
     >>> size(950), size(384_000)
     ('950 B', '384.0 kB')

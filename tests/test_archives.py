@@ -173,10 +173,10 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
               "a truth value is neither true nor false"),
     "no character": (lambda p: archive(p, {"v.npy": npy(V), "w.npy": npy(W),
                                            "note.npy": claiming("()", "<U1", b"\0\0\x11\0")}),
-                     "a text holds what is no character"),
+                     "a text holds a number that is no character"),
     "half a character": (lambda p: archive(p, {"v.npy": npy(V), "w.npy": npy(W),
                                                "note.npy": claiming("()", ">U1", b"\0\0\xd8\1")}),
-                         "a text holds what is no character"),
+                         "a text holds a number that is no character"),
     "another shape": (lambda p: archive(p, {"v.npy": npy(V[:4]), "w.npy": npy(W)}),
                       "is not a pair: w has 5 numbers (N), but v has 4"),
 }  # fmt: skip

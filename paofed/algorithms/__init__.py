@@ -23,8 +23,8 @@ from paofed.errors import AlgorithmError, unknown
 
 __all__ = ["ALGORITHMS", "RIVALS", "Algorithm", "algorithm", "options_of"]
 
-# The paper's rows. A factory's keywords are the options that shape this row and no other. What
-# people would use instead of them has a room of its own: RIVALS.
+# The rows of the paper. The keywords of a factory are the options that shape its row and no other
+# row. Published methods that people would use instead are in RIVALS.
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
     "online-fedsgd": online_fedsgd,
     "online-fed": online_fed,
@@ -33,12 +33,12 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
 }
 
 
-# Options that are set on a record, whoever made it; all others shape it.
+# These options can be set on any finished record; all other options belong to the factory.
 _OF_SERVER = ("staleness", "divisor", "clip", "aside")
 _OF_LEARNER = ("bound", "learner", "forgetting")
 _VALUES = ("step_size", "max_age", "exchange", *_OF_LEARNER, *_OF_SERVER)
 
-# Of the options that a factory may have no default for.
+# What the options mean for which a factory may have no default.
 _MEANING = {
     "shared": "how many coordinates a message holds, such as 4",
     "subset": "a fraction of the available clients such as 0.2, or a count such as 4",
@@ -63,9 +63,10 @@ def algorithm(
     learner: str | None = None,
     forgetting: float | None = None,
 ) -> Algorithm:
-    """Make an algorithm from its name, or from one's own record, with options; None: its own value.
+    """Make an algorithm from `name`, or from a record of one's own, with options.
 
-    Options become part of its name, so that variants differ.
+    An option that is None keeps the algorithm's own value. Options become part of the new
+    algorithm's name, so that variants can be told apart.
 
     >>> algorithm("pao-fed-u1", shared=32, step_size=0.2).name
     'pao-fed-u1:shared=32,step_size=0.2'
@@ -89,7 +90,7 @@ def algorithm(
 
 
 def made(name: str | Algorithm, options: Mapping[str, Any]) -> Algorithm:
-    """Do as `algorithm` does, with the options that a factory from outside may have beside."""
+    """Do as `algorithm` does; `options` may also hold keywords of an outside factory."""
     own = options_of(name) if isinstance(name, str) else {}
     values = {key: value for key, value in options.items() if key in _VALUES and key not in own}
     shape = {key: value for key, value in options.items() if key not in values}
@@ -98,7 +99,7 @@ def made(name: str | Algorithm, options: Mapping[str, Any]) -> Algorithm:
 
 
 def _with_values(row: Algorithm, values: dict[str, Any]) -> Algorithm:
-    """Set values on a record; some of them belong to its server rule or to its learner."""
+    """Set values on a record, or on the server rule or the learner of the record."""
     of_server = {key: values.pop(key) for key in _OF_SERVER if key in values}
     if of_server:
         values["server"] = _server(row, of_server)
@@ -109,7 +110,7 @@ def _with_values(row: Algorithm, values: dict[str, Any]) -> Algorithm:
 
 
 def _server(row: Algorithm, own: dict[str, Any]) -> Newest | Bounded:
-    """Set options on the paper's server rule; `clip` bounds the influence of messages."""
+    """Set the options `own` on the paper's server rule; `clip` makes it the rule Bounded."""
     if isinstance(row.server, ServerRule):
         raise AlgorithmError(
             f"{row.name} has a server rule of its own, which has no option {next(iter(own))!r}"
@@ -124,19 +125,20 @@ def _server(row: Algorithm, own: dict[str, Any]) -> Newest | Bounded:
 
 
 def _learner(row: Algorithm, own: dict[str, Any]) -> Learner:
-    """Choose another learner than the paper's, or set options on one that was chosen."""
+    """Choose the learner that the options `own` name, or set them on the learner of the row."""
     now = chosen(row.learner)
     if now is None:
         raise AlgorithmError(
             f"{row.name} has a learner of its own, which has no option {next(iter(own))!r}"
         )
     if own.get("learner", now.learner) != now.learner:
-        now = now._replace(forgetting=None)  # that of another learner means something else
+        # The same number means something else to another learner.
+        now = now._replace(forgetting=None)
     return learner_of(now._replace(**own))
 
 
 def _given(options: Mapping[str, object]) -> dict[str, Any]:
-    """Keep the options that are not None; a number of NumPy's becomes Python's."""
+    """Keep the options that are not None; NumPy's numbers become Python's."""
     return {
         key: value.item() if isinstance(value, np.generic) else value
         for key, value in options.items()
@@ -145,7 +147,10 @@ def _given(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _named(name: str, options: Mapping[str, object]) -> str:
-    """Say options in a name, as `from_text` reads them; a new value takes the old one's place."""
+    """Add options to a name as `from_text` reads them.
+
+    A new value replaces the old value of the same option.
+    """
     if not options:
         return name
     base, said = outside.split(name)
@@ -156,25 +161,25 @@ def _named(name: str, options: Mapping[str, object]) -> str:
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the options that shape this row: those its factory takes by keyword."""
+    """Return the options that shape the row `name`: the keywords of its factory."""
     return keywords_of(_factory(name))
 
 
 def taken_by(method: str | Algorithm) -> tuple[str, ...]:
-    """Return the options that can be given to a row of this name, or set on a finished record."""
+    """Return the options that a row of this name takes, or that a finished record takes."""
     own = options_of(method) if isinstance(method, str) else ()
     return tuple(dict.fromkeys((*own, *_VALUES)))
 
 
 def keywords_of(factory: Callable[..., Algorithm]) -> Mapping[str, inspect.Parameter]:
-    """Return what a factory takes by keyword."""
+    """Return the parameters that a factory takes by keyword."""
     parameters = inspect.signature(factory).parameters
     kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     return {key: p for key, p in parameters.items() if p.kind in kinds}
 
 
 def _factory(name: str) -> Callable[..., Algorithm]:
-    """Return what makes the algorithm of that name; the registry's names are its own."""
+    """Return the factory of the algorithm `name`; outside code cannot replace a name of ours."""
     factory = ALGORITHMS.get(name) or RIVALS.get(name) or outside.factory_of(name)
     if factory is None:
         known = [*ALGORITHMS, *RIVALS, *(entry.name for entry in outside.brought())]

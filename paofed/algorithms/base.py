@@ -13,22 +13,22 @@ from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, unknown
 
-# In which order a contact moves numbers; the reference engine spells the three out.
+# Three orders in which a contact moves numbers; the reference engine spells them out.
 Exchange = Literal["paper", "single", "live"]
 
 
-LONGEST = 1_000_000  # ticks that anything may be late
+LONGEST = 1_000_000  # the most ticks that a message may be late
 
 
 class Settled(NamedTuple):
-    """The two numbers that an algorithm may leave to the scenario."""
+    """The two numbers that an algorithm may leave to the scenario, filled in."""
 
     step_size: float
     max_age: int
 
 
 class PaperParts(NamedTuple):
-    """The parts of a method of the paper's family: numbers, and a weight by age."""
+    """The channels and the server rule of a method of the paper's family."""
 
     downlink: Windows
     uplink: Windows
@@ -65,7 +65,7 @@ class Algorithm:
         _one_of("exchange", self.exchange, get_args(Exchange))
 
     def settled(self, *, step_size: float, max_age: int) -> Settled:
-        """Fill in what the algorithm leaves to the scenario; its own values win."""
+        """Return the algorithm's own step size and age limit, or these where it has none."""
         mu = step_size if self.step_size is None else self.step_size
         limit = max_age if self.max_age is None else self.max_age
         check_step_size(mu)
@@ -73,7 +73,7 @@ class Algorithm:
         return Settled(mu, limit)
 
     def require_fits(self, features: int) -> None:
-        """Refuse a model of this size where the algorithm cannot work on it."""
+        """Refuse a model of `features` coordinates if the algorithm cannot work on it."""
         both = self.downlink, self.uplink
         sizes = [channel.size(features) for channel in both if isinstance(channel, Windows)]
         received = isinstance(self.uplink, Windows) and self.uplink == self.downlink
@@ -90,14 +90,14 @@ class Algorithm:
 
     @property
     def paper_parts(self) -> PaperParts | None:
-        """The channels and the server rule, if they and the learner are the paper's; else None."""
+        """The channels and the server rule if they and the learner are the paper's, else None."""
         down, up, server = self.downlink, self.uplink, self.server
         if isinstance(down, Windows) and isinstance(up, Windows) and isinstance(server, Newest):
             return PaperParts(down, up, server) if self.learner == LMS else None
         return None
 
     def require_paper_parts(self, who: str) -> PaperParts:
-        """Return them, for somebody who knows no others."""
+        """Return `paper_parts`, or refuse the algorithm: `who` knows no other parts."""
         parts = self.paper_parts
         known = chosen(self.learner)
         if known is not None and known.learner != "lms":
@@ -120,14 +120,14 @@ class Algorithm:
 
     @property
     def _bounds(self) -> dict[str, bool]:
-        """The options that bound what one message or sample can do, and whether each is used."""
+        """The options that bound what one message or sample can do, and whether each is in use."""
         known = chosen(self.learner)
         bounded = known is not None and known.bound is not None
         return {"clip": isinstance(self.server, Bounded), "bound": bounded}
 
     @property
     def waives(self) -> dict[str, tuple[str, ...]]:
-        """The promises of the contract that each part does not keep, on purpose."""
+        """The promises of the contract that each part waives: it does not keep them, on purpose."""
         return {part: getattr(self, part).waives for part in _KINDS}
 
     def describe(self) -> dict[str, object]:
@@ -144,7 +144,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def _check_part(name: str, part: str, record: object, kinds: tuple[type, ...]) -> None:
-    """Refuse a part that is not of its kind, or whose functions are none."""
+    """Refuse a part of another class than `kinds`, or one with a field that is no function."""
     if not isinstance(record, kinds):
         expected = " or ".join(kind.__name__ for kind in kinds)
         raise AlgorithmError(f"{name}: its {part} is {record!r}: expected {expected}")
@@ -174,7 +174,7 @@ def require_record(value: object) -> Algorithm:
 
 
 def _plain(value: object) -> object:
-    """Say a part so that it can be written as JSON and is the same text in every process."""
+    """Turn a part into plain JSON values that are the same text in every process."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):
@@ -187,7 +187,8 @@ def _plain(value: object) -> object:
         keywords = {key: _plain(part) for key, part in value.keywords.items()}
         said = {key: _plain(part) for key, part in parts.items()}
         return {"kind": "partial", **said, "keywords": keywords}
-    named = value if hasattr(value, "__qualname__") else type(value)  # a function, or an object
+    # Functions have a name, other objects have that of their class.
+    named = value if hasattr(value, "__qualname__") else type(value)
     text = repr(value)
     return f"{named.__module__}.{named.__qualname__}" if " at 0x" in text else text
 

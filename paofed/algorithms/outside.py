@@ -1,8 +1,9 @@
 """Methods that somebody else's code brings: from a file, from a module, from an installed package.
 
-A word says where: `mine.py:triggered`, `package.module:triggered`, or a name under which a package
-brings a method, an entry point of the group `paofed.algorithms`. What is there is an Algorithm, or
-a factory: a function with keyword options that makes one. To name code is to run it.
+A word on the command line says where the method is: `mine.py:triggered`,
+`package.module:triggered`, or the name of an entry point of the group `paofed.algorithms`, which an
+installed package declares. In that place there must be an Algorithm, or a factory: a function with
+keyword options that makes an Algorithm. To name code is to run it.
 """
 
 import re
@@ -30,7 +31,7 @@ _PLACED = re.compile(rf"(.+?\{_FILE}|{_NAME}(?:\.{_NAME})*):({_NAME})(?::(.*))?"
 
 
 def split(word: str) -> tuple[str, str | None]:
-    """Take the options off a word; None where it has none, not even a colon.
+    """Split a word into the method and its options; the options are None if none are written.
 
     >>> split("pao-fed-u1:shared=32"), split("mine.py:triggered"), split("a.b:c:every=5")
     (('pao-fed-u1', 'shared=32'), ('mine.py:triggered', None), ('a.b:c', 'every=5'))
@@ -43,13 +44,13 @@ def split(word: str) -> tuple[str, str | None]:
 
 
 def file_of(word: str) -> Path | None:
-    """The file that a word names, if it names one."""
+    """Return the file that a word names, or None if the word names a module or an entry point."""
     placed = _PLACED.fullmatch(word)
     return Path(placed[1]) if placed is not None and placed[1].endswith(_FILE) else None
 
 
 def factory_of(name: str) -> Callable[..., Algorithm] | None:
-    """Return what makes the algorithm of that name, or None if nobody brings it."""
+    """Return the factory of the algorithm of that name, or None if nobody brings one."""
     placed = _PLACED.fullmatch(name)
     if placed is not None:
         return _factory(name, _found(placed[1], placed[2]))
@@ -63,19 +64,19 @@ def factory_of(name: str) -> Callable[..., Algorithm] | None:
 
 
 def brought() -> list["EntryPoint"]:
-    """What installed packages bring; nothing of it is imported yet."""
+    """Return the entry points of installed packages; no package is imported yet."""
     from importlib.metadata import entry_points  # slow to import, and seldom needed
 
     return sorted(entry_points(group=GROUP))
 
 
 def package_of(entry: "EntryPoint") -> str:
-    """The package that brings it, and its version."""
+    """Name the package that declares this entry point, with the package's version."""
     return "somebody" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
 
 
 def factory_brought(entry: "EntryPoint") -> Callable[..., Algorithm]:
-    """Import what a package brings."""
+    """Import what an entry point names, and return it as a factory."""
     where = f"{entry.name} of {package_of(entry)} ({entry.value})"
     with _told(where):
         found = entry.load()
@@ -83,7 +84,7 @@ def factory_brought(entry: "EntryPoint") -> Callable[..., Algorithm]:
 
 
 def _factory(where: str, found: Any) -> Callable[..., Algorithm]:
-    """Take a record or a factory, and refuse everything else."""
+    """Return a record or a factory as a factory, and refuse everything else."""
     if isinstance(found, Algorithm):
         return lambda: found
     if not _makes(found):
@@ -104,17 +105,17 @@ def _factory(where: str, found: Any) -> Callable[..., Algorithm]:
 
 
 def _makes(found: Any) -> bool:
-    """Whether something can be called with keywords alone."""
+    """Whether `found` can be called with keywords alone."""
     try:
         parameters = signature(found).parameters.values()
-    except (TypeError, ValueError):  # it is no function, or does not say what it takes
+    except (TypeError, ValueError):  # `found` is no function, or does not say what it takes
         return False
     by_place = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     return all(p.default is not p.empty for p in by_place)
 
 
 def _found(place: str, name: str) -> Any:
-    """What a file or module has under that name."""
+    """Return what a file or module has under that name."""
     word = f"{place}:{name}"
     module = _of_file(word, Path(place)) if place.endswith(_FILE) else _imported(word, place)
     if hasattr(module, name):
@@ -126,7 +127,7 @@ def _found(place: str, name: str) -> Any:
 
 
 def _is_method_of(module: ModuleType, key: str, value: Any) -> bool:
-    """Whether a value may be meant for us: a record, or a public factory of the module's own."""
+    """Whether `value` is an algorithm for us: a record, or a public factory of the module's own."""
     own = getattr(value, "__module__", None) == module.__name__ and not key.startswith("_")
     return isinstance(value, Algorithm) or (own and _makes(value))
 
@@ -136,7 +137,8 @@ def _imported(word: str, place: str) -> ModuleType:
         try:
             return import_module(place)
         except ModuleNotFoundError as error:
-            if not f"{place}.".startswith(f"{error.name}."):  # something that the module imports
+            # The missing module is another one, which `place` imports.
+            if not f"{place}.".startswith(f"{error.name}."):
                 raise
     file = f"{place.replace('.', '/')}{_FILE}"
     raise AlgorithmError(
@@ -156,12 +158,13 @@ def _of_file(word: str, path: Path) -> ModuleType:
 
 @cache
 def _executed(path: Path, source: bytes) -> ModuleType:
-    """Run a file as a module, once; other content is another module, and its name tells."""
+    """Run a file as a module, once for each content: a digest of the content is in its name."""
     module = ModuleType(f"{path.stem}_{sha256(source).hexdigest()[:8]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # what lies beside it can be imported, as from a script
+        # Modules beside the file can be imported, as from a script.
+        sys.path.append(str(path.parent))
     try:
         exec(compile(source, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 (asked for)
     except BaseException:
@@ -170,13 +173,14 @@ def _executed(path: Path, source: bytes) -> ModuleType:
     with suppress(ModuleNotFoundError):  # without `paofed[sim]` there are no worker processes
         import cloudpickle
 
-        cloudpickle.register_pickle_by_value(module)  # no other process could import it
+        # No other process could import the module by name.
+        cloudpickle.register_pickle_by_value(module)
     return module
 
 
 @contextmanager
 def _told(where: str) -> Iterator[None]:
-    """Let what somebody's code raises be one line that says where."""
+    """Turn whatever somebody's code raises into one line that says where."""
     try:
         yield
     except PaofedError as error:

@@ -9,10 +9,11 @@ from paofed.core.staleness import Geometric
 
 
 class Version(NamedTuple):
-    """What tells the versions apart."""
+    """What tells the six versions apart."""
 
     coordinated: bool
-    uplink_ahead: int  # 0: the window just received; 1: the next one, left alone longest
+    # 0: the client sends the window just received; 1: the next window, which was left alone longest
+    uplink_ahead: int
     staleness_base: float
 
 
@@ -27,7 +28,7 @@ VERSIONS = {
 
 
 def pao_fed(version: str, *, shared: int = 4) -> Algorithm:
-    """One of the six versions."""
+    """Make one of the six versions; `version` is a key of VERSIONS, such as "u1"."""
     coordinated, ahead, base = VERSIONS[version]
     return Algorithm(
         name=f"pao-fed-{version}",

@@ -1,6 +1,7 @@
 """An algorithm and its options as one word: `pao-fed-u1:shared=32,step_size=0.2`.
 
-The name is a row of the registry, or says where somebody else's code is: see `outside`.
+The name before the colon is a row of the registry, or says where somebody else's code is: see
+`outside`.
 """
 
 from dataclasses import replace
@@ -17,7 +18,7 @@ _OPTIONS = [name for name in signature(algorithm).parameters if name != "name"]
 
 
 def from_text(text: str) -> Algorithm:
-    """Make an algorithm from such a word; its name is the whole word, so variants differ.
+    """Make an algorithm from a word such as `pao-fed-u1:shared=32`, which becomes its name.
 
     >>> from_text("online-fed:subset=4").subset
     4
@@ -26,7 +27,7 @@ def from_text(text: str) -> Algorithm:
 
 
 def parted(text: str) -> tuple[str, dict[str, Any]]:
-    """Take such a word apart: the name, and options with their values.
+    """Split a word such as `pao-fed-u1:shared=32` into its name, and its options with values.
 
     >>> parted("pao-fed-u1:shared=32,exchange=live")
     ('pao-fed-u1', {'shared': 32, 'exchange': 'live'})
@@ -47,7 +48,7 @@ def parted(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def value_of(text: str) -> bool | int | float | str:
-    """Read a value: a count as an integer and a fraction as a float: 1 is a count, 1.0 is not."""
+    """Read a value: 1 is a whole number (a count), 1.0 a float (a fraction)."""
     if text in _TRUTH:
         return _TRUTH[text]
     for kind in (int, float):
@@ -59,5 +60,5 @@ def value_of(text: str) -> bool | int | float | str:
 
 
 def resolve(method: str | Algorithm) -> Algorithm:
-    """Take an algorithm as people give it: by name, with options, or as a record."""
+    """Return the Algorithm that people give by name, by name with options, or as a record."""
     return from_text(method) if isinstance(method, str) else require_record(method)

@@ -1,4 +1,4 @@
-"""What the fleets of all live measurements have agreed on."""
+"""The manifest of the fleets of all live measurements."""
 
 import time
 
@@ -9,7 +9,7 @@ FEATURES = 200
 
 
 def trial_manifest(shared: int, tick_seconds: float) -> Manifest:
-    """200 parameters, of which so many travel; all of them make it Online-FedSGD."""
+    """Return a manifest with 200 parameters, `shared` of which travel; 200 is Online-FedSGD."""
     return Manifest(
         algorithm="online-fedsgd" if shared == FEATURES else "pao-fed-u1",
         features=FEATURES,

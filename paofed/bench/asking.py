@@ -19,14 +19,15 @@ from paofed.bench.load import crowded
 from paofed.bench.trial import served, trial_fleet
 from paofed.errors import PaofedError
 
-CASES = ((1, 1), (8, 1), (1, 100), (8, 100))  # connections, readings in a question
+# Pairs: number of connections, number of readings in a question.
+CASES = ((1, 1), (8, 1), (1, 100), (8, 100))
 _TICK = 1.0
-_WARM = 20  # questions of each connection that are not counted
+_WARM = 20  # questions of each connection that are not counted, at the beginning
 Report = Callable[[str], None]
 
 
 class Asked(NamedTuple):
-    """What came of asking over some connections, and of the contacts meanwhile."""
+    """What came of asking over some connections, and of the devices' contacts meanwhile."""
 
     connections: int
     batch: int
@@ -35,14 +36,14 @@ class Asked(NamedTuple):
 
 
 def measure_asking(report: Report, *, devices: int, rate: float, seconds: float) -> list[Asked]:
-    """Let devices contact at a steady rate, alone first, then with applications that ask."""
+    """Let devices contact at a steady rate: first alone, then while applications ask."""
     manifest = trial_manifest(4, _TICK)
     spawn = multiprocessing.get_context("spawn")
     with trial_fleet(manifest, "none") as fleet, ProcessPoolExecutor(1, spawn) as other:
         with fleet.store() as store:
             store.add_all(f"device {k}" for k in range(devices))
         with served(fleet), crowded(fleet, devices) as crowd:
-            time.sleep(2 * _TICK)  # until what was heard has made a model
+            time.sleep(2 * _TICK)  # until the server has made a model from what it has heard
             steady = partial(crowd.load, seconds=seconds, window=devices, rate=rate)
             report("contacts alone")
             found = [Asked(0, 0, None, steady())]
@@ -56,7 +57,7 @@ def measure_asking(report: Report, *, devices: int, rate: float, seconds: float)
 
 
 def ask(host: str, port: int, connections: int, batch: int, seconds: float) -> LoadOutcome:
-    """Ask over each connection as fast as it is answered."""
+    """Ask over each connection, the next question as soon as the last is answered."""
     latencies: list[list[float]] = [[] for _ in range(connections)]
     failed: list[str] = []
     end = time.monotonic() + seconds

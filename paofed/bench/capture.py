@@ -11,7 +11,8 @@ from typing import NamedTuple, Self
 from paofed.errors import InputError
 
 _IP = 0x0800
-_ARRIVING = 0  # every packet passes the loopback interface twice: out and in
+# A packet passes the loopback interface twice, out and in: only the latter is counted.
+_ARRIVING = 0
 _TCP = 6
 _ESTABLISHED = "01"
 _PORTS = struct.Struct(">HH")
@@ -27,7 +28,7 @@ class Packet(NamedTuple):
 
 
 class Capture:
-    """Listens while the block lasts; needs the right to (root, or CAP_NET_RAW; Linux)."""
+    """Captures packets while the block lasts; needs Linux, and root or the right CAP_NET_RAW."""
 
     def __init__(self) -> None:
         try:
@@ -67,13 +68,13 @@ class Capture:
                 self._packets.append(packet)
 
     def clear(self) -> None:
-        """Count from here on."""
-        time.sleep(0.15)  # what is on its way belongs to before
+        """Forget all packets so far."""
+        time.sleep(0.15)  # packets on their way are forgotten too
         self._packets.clear()
 
     def packets(self, broker: int, without: Collection[int]) -> list[Packet]:
-        """Those to and from the broker's port, but for some ports at the other end."""
-        time.sleep(0.15)  # an acknowledgement may be late by 40 ms
+        """Return the packets to and from the broker's port, except those of some other ports."""
+        time.sleep(0.15)  # a TCP acknowledgement may be 40 ms late
         return [
             packet
             for packet in self._packets
@@ -82,7 +83,7 @@ class Capture:
 
 
 def connected(broker: int) -> set[int]:
-    """The ports at the other end of the broker's connections, as Linux lists them."""
+    """Return the ports at the other end of the broker's connections, as Linux lists them."""
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     open_ones = [words[1:3] for words in lines if words[3] == _ESTABLISHED]
     ends = [[int(place.rpartition(":")[2], 16) for place in places] for places in open_ones]
@@ -90,7 +91,7 @@ def connected(broker: int) -> set[int]:
 
 
 def parse(data: bytes) -> Packet | None:
-    """Read an IPv4 packet with a TCP segment; None for any other."""
+    """Read an IPv4 packet with a TCP segment; None for any other packet."""
     if len(data) < 20 or data[0] >> 4 != 4 or data[9] != _TCP:
         return None
     header, whole = (data[0] & 15) * 4, int.from_bytes(data[2:4], "big")

@@ -14,18 +14,18 @@ _DEVICES, _TICKS = 500, 12
 
 
 class ContactCost(NamedTuple):
-    """Of one contact; times in microseconds on one core, the best of several ticks."""
+    """The cost of one contact; times in microseconds on one core, the best of several ticks."""
 
     server_us: float  # receive, judge, reply, apply
     device_us: float  # make the message, take the reply
     learn_us: float  # one sample on the device
     bytes_up: int
     bytes_down: int
-    bytes_per_device: float  # what the server keeps of each
+    bytes_per_device: float  # what the server keeps of each device
 
 
 def contact_cost() -> ContactCost:
-    """Let a fleet talk for a few ticks, everybody at every tick."""
+    """Measure a fleet over a few ticks in which every device has a contact."""
     manifest = trial_manifest(4, 1.0)
     server = Coordinator(manifest)
     edges = [Edge(manifest, k) for k in range(_DEVICES)]
@@ -54,7 +54,7 @@ def contact_cost() -> ContactCost:
             edges[answer.device].receive(answer.payload, float(n))
         times.append(time.perf_counter())
         learn, send, serve, hear = (np.diff(times) / _DEVICES * 1e6).tolist()
-        if n:  # the first tick is everybody's hello
+        if n:  # the first tick is left out: every device says hello
             served, talked = min(served, serve), min(talked, send + hear)
             learned = min(learned, learn)
             up, down = messages[0] or b"", answers[0].payload
@@ -62,7 +62,7 @@ def contact_cost() -> ContactCost:
 
 
 def bytes_per_device(devices: int = 100_000, max_age: int = 60) -> float:
-    """What the server keeps of each device of a large fleet."""
+    """Return how many bytes the server keeps of each device of a large fleet."""
     columns = Devices(max_age + 3)
     columns.add(devices - 1)
     return sum(column.nbytes for column in columns.arrays().values()) / devices

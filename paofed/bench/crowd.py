@@ -1,8 +1,8 @@
 """Thousands of devices in one process: just enough MQTT to put a broker and a server under load.
 
-Their updates are real, their models are not: nobody learns here. They contact as fast as they are
-answered, so many at a time, and come back after a lost connection at times of their own, as real
-devices do.
+The updates of these devices are real, their models are not: nobody learns here. Each device sends
+its next contact as soon as the last is answered, a limited number of devices at a time. After a
+lost connection each comes back at a time of its own, as real devices do.
 """
 
 import errno
@@ -25,17 +25,17 @@ from paofed.live.protocol.messages import Update, encode
 _CONNECT, _SUBSCRIBE, _SUBACK, _PUBLISH = 0x10, 0x82, 0x90, 0x30
 _CLEAN_SESSION = 2
 _KEEP_ALIVE = 3600
-_AT_ONCE = 200  # connections that are being made
+_AT_ONCE = 200  # connections that are being made at a time
 _PATIENCE = 5.0  # seconds after which a contact counts as lost
 
 
 class LoadOutcome(NamedTuple):
-    """What came of a load."""
+    """What came of a load: contacts answered and lost, and how long each answer took."""
 
     answered: int
     seconds: float
     lost: int
-    latencies: np.ndarray  # seconds, of the answered ones
+    latencies: np.ndarray  # seconds, of the contacts that were answered
 
     @property
     def rate(self) -> float:
@@ -43,12 +43,12 @@ class LoadOutcome(NamedTuple):
         return self.answered / self.seconds
 
     def percentile(self, share: float) -> float:
-        """Milliseconds within which so many percent were answered."""
+        """Return the milliseconds within which `share` percent of the contacts were answered."""
         return float(np.percentile(self.latencies, share)) * 1e3 if self.answered else np.nan
 
 
 class CrowdDevice:
-    """One device: its connection, and what it waits for."""
+    """One device: its connection, and the answer it waits for."""
 
     __slots__ = ("failures", "index", "sent", "socket", "up")
 
@@ -57,7 +57,7 @@ class CrowdDevice:
         self.socket: socket.socket | None = None
         self.up = False
         self.failures = 0
-        self.sent = 0.0  # when its contact left; 0: it waits for nothing
+        self.sent = 0.0  # when its contact left; 0: no answer is waited for
 
 
 class Crowd:
@@ -69,7 +69,8 @@ class Crowd:
         self._members = [CrowdDevice(k) for k in range(devices)]
         self._poll = select.epoll()
         self._by_number: dict[int, CrowdDevice] = {}
-        self._due: list[tuple[float, int]] = []  # when to try to connect, and who
+        # (time, device): when which device tries to connect.
+        self._due: list[tuple[float, int]] = []
         self._up = self._connecting = 0
         values = manifest.up.block(np.full(manifest.shared, 0.1))
         self._update = encode(Update(manifest.epoch, 0, values))
@@ -79,11 +80,11 @@ class Crowd:
 
     @property
     def up(self) -> int:
-        """How many are connected and subscribed."""
+        """How many devices are connected and subscribed."""
         return self._up
 
     def connect(self, longest: float = 300) -> None:
-        """Let everybody connect who is not, or give up after so many seconds."""
+        """Connect all devices that are not, or give up after `longest` seconds."""
         begin = time.monotonic()
         waiting = {k for _, k in self._due}
         for member in self._members:
@@ -95,7 +96,7 @@ class Crowd:
             self._turn(0.05)
 
     def lose(self) -> None:
-        """Notice that the broker has gone."""
+        """Close the connections that the broker has left."""
         while self._up:
             self._turn(0.05)
 
@@ -107,9 +108,9 @@ class Crowd:
         window: int = 200,
         rate: float = float("inf"),
     ) -> LoadOutcome:
-        """Contact for some time or number, at most `window` at once and `rate` in a second."""
+        """Send contacts for some time or number, at most `window` at once and `rate` a second."""
         for member in self._members:
-            member.sent = 0.0  # what was not answered before is waited for no longer
+            member.sent = 0.0  # answers to earlier contacts are no longer waited for
         begin = now = time.monotonic()
         latencies: list[float] = []
         queue = deque(range(len(self._members)))
@@ -143,7 +144,7 @@ class Crowd:
         return LoadOutcome(len(latencies), spent, lost, np.array(latencies))
 
     def close(self) -> None:
-        """Leave, all of them."""
+        """Disconnect all devices."""
         for member in self._members:
             if member.socket is not None:
                 member.socket.close()
@@ -162,7 +163,7 @@ class Crowd:
             self._lost(member)
 
     def _turn(self, longest: float) -> None:
-        """Make connections that are due, hear what has come."""
+        """Make the connections that are due, and read what has come."""
         now = time.monotonic()
         while self._due and self._due[0][0] <= now and self._connecting < _AT_ONCE:
             self._begin(self._members[heapq.heappop(self._due)[1]])
@@ -204,10 +205,10 @@ class Crowd:
             self._connecting -= 1
 
     def _lost(self, member: CrowdDevice) -> None:
-        """Try again later, everybody at a time of their own."""
+        """Connect a device again later, each at a random time of its own."""
         if member.socket is not None:
             self._by_number.pop(member.socket.fileno(), None)
-            member.socket.close()  # which ends its registration, too
+            member.socket.close()  # closing also ends the registration with the selector
         if member.up:
             self._up -= 1
         else:
@@ -218,7 +219,7 @@ class Crowd:
 
 
 def echo(fleet: str, port: int, payload: bytes) -> None:
-    """In a server's place: answer every message with the same few bytes, until killed."""
+    """Answer every message with the same few bytes, in a server's place, until killed."""
     sock = socket.create_connection((LOCAL, port))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     topics = Topics(fleet, full=True)
@@ -246,7 +247,7 @@ def echo(fleet: str, port: int, payload: bytes) -> None:
 
 
 def _hello(name: str, topic: str) -> bytes:
-    """CONNECT and SUBSCRIBE in one go."""
+    """Return CONNECT and SUBSCRIBE as one text of bytes."""
     connect = _text_bytes(b"MQTT") + bytes((4, _CLEAN_SESSION)) + struct.pack(">H", _KEEP_ALIVE)
     connect += _text_bytes(name.encode())
     subscribe = struct.pack(">H", 1) + _text_bytes(topic.encode()) + b"\0"
@@ -261,5 +262,5 @@ def _text_bytes(text: bytes) -> bytes:
 
 
 def _length(size: int) -> bytes:
-    """MQTT's length, for packets below 16 KiB."""
+    """Return the length of a packet below 16 KiB as MQTT writes it."""
     return bytes((size,)) if size < 128 else bytes((size & 127 | 128, size >> 7))

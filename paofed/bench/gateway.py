@@ -1,7 +1,7 @@
 """A gateway under load: how much of a core its sources take, and how much memory each.
 
-The fleet, its server, the gateway and what publishes telemetry are processes on this machine, with
-one broker for all of them.
+The server, the gateway and the publisher of telemetry are processes on this machine, with one
+broker for all of them.
 """
 
 import json
@@ -25,9 +25,10 @@ from paofed.live.trials.processes import end, kill, start
 from paofed.words import counted
 
 Report = Callable[[str], None]
-_TICK = 1.0  # seconds: every source is in contact once a second, too
-_IDLE = 0.15  # seconds of processor time in a second
-_BEGIN = 4  # seconds until everybody takes part, and for the gateway to start
+_TICK = 1.0  # seconds: every source also has a contact once a second
+# A process that takes less than this, in seconds of processor time per second, is idle.
+_IDLE = 0.15
+_BEGIN = 4  # seconds until all sources take part and the gateway has started
 _SETTINGS = """\
 file = "{file}"
 state = "state"
@@ -47,20 +48,21 @@ topic = "bench-told/{{source}}"
 
 
 class GatewayLoad(NamedTuple):
-    """What was measured."""
+    """What was measured of a gateway under load."""
 
     sources: int
     published: int  # readings, each with inputs and target
     heard: int
     learned: int
-    passed_over: dict[str, int]  # why others were not
-    core: float  # the share of one that a reading a second of every source takes
-    bytes_per_source: float  # of memory
-    megabytes: float  # of the whole process
+    passed_over: dict[str, int]  # by reason: readings that were not learned
+    # The share of one core that the gateway takes with one reading a second of every source.
+    core: float
+    bytes_per_source: float  # bytes of memory for each source
+    megabytes: float  # memory of the whole process
 
 
 def measure(report: Report, *, sources: int = 500, seconds: float = 20.0) -> GatewayLoad:
-    """One reading a second of every source, for some seconds."""
+    """Publish one reading a second of every source, for some seconds, and measure the gateway."""
     with trial_fleet(trial_manifest(4, _TICK), "none") as fleet, served(fleet):
         place = _prepare(fleet, sources)
         gateway = start([sys.executable, "-m", "paofed", "gateway", str(place / "gateway.toml")])
@@ -93,7 +95,7 @@ def measure(report: Report, *, sources: int = 500, seconds: float = 20.0) -> Gat
 
 
 def _prepare(fleet: Fleet, sources: int) -> Path:
-    """Write the gateway's settings; gives the folder they are in."""
+    """Write the gateway's settings and return their folder."""
     with fleet.store() as store:
         manifest = store.manifest()
     place = fleet.folder.parent
@@ -109,7 +111,7 @@ def _prepare(fleet: Fleet, sources: int) -> Path:
 
 
 def publish(port: str, sources: str, rounds: str) -> None:
-    """Be so many sources, each with one reading a second, spread evenly over it."""
+    """Publish readings of `sources` sources, one a second each, spread evenly over the second."""
     chance, count = random.Random(0), int(sources)  # noqa: S311 (no secret)
     link = Mqtt().connect(TelemetryLogin(host=LOCAL, port=int(port)), ["none"], lambda *_: None)
     link.open()
@@ -125,7 +127,7 @@ def publish(port: str, sources: str, rounds: str) -> None:
 
 
 def _until_idle(process: int) -> None:
-    """Wait until a process has done what there was to do."""
+    """Wait until a process has done all its work."""
     busy = True
     while busy:
         before = _processor(process)
@@ -134,12 +136,12 @@ def _until_idle(process: int) -> None:
 
 
 def _processor(process: int) -> float:
-    """Seconds of processor time that a process has taken."""
+    """Return the seconds of processor time that a process has taken."""
     words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident(process: int) -> int:
-    """Bytes of memory that a process has."""
+    """Return the bytes of memory that a process has."""
     pages = Path(f"/proc/{process}/statm").read_text().split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")

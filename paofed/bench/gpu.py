@@ -23,24 +23,24 @@ from paofed.words import counted
 from paofed.world.scenario import Scenario
 
 ROUNDS = 3
-_CELL_BYTES = 24  # what happens to a client at a tick, in float32
-_ALONE = "pao-fed-u1"  # what JAX and the large fleet run
+_CELL_BYTES = 24  # bytes for the events of a client at a tick, in float32
+_ALONE = "pao-fed-u1"  # the algorithm that JAX and the large fleet run
 _LANES = 128  # float32 units of a multiprocessor
-_COPIED, _COPIES = 4 << 30, 8  # bytes of a copy
+_COPIED, _COPIES = 4 << 30, 8  # bytes of a copy, and how many copies are timed
 
 
 class CardFigures(NamedTuple):
-    """What the card is and can do."""
+    """The size and speed of the card."""
 
     name: str
     multiprocessors: int
     gigahertz: float
     bandwidth: float  # bytes a second, measured by a copy within the card: read and written
-    flops: float  # a second in float32, from the figures above
+    flops: float  # float32 operations a second, from the figures above
 
 
 class Way(NamedTuple):
-    """One way to run Setting I."""
+    """The time of one way to run Setting I."""
 
     what: str
     milliseconds: float  # of wall time per algorithm and run, median of the rounds
@@ -48,11 +48,11 @@ class Way(NamedTuple):
 
 
 class LargeFleet(NamedTuple):
-    """One large fleet."""
+    """Time and memory of one large fleet."""
 
     clients: int
     milliseconds: float  # per tick
-    limit: float  # likewise: what learns is read and written once
+    limit: float  # milliseconds per tick at best: all that learns is read and written once
     gigabytes: float  # of the card's memory
 
 
@@ -75,13 +75,14 @@ def figures() -> CardFigures:
 
 
 def least_milliseconds(card: CardFigures) -> float:
-    """The least time of one algorithm and run of Setting I, if nothing but arithmetic took time.
+    """Return the least time of one algorithm and run of Setting I, if only arithmetic took time.
 
     A sample is mapped (d + 1 operations and a cosine for each feature), predicted and learned.
     """
     setting = Scenario.load("setting-1")
     samples = int(setting.synthetic.samples_of(setting.clients).sum())
-    each_feature = 2 * 4 + 8 + 2 + 2  # products of the map, a cosine as eight, prediction, update
+    # Products of the map, a cosine counted as eight, prediction, update.
+    each_feature = 2 * 4 + 8 + 2 + 2
     return 1e3 * samples * setting.features * each_feature / card.flops
 
 
@@ -136,7 +137,8 @@ def _engine(setting: Scenario, name: str, methods: tuple[str, ...], runs: int) -
 
 
 def _jax(setting: Scenario, runs: int) -> float:
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the card is ours as well
+    # Leaves memory of the card to the GPU engine.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     from paofed.bench.jax_scan import prepared
 
     places: Any = [{"seed": 0, "world": index, "run": 0, "every": 10} for index in range(runs)]
@@ -157,7 +159,7 @@ def _jax(setting: Scenario, runs: int) -> float:
 
 
 def large_fleet(clients: int, card: CardFigures) -> LargeFleet:
-    """Let a large fleet learn at the rates of Setting I, over a few stretches of ticks."""
+    """Measure a large fleet with the rates of Setting I, over a few stretches of ticks."""
     setting = Scenario.load("setting-1")
     ticks = max(24, 16 * (STRETCH_BYTES // (_CELL_BYTES * clients) + 1) // 4)
     ticks -= ticks % 4

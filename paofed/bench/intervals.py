@@ -1,7 +1,7 @@
 """How often the interval around a server's prediction held what was then measured.
 
-A fleet lives through a scenario, server and devices as they are and without a network. Before
-devices learn in a tick, the server's model of that tick predicts every reading of the tick.
+The server and devices of a fleet, without a network, go through a scenario. Before devices learn in
+a tick, the server's model of that tick predicts every reading of the tick.
 """
 
 from collections import defaultdict
@@ -29,10 +29,10 @@ class HeldRow(NamedTuple):
     quarter: str
     readings: int
     held: float  # share of the readings that were inside their interval
-    least: float  # the same of the device with the least, and with the most
+    least: float  # the smallest such share of a device; `most` is the largest
     most: float
-    half_width: float  # mean, in scales of the target
-    error: float  # root mean square, of the server's model
+    half_width: float  # mean half width of the intervals, in scales of the target
+    error: float  # root mean square error of the server's model
 
 
 class _Judged(NamedTuple):
@@ -53,7 +53,7 @@ class _Judged(NamedTuple):
 
 
 def held(scenario: Scenario, trace: Trace) -> list[HeldRow]:
-    """Live through a trace, then count: a row for each quarter, and one for all."""
+    """Run a fleet over a trace; return a row for each quarter of it, and one for all."""
     judged = _lived(trace, agreed(scenario, trace))
     size = judged.device.size
     ends = [size * i // _QUARTERS for i in range(_QUARTERS + 1)]
@@ -77,13 +77,13 @@ def _row(scenario: str, quarter: str, judged: _Judged) -> HeldRow:
 
 
 def agreed(scenario: Scenario, trace: Trace) -> Manifest:
-    """What a fleet of today agrees on that learns what the scenario's devices do."""
+    """Return the manifest of a fleet of today that learns what the scenario's devices learn."""
     linear = zip(trace.linear_low.tolist(), trace.linear_high.tolist(), strict=True)
     return Manifest(
         algorithm="pao-fed-u1",
         features=trace.features,
         shared=4,
-        kernel_width=scenario.kernel_width or 1.0,  # the trace has the map
+        kernel_width=scenario.kernel_width or 1.0,  # any number will do: the trace has the map
         seed=0,
         step_size=scenario.step_size,
         max_age=scenario.max_age,
@@ -102,7 +102,8 @@ def agreed(scenario: Scenario, trace: Trace) -> Manifest:
 
 def _lived(trace: Trace, manifest: Manifest) -> _Judged:
     server = Coordinator(manifest)
-    never = {"patience": manifest.max_age + 1, "lost_after": trace.ticks}  # nothing is lost here
+    # Large enough that no message counts as lost.
+    never = {"patience": manifest.max_age + 1, "lost_after": trace.ticks}
     devices = [Edge(manifest, k, **never) for k in range(trace.clients)]
     for device in range(trace.clients):
         server.add(device)

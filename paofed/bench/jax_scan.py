@@ -1,7 +1,7 @@
 """Setting I in JAX: a plain scan over the ticks, as one writes it for speed, over many runs.
 
-What the GPU engine is measured against, on the same card and over the same worlds. It knows one
-algorithm, PAO-Fed-U1, and writes no more than the server's model after each tick.
+The GPU engine is measured against this scan, on the same card and over the same worlds. The scan
+knows one algorithm, PAO-Fed-U1, and writes no more than the server's model after each tick.
 """
 
 import math
@@ -19,13 +19,12 @@ def prepared(
     mu: float,
     max_age: int,
 ) -> Any:
-    """Compile the scan for runs as the GPU engine has them, and return what runs it once.
+    """Compile the scan for runs as the GPU engine has them, and return a function that runs it.
 
     The arrays are those of TicksOnCard and WorldsOnCard (paofed.simulate.engines.gpu.layout). Every
-    run is made as often as there are copies, as if there were so many algorithms: a card is full
-    only then.
+    run is made `copies` times, as if there were so many algorithms: only then is a card full.
     """
-    import jax  # for this alone: nothing else here needs it
+    import jax  # imported here, since nothing else in this package needs JAX
     import jax.numpy as jnp
 
     ticks = jnp.moveaxis(jnp.asarray(sample), 1, 0), jnp.moveaxis(jnp.asarray(event), 1, 0)

@@ -17,15 +17,15 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.coordinator import MOST_PER_TICK
 from paofed.live.trials.processes import LocalBroker, kill, start
 
-_TICK = 1.0  # second
+_TICK = 1.0  # seconds
 _REST = 200  # files that the process needs beside its connections
-_STEPS = 20  # looks at the memory during a soak, or more of them where it is slow
-_PATIENCE = 120.0  # seconds without any answer, after which there will be none
+_STEPS = 20  # how often memory is measured during a soak, at least
+_PATIENCE = 120.0  # seconds without any answer after which no answer is expected
 Report = Callable[[str], None]
 
 
 class Memory(NamedTuple):
-    """Resident megabytes after so many contacts."""
+    """Megabytes of resident memory after so many contacts."""
 
     contacts: int
     server: float
@@ -33,19 +33,20 @@ class Memory(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What was measured."""
+    """What was measured of a fleet under load."""
 
     devices: int
     bare: LoadOutcome  # against a broker and an echo
-    flat_out: LoadOutcome  # against a broker and the server
-    steady: LoadOutcome  # the same at a fixed rate
-    reconnected: float  # seconds until all are connected and served after the broker's return
-    after: LoadOutcome  # and how it goes on
+    flat_out: LoadOutcome  # against a broker and the server, as fast as possible
+    steady: LoadOutcome  # against a broker and the server, at a fixed rate
+    # Seconds from the broker's return until all devices are connected and served.
+    reconnected: float
+    after: LoadOutcome  # against the same after that
     memory: list[Memory]
 
     @property
     def ratio(self) -> float:
-        """The server's rate to the bare broker's."""
+        """The contact rate with the server, as a share of the rate of the bare broker."""
         return self.flat_out.rate / self.bare.rate
 
 
@@ -58,9 +59,10 @@ def measure(
     rate: float = 3000.0,
     soak: int = 0,
 ) -> Load:
-    """Put a broker and a server on this machine under load, and watch."""
+    """Put a broker and a server on this machine under load, and measure."""
     _allow_files(devices + _REST)
-    most = devices * MOST_PER_TICK / _TICK / 2  # or it would be a flood
+    # The server would refuse more contacts per device as a flood.
+    most = devices * MOST_PER_TICK / _TICK / 2
     manifest = trial_manifest(4, _TICK)
     with trial_fleet(manifest, "none") as fleet:
         with fleet.store() as store:
@@ -79,7 +81,8 @@ def measure(
             broker.start()
             begin = time.monotonic()
             crowd.connect()
-            _until_answered(crowd, seconds=0.1, window=5)  # the server is on its way back, too
+            # Until the server is connected again, too.
+            _until_answered(crowd, seconds=0.1, window=5)
             reconnected = time.monotonic() - begin
             after = crowd.load(seconds=seconds / 2, window=window, rate=most)
             memory = list(_soak(crowd, soak, most, broker, server, report)) if soak else []
@@ -105,7 +108,7 @@ def _soak(
 def _until_answered(
     crowd: Crowd, *, seconds: float, window: int = 200, rate: float = math.inf
 ) -> None:
-    """Contact for some seconds, again and again, until somebody is answered."""
+    """Send contacts for some seconds, again and again, until one is answered."""
     end = time.monotonic() + _PATIENCE
     while not crowd.load(seconds=seconds, window=window, rate=rate).answered:
         if time.monotonic() >= end:
@@ -121,7 +124,7 @@ def _silence() -> PaofedError:
 
 @contextmanager
 def crowded(fleet: Fleet, devices: int) -> Iterator[Crowd]:
-    """So many devices of a fleet, connected and answered."""
+    """Yield a Crowd of so many devices of a fleet, connected and answered."""
     with fleet.store() as store:
         manifest = store.manifest()
     crowd = Crowd(fleet.settings.name, fleet.settings.port, manifest, devices)
@@ -129,7 +132,8 @@ def crowded(fleet: Fleet, devices: int) -> Iterator[Crowd]:
         crowd.connect()
         if crowd.up < devices:
             raise InputError(f"only {crowd.up:,} of {devices:,} devices could connect")
-        _until_answered(crowd, seconds=2.0, rate=devices)  # everything is there, and warm
+        # All devices are there, and everything is warm.
+        _until_answered(crowd, seconds=2.0, rate=devices)
         yield crowd
     finally:
         crowd.close()
@@ -150,7 +154,7 @@ def _echo(fleet: Fleet) -> Iterator[None]:
 
 
 def _allow_files(count: int) -> None:
-    """Have so many files open, here and in the programs that are started from here."""
+    """Allow so many open files, here and in the programs that are started from here."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < count:
         if hard != resource.RLIM_INFINITY and hard < count:

@@ -1,6 +1,7 @@
 """Rules of one's own beside built-in rules of like work: time per update, and how soon they start.
 
-Each is the paper's rule once more, written as anybody would, so that both do the same work.
+Each rule here is one of the paper's rules, written as anybody would write it, so that both do the
+same work.
 """
 
 import json
@@ -37,7 +38,7 @@ def _send(w: Any, memory: tuple[()], stamp: Any) -> tuple[Part, tuple[()]]:
 
 
 def _apply(state: Weights, messages: Any, stamp: Any) -> Weights:
-    """All messages of a tick, whatever their age: as much work as the newest alone."""
+    """Apply all messages of a tick, whatever their age: as much work as the newest alone."""
     w = state.w.copy()
     for message in messages:
         for j, coordinate in enumerate(message.coordinates):
@@ -64,10 +65,11 @@ class SideBySide(NamedTuple):
 
     what: str
     nanoseconds: float  # of wall time per client update, median of the rounds
-    times_float32: float  # the time of the built-in method, in its usual precision
-    times_float64: float  # in the precision of rules of one's own
+    times_float32: float  # relative to the built-in method in its usual precision
+    # Relative to the built-in method in float64, the precision of rules of one's own.
+    times_float64: float
     first_start: float  # seconds until a method that was never compiled can run
-    later_start: float  # in another process, from disk
+    later_start: float  # seconds until it can run in another process, from disk
 
 
 def beside(say: Callable[[str], None]) -> list[SideBySide]:
@@ -108,10 +110,10 @@ def _seconds(setting: Scenario, method: Algorithm, precision: Precision) -> floa
 
 
 def _starts(what: str, say: Callable[[str], None]) -> tuple[float, float]:
-    """Seconds until a method can run, in two fresh processes: compiled, then from disk."""
+    """Return the seconds until a method runs in two new processes: compiled, then from disk."""
     say(f"starting with one's own {what}")
     with tempfile.TemporaryDirectory() as folder:
-        # The package's own kernels stay where they are: they are compiled once on a machine.
+        # The package's own kernels are not compiled again: that happens once on a machine.
         kept = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
         command = [sys.executable, "-m", "paofed.bench.own", what]
         first, later = (

@@ -20,11 +20,12 @@ from paofed.simulate.table.coldstart import USUAL_COUNT, starts_of, with_cold_st
 from paofed.world.scenario import Scenario
 from paofed.world.table import door
 
-_YEARS, _DEVICES, _READINGS, _HOURS = 50, 655, 17_000, 6  # of a tick
+# The size of `long_life`; a tick has that many hours.
+_YEARS, _DEVICES, _READINGS, _HOURS = 50, 655, 17_000, 6
 
 
 class Cost(NamedTuple):
-    """Seconds of each stage of one run, and the most memory that the process ever had."""
+    """Seconds of each stage of one run, and the largest memory of the process."""
 
     readings: int
     cells: int  # ticks times devices: places for readings, most of them empty
@@ -32,12 +33,12 @@ class Cost(NamedTuple):
     algorithms: float
     baselines: float
     newcomers: float
-    everything: float  # in one call, from the file on
+    everything: float  # all stages in one call, from the file on
     peak_megabytes: float
 
 
 def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost:
-    """Take each stage on its own, once the kernels are compiled, then everything in one call."""
+    """Measure each stage on its own, once the kernels are compiled, then all in one call."""
     result = run(scenario, methods, workers=workers)
     readings = door.read(scenario.table)
     starts = starts_of(readings, USUAL_COUNT)
@@ -72,9 +73,9 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
 
 
 def long_life(folder: Path) -> Scenario:
-    """A fleet that was read seldom over a long life, with the laws of Setting I.
+    """Return a fleet that was read seldom over a long life, with the laws of Setting I.
 
-    17,000 readings of 655 devices over 50 years, in ticks of six hours; their file is written into
+    17,000 readings of 655 devices over 50 years, in ticks of six hours. Their file is written into
     the folder.
     """
     rng, begin = np.random.default_rng(0), np.datetime64("1970-01-01", "h")

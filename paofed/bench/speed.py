@@ -34,12 +34,12 @@ LINEUP = (
     "pao-fed-u1:shared=32",
 )
 FLAGS = ("-O3", "-march=native", "-ffast-math")
-ROUNDS = 7  # of everything quick, in turns, so that a noisy neighbour meets them all
-_C_ROUNDS = 1250  # as many updates as a run of Setting I
+ROUNDS = 7  # rounds of all quick ways, in turns, so that a noisy neighbour disturbs them all alike
+_C_ROUNDS = 1250  # as many updates as a run of Setting I has
 
 
 class Timing(NamedTuple):
-    """One way to do the work."""
+    """The time of one way to do the work."""
 
     what: str
     nanoseconds: float  # of wall time per client update and algorithm, median of the rounds
@@ -47,7 +47,7 @@ class Timing(NamedTuple):
 
 
 def side_by_side(say: Callable[[str], None]) -> list[Timing]:
-    """Measure everything in one run, on Setting I with 8 algorithms, a point every 10 ticks."""
+    """Measure all ways in one run, on Setting I with 8 algorithms, a point every 10 ticks."""
     setting = Scenario.load("setting-1")
     methods = [from_text(text) for text in LINEUP]
     updates = sum(setting.synthetic.samples_of(setting.clients)) * len(methods)
@@ -111,14 +111,14 @@ def _reference(setting: Scenario, methods: list[Algorithm]) -> Timing:
 
 
 def _shortened(setting: Scenario, ticks: int) -> Scenario:
-    """The same rates over fewer ticks."""
+    """Return the scenario with the same rates over fewer ticks."""
     samples = tuple(s * ticks // setting.ticks for s in setting.synthetic.samples)
     stream = setting.synthetic.model_copy(update={"samples": samples})
     return setting.model_copy(update={"ticks": ticks, "stream": stream})
 
 
 class _inner_loop:  # noqa: N801 (used like a function)
-    """Compile the inner loop on the spot; None where there is no compiler."""
+    """Compiles the inner loop in C on the spot; yields None where there is no compiler."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -177,7 +177,7 @@ def scaling(say: Callable[[str], None]) -> Iterator[Size]:
 
 
 def _measure(clients: int, features: int, algorithms: int) -> tuple[float, float]:
-    """Nanoseconds per update and algorithm, and the process's largest memory in MB."""
+    """Return nanoseconds per update and algorithm, and the process's largest memory in MB."""
     setting = Scenario.load("setting-1")
     ticks = max(32, min(20_000, 20_000_000 // clients // algorithms))
     shape = _shortened(setting, ticks - ticks % 4).model_copy(
@@ -192,7 +192,8 @@ def _measure(clients: int, features: int, algorithms: int) -> tuple[float, float
                  precision="float32", report=lambda _: None)  # fmt: skip
         return time.perf_counter() - begin
 
-    once(_shortened(setting, 4).model_copy(update={"features": features}))  # kernels are ready now
+    # Compiles the kernels before the clock starts.
+    once(_shortened(setting, 4).model_copy(update={"features": features}))
     seconds = once(shape)
     updates = int(shape.synthetic.samples_of(shape.clients).sum()) * algorithms
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

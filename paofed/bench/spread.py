@@ -17,17 +17,21 @@ from typing import Any, NamedTuple
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 
-ROUNDS = 3  # in turns, so that a noisy neighbour meets them all
-_MORE = 4  # times as many runs, for memory
+ROUNDS = 3  # rounds, in turns, so that a noisy neighbour disturbs them all alike
+_MORE = 4  # times as many runs, to see how memory grows
 
 
 class SpreadCost(NamedTuple):
-    """Seconds of a plain run, and what the same takes otherwise, as medians of the rounds."""
+    """Seconds of a plain run, and of the same with a store or an executor.
+
+    All are medians of the rounds.
+    """
 
     runs: int
     plain_seconds: float
     times_plain: dict[str, float]
-    client_megabytes: dict[int, float]  # by the number of runs: peak less the result's own arrays
+    # By the number of runs: peak memory less the result's own arrays.
+    client_megabytes: dict[int, float]
 
 
 def spread_cost(
@@ -64,7 +68,7 @@ def spread_cost(
 
 
 def _client_megabytes(scenario: str, lineup: Sequence[str], runs: int) -> float:
-    """The peak of a new process that hands work to an executor, less what it returns."""
+    """Return the peak memory of a new process that uses an executor, less what it returns."""
     command = [sys.executable, "-m", "paofed.bench.spread", scenario, str(runs), *lineup]
     ended = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 (our own program)
     return float(json.loads(ended.stdout))

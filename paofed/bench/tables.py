@@ -33,19 +33,19 @@ BEFORE: Mapping[str, Any] = {
     "personal": False,
     "step_size": 0.4,
 }
-WITHIN = 0.3  # dB: nearer than this to the best baseline is as good
+WITHIN = 0.3  # dB: a setting nearer than this to the best baseline counts as good as it
 _RACE, _RUN, _APART, _BEFORE = 0.4, 0.4, 0.1, 0.1  # shares of the work, for honest progress
 
 
 class Score(NamedTuple):
-    """The error on samples to come."""
+    """The error on samples to come, of one learner."""
 
     db: float
     rmse: float  # in the target's own unit
 
 
 class Compared(NamedTuple):
-    """What one table says."""
+    """What was found on one table."""
 
     table: str
     target: str
@@ -53,15 +53,17 @@ class Compared(NamedTuple):
     readings: int  # samples that count
     runs: int
     setting: str  # the algorithm with its options, as a race chose them
-    choice: str  # how it was chosen, in a sentence
-    recommended: Score  # of the devices' models
-    apart: Score  # the same without any contact
+    choice: str  # how the setting was chosen, in a sentence
+    recommended: Score  # the recommended setting's score, of the devices' models
+    apart: Score  # the score of the same setting without any contact
     shared: Estimate  # dB gained by contacts, over devices
-    before: Score  # each device alone, with zeros to begin with and Fourier features alone
-    gain: Estimate  # dB over that, likewise
+    # The score of each device alone, beginning with zeros and with Fourier features alone.
+    before: Score
+    gain: Estimate  # dB that the recommended setting gains over `before`, over devices
     baselines: Mapping[str, Score]
-    best: str  # the best of these
-    behind: Estimate  # dB by which the recommended setting is worse than it, likewise
+    best: str  # the best of these baselines
+    # DB by which the recommended setting is worse than the best baseline, over devices.
+    behind: Estimate
 
     @property
     def verdict(self) -> str:
@@ -83,7 +85,8 @@ def compared(
 ) -> Compared:
     """Choose by a race on the calibration period, run what was chosen, compare device by device.
 
-    Step sizes and learners are raced. Baselines that take LMS steps have the best step size for it.
+    Step sizes and learners are raced. Baselines that take LMS steps take them with the step size
+    that was best for LMS.
     """
     setting = _with(scenario, RECOMMENDED)
     won = race(setting, CANDIDATES, seed=seed, workers=workers, report=_part(report, 0.0, _RACE))
@@ -106,7 +109,8 @@ def compared(
 
 
 def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives) -> Compared:
-    names = [name for name in now.baselines if kind_of(name) == name]  # `apart` is told by itself
+    # Baselines with options are devices apart, which `apart` holds.
+    names = [name for name in now.baselines if kind_of(name) == name]
     scores = {name: _score(now, name, "baseline") for name in names}
     best = min(scores, key=lambda name: _or_infinite(scores[name].db))
     ours = now.by_device(won.winner, "device")
@@ -149,5 +153,5 @@ def _part(report: Report, begin: float, width: float) -> Report:
 
 
 def _or_infinite(error: float) -> float:
-    """A learner that diverged is no best one."""
+    """Return the error, or infinity for NaN: a learner that diverged is never the best."""
     return math.inf if math.isnan(error) else error

@@ -1,4 +1,4 @@
-"""Fleets for measurements: on this machine, on free ports, gone afterwards."""
+"""Fleets for measurements: on this machine, on free ports, deleted afterwards."""
 
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from paofed.live.trials.processes import LocalBroker, end, free_port, serve
 
 @contextmanager
 def trial_fleet(manifest: Manifest, security: Security) -> Iterator[Fleet]:
-    """A new fleet with a one-letter name, in a folder that is deleted in the end."""
+    """Yield a new fleet with a one-letter name, in a folder that is deleted in the end."""
     with tempfile.TemporaryDirectory(prefix="paofed-") as place:
         settings = Settings(
             name="f",
@@ -28,7 +28,10 @@ def trial_fleet(manifest: Manifest, security: Security) -> Iterator[Fleet]:
 
 @contextmanager
 def served(fleet: Fleet) -> Iterator[tuple[LocalBroker, int]]:
-    """Its broker and its server, as processes; gives the broker and the server's process number."""
+    """Run a fleet's broker and server as processes.
+
+    Yield the broker and the server's process id.
+    """
     with LocalBroker(fleet) as broker:
         server = serve(fleet)
         try:

@@ -1,7 +1,7 @@
 """What one would write first: NumPy over all clients at once, one tick after another.
 
-Only here to be measured against. Twin of paofed.simulate.engines.reference for the paper's
-exchange and windows, in float32.
+This module is here only to be measured against. It does what paofed.simulate.engines.reference
+does, for the exchange "paper" and windows, in float32.
 """
 
 from collections import defaultdict
@@ -21,12 +21,12 @@ Single = NDArray[np.float32]
 def replay(
     trace: Trace, method: Algorithm, step_size: float, max_age: int, every: int = 1
 ) -> tuple[Single, list[float]]:
-    """Return the server's model after the last tick, and its error every so many ticks."""
+    """Return the server's model after the last tick, and its error each `every` ticks."""
     down, up, rule = method.require_paper_parts("this baseline")
     if method.exchange != "paper":
         raise AlgorithmError(f"{method.name} is not one of the rows this baseline knows")
     if any(lost.any() for lost in trace.losses):
-        raise TraceError("messages are lost in this trace: this baseline knows none of that")
+        raise TraceError("messages are lost in this trace: this baseline knows no lost messages")
     features, mu = trace.features, np.float32(step_size)
     frequencies = trace.frequencies.astype(np.float32)
     phases = trace.phases.astype(np.float32)

@@ -1,7 +1,8 @@
 """Bytes of a contact, counted on the wire: payload, MQTT, TLS, TCP/IP.
 
-A device that stays connected, and one that connects anew for every contact; in the clear and with
-certificates; a few parameters and all of them. `measured` makes tariffs of them.
+Counted are a device that stays connected, and one that connects anew for every contact; in the
+clear and with certificates; with a few parameters and with all. `measured` turns the counts into
+tariffs.
 """
 
 import time
@@ -25,15 +26,15 @@ SHARED = (4, 16, 32, FEATURES)
 TRANSPORTS: dict[Security, str] = {"none": "mqtt", "certificate": "mqtt-tls"}
 _TICK = 0.15
 _CONTACTS = 12
-_WARM_UP = 24  # a connection acknowledges more eagerly while it is young
+_WARM_UP = 24  # contacts that are not counted: a young connection acknowledges more eagerly
 _PATIENCE = 20.0
 
 
 class Exchange(NamedTuple):
-    """Bytes of one contact, both directions together: the leanest of several.
+    """Bytes of one contact, both directions together: the fewest of several contacts.
 
     Where the reply takes longer than 40 ms, as on a busy machine, TCP acknowledges the message with
-    a packet of its own (52 bytes); else the reply does that.
+    a packet of its own (52 bytes); otherwise the reply acknowledges it.
     """
 
     shared: int
@@ -43,21 +44,21 @@ class Exchange(NamedTuple):
     protocol: int  # what MQTT adds, and TLS where there is any
     ip: int  # what TCP and IP add
     packets: int
-    up: int  # all of them that the device sent
+    up: int  # those of all these bytes that the device sent
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All bytes of the contact."""
         return self.payload + self.protocol + self.ip
 
     @property
     def added_up(self) -> int:
-        """What the device sent beside its parameters."""
+        """The bytes that the device sent beside its parameters."""
         return self.up - BYTES_PER_COORDINATE * self.shared
 
     @property
     def added_down(self) -> int:
-        """What it received beside them."""
+        """The bytes that the device received beside the server's parameters."""
         return self.total - self.up - BYTES_PER_COORDINATE * self.shared
 
 
@@ -76,7 +77,7 @@ def exchanges(
 
 
 def measured(found: Iterable[Exchange]) -> list[Tariff]:
-    """The tariffs that these contacts show, from those with the fewest parameters."""
+    """Return the tariffs that these contacts show, from those with the fewest parameters."""
     of_kind = {(e.security, e.stay): e for e in sorted(found, key=lambda e: -e.shared)}
     return [
         tariff
@@ -86,10 +87,10 @@ def measured(found: Iterable[Exchange]) -> list[Tariff]:
 
 
 def _tariffs(name: str, stay: Exchange, anew: Exchange) -> tuple[Tariff, Tariff]:
-    """Of a device that stays connected, and of one that connects for each contact.
+    """Return the tariffs of a device that stays connected, and of one that connects each time.
 
-    An update is always answered, and who wants an answer asks: a message without parameters costs
-    what is added to any other.
+    An update is always answered, and a device that wants an answer must send: so a message without
+    parameters costs as many bytes as are added to any other message.
     """
     up, down = stay.added_up, stay.added_down
     standing = Tariff(name=name, up=up, down=down, empty_up=up, empty_down=down)
@@ -100,7 +101,7 @@ def _tariffs(name: str, stay: Exchange, anew: Exchange) -> tuple[Tariff, Tariff]
 
 
 def _measure(fleet: Fleet, capture: Capture, *, stay: bool, contacts: int) -> Exchange:
-    """Let a device of its own talk, and count."""
+    """Let a device talk over connections of its own, and count the bytes."""
     (file,) = fleet.add([f"stays: {stay}"])
     broker = fleet.settings.port
     ends = time.monotonic() + _PATIENCE
@@ -121,7 +122,8 @@ def _measure(fleet: Fleet, capture: Capture, *, stay: bool, contacts: int) -> Ex
     if messages != contacts * (up + down):
         raise InputError("some messages were repeated: this machine is too busy to count on it")
     packets = min(seen, key=lambda packets: sum(p.whole for p in packets))
-    payload = 2 * (HEADER.size + 1 + BYTES_PER_COORDINATE * shared)  # a level up, an age down
+    # A byte of level up and a byte of age down, beside headers and values.
+    payload = 2 * (HEADER.size + 1 + BYTES_PER_COORDINATE * shared)
     content, whole = sum(p.content for p in packets), sum(p.whole for p in packets)
     sent = sum(p.whole for p in packets if p.target == broker)
     parts = (payload, content - payload, whole - content, len(packets), sent)
@@ -129,7 +131,7 @@ def _measure(fleet: Fleet, capture: Capture, *, stay: bool, contacts: int) -> Ex
 
 
 def _talk(device: Device, contacts: int) -> None:
-    """One answered contact per tick."""
+    """Have one answered contact per tick."""
     for number in range(contacts):
         tick = device.edge.tick(seconds()) if device.knows_fleet() else None
         while tick is not None and device.edge.tick(seconds()) == tick:

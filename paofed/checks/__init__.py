@@ -3,9 +3,9 @@
     from paofed import check_algorithm
     check_algorithm(my_algorithm)       # raises ContractError, naming the promise and the part
 
-Each check is deterministic. A part that does not keep a promise on purpose waives it by name in its
-record, and is held to all the others. A new engine joins `engines agree` by being listed in
-`paofed.simulate.engines.ENGINES`.
+Each check is deterministic. A part that does not keep a promise on purpose waives the promise by
+name in its record, and is held to all the others. A new engine joins the promise `engines agree` by
+being listed in `paofed.simulate.engines.ENGINES`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,8 @@ from paofed.checks.cases import CLIENTS, features_for
 from paofed.errors import AlgorithmError, ContractError, unknown
 from paofed.simulate.engines.guarded import guarded
 
-Check = Callable[[Any, int], str | None]  # a part and the features of a model -> what is wrong
+# Takes a part and the features of a model, returns what is wrong.
+Check = Callable[[Any, int], str | None]
 
 PROMISES: Mapping[str, Mapping[str, Check]] = {
     "channel": channels.PROMISES,
@@ -50,12 +51,13 @@ def check_one(name: str, method: str | Algorithm) -> None:
             complaint = check(part, features)
             if complaint:
                 raise ContractError(f"{fails}{words}{complaint}")
-    except AlgorithmError as error:  # a rule that is no rule, told with its place
+    # A rule raised an error of its own, which already names the algorithm.
+    except AlgorithmError as error:
         raise ContractError(fails + str(error).removeprefix(f"{alg.name}: ")) from error
 
 
 def _held(name: str, alg: Algorithm, features: int) -> Iterator[tuple[str, Check, Any]]:
-    """The checks of one name with the parts that are held to it; words say which part."""
+    """Yield the checks of the promise `name`, each with words for the part and the part itself."""
     watched = guarded(alg, features, CLIENTS)
     for part, kind in _PARTS.items():
         check = PROMISES[kind].get(name)

@@ -18,19 +18,19 @@ KEYS = keys_of(2021)
 
 
 def features_for(alg: Algorithm) -> int:
-    """A model with room for two windows, so that there are coordinates nobody holds."""
+    """Return a model size with room for two windows, so that some coordinates are never held."""
     widths = [s.width or 0 for s in (alg.downlink, alg.uplink) if isinstance(s, Windows)]
     return max(48, *(2 * width for width in widths), 0)
 
 
 def stamps(features: int) -> Iterator[Stamp]:
-    """Stamps of several clients, tick after tick."""
+    """Yield stamps of several clients, tick after tick."""
     for tick, client in np.ndindex(TICKS, CLIENTS):
         yield Stamp(client, tick, features, KEYS.up)
 
 
 def models(features: int, count: int) -> FloatArray:
-    """Models of a client that learns, rests for a while and goes on: (count, D)."""
+    """Return models of a client that learns, rests for a while and goes on, of shape (count, D)."""
     rng = np.random.default_rng(2110_06556)
     learns = np.arange(count) % 100 < 50
     return np.cumsum(learns[:, None] * rng.normal(size=(count, features)), axis=0)
@@ -39,8 +39,8 @@ def models(features: int, count: int) -> FloatArray:
 def arrivals(features: int) -> Iterator[tuple[list[Message], Stamp]]:
     """Yield messages of several clients and ages that arrive at one tick, and the server's stamp.
 
-    Windows of four coordinates at several places: some overlap, some coordinates nobody holds. Many
-    and few arrive in turn.
+    The messages hold windows of four coordinates at several places: some windows overlap, and some
+    coordinates are in no window. Many and few messages arrive in turn.
     """
     rng = np.random.default_rng(2110_06556)
     for tick in range(AGES, AGES + 12):
@@ -54,14 +54,14 @@ def arrivals(features: int) -> Iterator[tuple[list[Message], Stamp]]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two arrays, or lists and tuples of them, hold the same numbers."""
+    """Whether two arrays, or two lists or tuples of arrays, hold the same numbers."""
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(same, one, other))
     return np.array_equal(one, other, equal_nan=True)
 
 
 def copied(given: Any) -> Any:
-    """The same arrays, lists and tuples with memory of their own; `copy.deepcopy` is slow."""
+    """Copy arrays, and lists and tuples of arrays; `copy.deepcopy` is slow."""
     if isinstance(given, np.ndarray):
         return given.copy()
     if isinstance(given, tuple):
@@ -72,19 +72,19 @@ def copied(given: Any) -> Any:
 
 
 def leaves_alone(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether a function leaves what it is given as it was."""
+    """Whether a function leaves its arguments as they were."""
     given = copied(arguments)
     function(*arguments)
     return same(arguments, given)
 
 
 def repeats(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether a function returns the same when it is asked again."""
+    """Whether a function returns the same when it is called again."""
     return same(function(*copied(arguments)), function(*copied(arguments)))
 
 
 def small_nature(features: int, available: float = 0.5) -> Trace:
-    """A small nature with gaps, delays around the default age limit, and a learnable target."""
+    """Make a small trace with gaps, delays around the default age limit, and a learnable target."""
     rng = np.random.default_rng(2021)
     inputs, tests = 2, 20
     x = rng.normal(size=(TICKS, CLIENTS, inputs))

@@ -11,9 +11,9 @@ from paofed.core.parts import Part, Stamp, travelled
 
 
 def _asked(channel: Any, features: int) -> Iterator[tuple[Part, FloatArray, Any, Stamp]]:
-    """What every client sends, tick after tick, from which model, memory and stamp.
+    """Yield what every client sends, tick after tick, with the model, memory and stamp.
 
-    The channel is given copies, so that model and memory are what they were before.
+    The channel is given copies, so that the model and memory yielded are as they were before.
     """
     memory = [channel.init(features) for _ in range(CLIENTS)]
     every = list(stamps(features))
@@ -24,13 +24,14 @@ def _asked(channel: Any, features: int) -> Iterator[tuple[Part, FloatArray, Any,
 
 
 def _sent(channel: Any, features: int) -> Iterator[tuple[Part, FloatArray, Any, Stamp]]:
-    """The same, without silence."""
+    """Yield what `_asked` does, but leave out silence."""
     return (asked for asked in _asked(channel, features) if asked[0].coordinates.size)
 
 
 def _coordinates(channel: Any, features: int) -> str | None:
     for _ in _asked(channel, features):
-        pass  # the guard around a channel looks at everything that it sends
+        # To iterate is the check: the guard around a channel looks at everything that it sends.
+        pass
     return None
 
 
@@ -47,7 +48,8 @@ def _known_to_both(channel: Any, features: int) -> str | None:
     made = [
         (part, channel.encode(part, stamp), stamp) for part, _, _, stamp in _sent(channel, features)
     ]
-    for part, payload, stamp in reversed(made):  # what was sent last must not help
+    # In reverse, so that a memory of what was sent last cannot help.
+    for part, payload, stamp in reversed(made):
         arrived = channel.decode(payload, stamp)
         if not np.array_equal(np.sort(arrived.coordinates), np.sort(part.coordinates)):
             return (

@@ -14,9 +14,9 @@ _STEP_SIZE = 0.4
 
 
 def _learned(learner: Any, features: int) -> Iterator[tuple[Any, FloatArray, float, int, Any]]:
-    """State, sample and tick before every step of one device, and the state after it.
+    """Yield state, sample and tick before every step of one device, and the state after the step.
 
-    The learner is given copies, so that state and sample are what they were before.
+    The learner is given copies, so that state and sample are as they were before the step.
     """
     trace = small_nature(features)
     z = trace.fourier_map(trace.x[:, 0])
@@ -29,7 +29,7 @@ def _learned(learner: Any, features: int) -> Iterator[tuple[Any, FloatArray, flo
 
 
 def _heard(tick: int, features: int) -> Part:
-    """Something that a server might have said."""
+    """Return a part that a server might have sent."""
     return Part(window(tick, 4, features), np.arange(4.0))
 
 
@@ -43,7 +43,7 @@ def _finite(learner: Any, features: int) -> str | None:
 def _helps(learner: Any, features: int) -> str | None:
     for before, z, y, tick, after in _learned(learner, features):
         errors = [abs(y - learner.model(state) @ z) for state in (before, after)]
-        if errors[1] > errors[0] * (1 + 1e-12) + 1e-12:  # beyond rounding
+        if errors[1] > errors[0] * (1 + 1e-12) + 1e-12:  # the factor allows for rounding
             return f"predicts a sample worse after learning from it (tick {tick})"
     return None
 

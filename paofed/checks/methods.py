@@ -16,7 +16,7 @@ from paofed.world.trace import Trace
 
 
 def _engines(alg: Algorithm) -> list[str]:
-    """The engines that can run this algorithm."""
+    """Return the names of the engines that can run this algorithm."""
     return [name for name in ENGINES if engine_of(name).refuses(alg) is None]
 
 
@@ -28,7 +28,7 @@ def _nobody_there(alg: Algorithm, features: int) -> str | None:
 
 
 class _Counter:
-    """A channel's twin that counts what is sent and as how many bytes, by itself."""
+    """Counts what a channel sends, and in how many bytes, independently of the engines."""
 
     def __init__(self, channel: Any) -> None:
         self.coordinates = self.payload = 0
@@ -39,7 +39,7 @@ class _Counter:
         )
 
     def send(self, w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:
-        """Send what the channel does."""
+        """Send what the channel sends."""
         sent: tuple[Part, Any] = self._channel.send(w, memory, stamp)
         self._last = sent[0]
         return sent
@@ -55,15 +55,15 @@ class _Counter:
 
     def _decode(self, payload: Any, stamp: Stamp) -> Part:
         if self._channel.encode is None:
-            return self._last  # the simulators keep all digits of plain values
+            return self._last  # as simulators do: they keep all digits of plain values
         part: Part = self._channel.decode(payload, stamp)
         return part
 
 
 def _made(alg: Algorithm, trace: Trace) -> Traffic:
-    """What twins of the channels count by themselves."""
+    """Return the traffic of a run, counted by a `_Counter` around each channel."""
     up, down = _Counter(alg.uplink), _Counter(alg.downlink)
-    if alg.exchange == "live":  # a message counts its answer, which may never come
+    if alg.exchange == "live":  # every message counts one answer, also one that never comes
         engine_of(LAST).replay(trace, replace(alg, uplink=up.twin))
         for k, n in up.links:
             stamp = Stamp(k, n, trace.features, KEYS.down)
@@ -82,7 +82,7 @@ def _made(alg: Algorithm, trace: Trace) -> Traffic:
 
 
 def _counted(alg: Algorithm, features: int) -> str | None:
-    """Compare every engine's counts with what twins of the channels count."""
+    """Compare every engine's counts with those of `_made`."""
     trace = small_nature(features)
     expected = _made(alg, trace)
     for name in _engines(alg):
@@ -94,14 +94,15 @@ def _counted(alg: Algorithm, features: int) -> str | None:
 
 
 def _close(found: FloatArray, expected: FloatArray) -> BoolArray:
-    """Within rounding; what is no number must be none in both."""
+    """Whether two numbers agree within rounding; NaN agrees with NaN."""
     return np.isclose(found, expected, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
 def _engines_agree(alg: Algorithm, features: int) -> str | None:
     trace = small_nature(features)
     expected = engine_of(LAST).replay(trace, alg)
-    # The reference runs a second time too: hidden state in an algorithm's functions shows here.
+    # The reference engine runs a second time too: if an algorithm's functions hide state, the
+    # second run differs.
     for name in _engines(alg):
         outcome = engine_of(name).replay(trace, alg)
         apart = np.flatnonzero(~_close(outcome.mse, expected.mse))

@@ -14,7 +14,7 @@ from paofed.core.rules import Newest
 
 
 def _met(rule: Any, features: int) -> Iterator[tuple[Any, list[Message], Stamp]]:
-    """The state of a server that has heard something, and what arrives next."""
+    """Yield states of a server that has heard something, and the messages that arrive next."""
     state = rule.init(features, CLIENTS)
     for messages, stamp in arrivals(features):
         yield state, messages, stamp
@@ -22,12 +22,12 @@ def _met(rule: Any, features: int) -> Iterator[tuple[Any, list[Message], Stamp]]
 
 
 def _applied(rule: Any, state: Any, messages: list[Message], stamp: Stamp) -> Any:
-    """The state after these messages; the rule is given a copy of the one before."""
+    """Return the state after these messages; the rule is given a copy of the state before."""
     return rule.apply(copied(state), list(messages), stamp)
 
 
 def _moved(rule: Any, state: Any, messages: list[Message], stamp: Stamp) -> FloatArray:
-    """The model after these messages."""
+    """Return the model after these messages."""
     w: FloatArray = rule.model(_applied(rule, state, messages, stamp))
     return w
 
@@ -68,7 +68,7 @@ def _untouched(rule: Any, features: int) -> str | None:
 
 
 def _order_independence(rule: Any, features: int) -> str | None:
-    """Messages come sorted, so the last bits of a sum may depend on their order."""
+    """Compare within rounding: the last bits of a sum may depend on the order."""
     for state, messages, stamp in _met(rule, features):
         first = _applied(rule, state, messages, stamp)
         for order in permutations(messages[:4]):
@@ -119,7 +119,8 @@ def _served(rule: Any, features: int) -> str | None:
 def _weights(rule: Any, features: int) -> str | None:  # noqa: ARG001 (the interface of a check)
     if isinstance(rule, Newest | Bounded):
         for age in range(200):
-            rule.staleness(age)  # the guard around a function of one's own looks at every weight
+            # Calling is the check: the guard around one's own function refuses a wrong weight.
+            rule.staleness(age)
     return None
 
 

@@ -14,7 +14,8 @@ from typing import NoReturn
 from paofed import __version__
 from paofed.errors import PaofedError, needs_extra, unknown
 
-# A verb's module is imported when it is used: a device needs none of the simulator's packages.
+# The module of a verb is imported when the verb is used: a device needs none of the simulator's
+# packages.
 VERBS = {
     "run": "run algorithms over a scenario, many times",
     "sweep": "run methods with many settings over the same worlds, and find the best",
@@ -50,14 +51,14 @@ class Parser(ArgumentParser):
     """Says what is wrong in one line, and suggests the nearest option."""
 
     def error(self, message: str) -> NoReturn:
-        """Print one line and leave with 2."""
+        """Print one line and exit with code 2."""
         if message.endswith("required: SCENARIO"):
             message += " (it stands first: --algorithm takes all the words after it)"
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         raise SystemExit(_BAD_INPUT)
 
     def parse_known_only(self, argv: Sequence[str]) -> Namespace:
-        """Parse; refuse what is left over, suggesting the nearest option for the first of it."""
+        """Parse the words; refuse words that are left over, suggesting the nearest option."""
         args, left_over = self.parse_known_args(argv)
         if left_over:
             got = left_over[0]
@@ -90,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"paofed {verb}: interrupted", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader has gone (`paofed ... | head`): leave quietly
+    except BrokenPipeError:  # the reader has gone (`paofed ... | head`): end quietly
         _give_up_stdout()
         return 0
     except OSError as error:  # a full disk, say
@@ -101,8 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_in_good_order() -> None:
-    """Let a request to end (SIGTERM) be as Ctrl-C is: what was begun is cleared away."""
-    with suppress(ValueError):  # not in the main thread, where no signals arrive
+    """Treat a request to end (SIGTERM) like Ctrl-C: what was begun is cleared away."""
+    with suppress(ValueError):  # fails outside the main thread, where no signals arrive
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _interrupt)
 
@@ -112,13 +113,13 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def _give_up_stdout() -> None:
-    """Let nothing be flushed again when Python ends."""
-    with suppress(OSError, ValueError):  # there may be no real one
+    """Prevent Python from flushing standard output again when it ends."""
+    with suppress(OSError, ValueError):  # standard output may be no real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def actions_of(verb: str) -> dict[str, str]:
-    """What a verb can do, where that is several things with a file each."""
+    """Return what a verb can do, if it has several actions with a file each."""
     actions: dict[str, str] = getattr(import_module(f"paofed.cli.{verb}"), "ACTIONS", {})
     return actions
 
@@ -139,7 +140,7 @@ def parser_of(verb: str) -> Parser:
 
 
 def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> int:
-    """Show what there is, or say that something else was asked for."""
+    """Show what there is, or say that the first word is unknown."""
     top = prog == "paofed"
     module = import_module(f"{prog.replace(' ', '.cli.')}")
     parser = Parser(
@@ -154,7 +155,7 @@ def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> i
     )
     if top:
         parser.add_argument("--version", action="version", version=f"paofed {__version__}")
-    parser.parse_known_args(words)  # --help and --version end here
+    parser.parse_known_args(words)  # ends here for --help and --version
     if not words:
         parser.error(f"no {kind} was given (known: {', '.join(known)})")
     parser.error(unknown(kind, words[0], known))

@@ -19,7 +19,7 @@ _OWN = {**ALGORITHMS, **RIVALS}
 class _Row(NamedTuple):
     name: str
     options: dict[str, object]
-    package: str  # that brings it; paofed's own have none
+    package: str  # the package that brings it; empty for paofed's own
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def run(args: Namespace) -> int:
     own = (_Row(name, _options(factory), "") for name, factory in _OWN.items())
     rows = [*own, *_outside()]
     if args.json:
-        # No option can have a name with a space in it.
+        # A name with a space cannot be that of an option.
         said = {r.name: r.options | ({"brought by": r.package} if r.package else {}) for r in rows}
         print(json.dumps(said, indent=2, default=str))
         return 0
@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
 
 
 def _outside() -> Iterator[_Row]:
-    """What packages bring; what cannot be used is told on stderr."""
+    """Yield the algorithms of installed packages; those that cannot be used are told on stderr."""
     entries = brought()
     names = [entry.name for entry in entries]
     for entry in entries:

@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the seeds; 1 where one fails or a fault was never tried."""
+    """Run the seeds; return 1 if one fails or a fault was never tried."""
     if args.seeds < 1 or args.first < 0:
         raise InputError("expected at least one seed, from 0 on")
     hits: Counter[str] = Counter()

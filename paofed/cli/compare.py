@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
     extent = QUICK if args.quick else FULL
     if args.runs is not None:
         extent = extent._replace(runs=whole("runs", args.runs, least=2))
-    # What is wrong is refused now, not after the folder is made, or after an hour.
+    # Wrong input is refused now, not after the folder is made, or after an hour.
     key_of(args.seed)
     for setting in args.settings:
         setting_of(setting)
@@ -84,7 +84,7 @@ def run(args: Namespace) -> int:
 
 
 def _words(text: str) -> list[str]:
-    """Names with commas between them; a tariff in numbers has commas of its own."""
+    """Split names at commas; a tariff in numbers has commas of its own."""
     if "=" in text:
         return [text]
     names = text.split(",")
@@ -94,7 +94,7 @@ def _words(text: str) -> list[str]:
 
 
 def _command(plan: Plan, args: Namespace) -> str:
-    """What makes the same comparison again."""
+    """Return the command that makes the same comparison again."""
     words = ["paofed compare", *(args.settings if args.settings != list(SETTINGS) else ())]
     words += [f"--runs {plan.extent.runs} --seed {plan.seed} --tariffs {args.tariffs}"]
     words += [f"--entrants {args.entrants}"] if args.entrants else []

@@ -29,7 +29,7 @@ from paofed.words import table
 from paofed.world.realize import realize
 
 EXAMPLE = "paofed demo --devices 20 --out demo.png"
-_PREPARE = 4.0, 0.35  # seconds for the server, and for each device, to start
+_PREPARE = 4.0, 0.35  # seconds that the server, and each device, has to start
 _FEWEST_TICKS, _MOST_DEVICES = 20, 200
 _SHORTEST_TICK, _LONGEST_TICK = 0.02, 60.0
 _COLUMNS = 4
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Play, settle the account, draw it; 1 where the journal does not verify."""
+    """Run the fleet, compare it with the simulator, draw both; return 1 if `verify` fails."""
     if not 1 <= args.devices <= _MOST_DEVICES:
         raise InputError(f"--devices is {args.devices}: expected 1 to {_MOST_DEVICES}")
     if args.ticks < _FEWEST_TICKS:
@@ -86,7 +86,7 @@ def run(args: Namespace) -> int:
 
 
 def _lines(scene: Scene) -> list[str]:
-    """The fleet at a moment, as a table."""
+    """Return the fleet at a moment, as the lines of a table."""
     status = scene.status
     if status is None:
         why = "the server is down" if scene.begun else "everybody gets ready"

@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Show something, or take part."""
+    """Show what was asked for, or take part."""
     if args.example is not None:
         print(example(args.example), end="")
         return 0
@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
 
 @contextmanager
 def _devices_are_quiet() -> Iterator[None]:
-    """What one of hundreds of devices has to say is counted for its source, and not logged."""
+    """Silence the log of devices: there may be hundreds, and the gateway counts for each source."""
     log = logging.getLogger("paofed.device")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -69,7 +69,7 @@ def _devices_are_quiet() -> Iterator[None]:
 
 
 def _list(settings: GatewaySettings, *, as_json: bool) -> int:
-    """What is on disk, as the gateway last wrote it."""
+    """Show the sources on disk, as the gateway last wrote them."""
     credential = credential_of(settings)
     known, passed_over = load(settings.state, credential)
     places = credential.devices or ()

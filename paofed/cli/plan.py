@@ -1,8 +1,8 @@
 """Which settings for a fleet and its bytes: method, parameters, step, bounds, contacts per day.
 
-Candidates race within the budget, and what wins is stated on worlds that took no part in the
-choice. Ends in DIR with plan.html (self-contained), its figure, plan.json, and plan.toml, a
-scenario for `paofed run`; prints the commands that run it and make a fleet of it.
+Candidates race within the budget, and the winner's error is measured on worlds that took no part in
+the choice. Writes plan.html (self-contained), its figure, plan.json, and plan.toml, a scenario for
+`paofed run`, into DIR; prints the commands that run the plan and make a fleet of it.
 """
 
 import json

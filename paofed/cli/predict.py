@@ -7,7 +7,7 @@ Where inputs look back, the lines are those of one device, with their target and
 With a run's file: reads a table like the one of the run, and prints one prediction per row. Where
 inputs look back, the rows before are needed of each device, with their times.
 
-The prediction is empty where the past is not known.
+The prediction is empty where an input needs an earlier value that is not known.
 """
 
 import math
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Predict rows of a table, or line by line, so that it can stand in a pipe."""
+    """Predict rows of a table, or line by line, so that the command can stand in a pipe."""
     _require_archive(args.model)
     if is_run(args.model):
         return _rows(args)
@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
 
 
 def _rows(args: Namespace) -> int:
-    """Predict every row of a table that is like the one of a run."""
+    """Predict every row of a table that is like the table of a run."""
     from paofed.cli.shared.table_run import TableRun
 
     if args.input is None:
@@ -74,7 +74,7 @@ def _rows(args: Namespace) -> int:
 
 
 def _require_archive(path: Path) -> None:
-    """Say what to do with a model that `paofed fleet model` wrote for other programs."""
+    """Refuse a model that `paofed fleet model` wrote as JSON, and say what to do."""
     with suppress(OSError), path.open("rb") as file:
         if file.read(1) == b"{":
             raise InputError(

@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
         effort = effort._replace(runs=args.runs)
     if effort.runs < 2:
         raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
-    key_of(args.seed)  # refused now, not after the folder is made
+    key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
     command = f"paofed readings --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
     with crew_of(args) as crew:

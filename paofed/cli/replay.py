@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def number(text: str) -> float:
-    """Read a count as an integer and a fraction as a float: 1 is a count, 0.2 is not."""
+    """Read a number: 1 is a whole number (a count), 0.2 a fraction."""
     try:
         return int(text)
     except ValueError:
@@ -73,7 +73,7 @@ def number(text: str) -> float:
 def run(args: Namespace) -> int:
     """Replay, save, print a summary."""
     require_writable(args.out)
-    key_of(args.seed)  # refused now, also by an engine whose algorithms draw nothing
+    key_of(args.seed)  # a wrong seed is refused now, also where no algorithm draws numbers
     method = _method(args)
     trace = Trace.load(args.trace)
     settled = replace(method, **method.settled(**_DEFAULTS._asdict())._asdict())
@@ -100,7 +100,7 @@ def run(args: Namespace) -> int:
 
 
 def _method(args: Namespace) -> Algorithm:
-    """Make the algorithm of a word and of options beside it, each said once; the word names it."""
+    """Make the algorithm of a word and of options beside it; no option may be given in both."""
     name, options = parted(args.algorithm)
     beside = {
         "shared": args.shared,

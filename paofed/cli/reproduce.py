@@ -82,7 +82,7 @@ def run(args: Namespace) -> int:
 
 
 def _beyond(folder: Path) -> Iterator[str]:
-    """The published comparison with other methods, drawn here and not run again."""
+    """Yield the published comparison with other methods, drawn here and not run again."""
     found, command, about = published()
     yield "<section><h2>Beyond the paper: other methods at equal bytes</h2>"
     yield from in_short(found, save_all(figures(found), folder))

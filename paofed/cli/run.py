@@ -142,7 +142,7 @@ def _simulated(
     args: Namespace,
     crew: Crew,
 ) -> Result:
-    """Run the algorithms, or as much as there is time for until an interrupt."""
+    """Run the algorithms; after an interrupt, return the runs that were finished."""
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
     with Progress(what) as progress, announced(args.engine, outputs.say):
         try:
@@ -168,7 +168,7 @@ def _simulated(
 
 
 def _cold_starts(scenario: Scenario, methods: Sequence[Algorithm], args: Namespace) -> int:
-    """How many there are: as many as were asked for, or over a table the usual number."""
+    """Return how many cold starts to run: as many as asked for, else the usual number."""
     if args.cold_starts is not None:
         return int(args.cold_starts)
     on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
@@ -176,7 +176,7 @@ def _cold_starts(scenario: Scenario, methods: Sequence[Algorithm], args: Namespa
 
 
 def _usual_cold_starts(scenario: Scenario) -> int:
-    """How many there are where nobody asked for any: none in a table that is too short."""
+    """Return the usual number of cold starts; 0 for a table that is too short."""
     if scenario.faults:
         outputs.say("no cold starts: they are for fleets without faults")
         return 0

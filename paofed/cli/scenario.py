@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Print the scenario, or that it is valid, or where it is now."""
+    """Print the scenario, or that it is valid, or where its copy is."""
     if args.to is not None and args.action != "copy":
         raise InputError(f"--to says where to copy to, but the action is {args.action}")
     scenario = worlds.world_of(args)
@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
 
 
 def _comments(path: Path) -> str:
-    """What a file says of itself before its first line: where its data come from, say."""
+    """Return the comments at the head of a file, which may say where its data come from."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     return "".join(takewhile(lambda line: line.startswith("#"), lines))
 

@@ -112,7 +112,7 @@ def run(args: Namespace) -> int:
 
 
 def _asked(args: Namespace) -> Sweep:
-    """What is asked for, by a file or by options."""
+    """Return the sweep that a file or the options ask for."""
     numbers = {
         key: value
         for key in ("random", "runs", "seed", "fresh")
@@ -171,7 +171,7 @@ def _told(swept: Swept, lines: list[BestLine]) -> list[str]:
 
 
 def _table(swept: Swept, lines: list[BestLine]) -> str:
-    """The best of each method, for people."""
+    """Return the best of each method as a table for people."""
     if not lines:
         return ""
     where, judged = bool(swept.conditions), swept.fresh_points is not None

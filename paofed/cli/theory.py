@@ -1,8 +1,8 @@
 """Say before any run which step sizes are safe, where the model goes and what it costs.
 
 SCENARIO is a TOML file, a preset, or a recorded trace (.npz) to estimate from. With --runs the
-prediction is held against the average over so many runs in the same world. With --second the
-learning curve is predicted too: the mean error of the models, not that of their mean.
+prediction is compared with the average over so many runs in the same world. With --second the
+learning curve is predicted too: the mean error of the models, not the error of their mean.
 """
 
 import json
@@ -78,7 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compute, simulate if asked, show; interrupted, show what is finished."""
+    """Compute, simulate if asked, and show; after an interrupt, show what is finished."""
     outputs.check(args, inputs=[args.scenario])
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
@@ -112,7 +112,7 @@ class _Found:
 
     @property
     def beside(self) -> Beside:
-        """Predicted and simulated, beside each other."""
+        """Predicted and simulated curves, beside each other."""
         curves = None if self.second is None else {n: one.curve for n, one in self.second.items()}
         return Beside(self.outlook.prediction, self.simulated, curves)
 
@@ -124,7 +124,7 @@ def _go_on(
     methods: list[Algorithm],
     source: Scenario | Trace,
 ) -> None:
-    """Second moments and runs, where they are asked for."""
+    """Compute second moments and runs, where they are asked for."""
     if args.second or args.best_step or args.steady_state:
         found.second = {}
         for method in methods:
@@ -133,7 +133,8 @@ def _go_on(
                 steady=args.steady_state, title=args.scenario,
             )  # fmt: skip
     if args.runs and isinstance(source, Scenario):
-        from paofed.simulate.average import average  # and the engine, which takes a second
+        # Imported here with the engine, which takes a second.
+        from paofed.simulate.average import average
 
         with (
             Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
@@ -175,7 +176,7 @@ def _show(args: Namespace, found: _Found, foresight: Foresight, source: Scenario
 
 
 def _lines(found: Outlook, beside: Beside, tariff: Tariff) -> list[dict[str, Any]]:
-    """One record per algorithm: at the end of the run, and what a client sends per tick."""
+    """Return one record per algorithm: the end of the run, and what a client sends per tick."""
     return [
         {
             "algorithm": name,
@@ -247,7 +248,7 @@ def _as_text(
 
 
 def _columns(lines: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """The table: the mean, what it grows by, and the traffic of one client."""
+    """Return header and rows of the table: the mean, its growth, and the traffic of one client."""
     keys = [key for key in CURVES if key in lines[0]]
     curves = [key.removesuffix("_db").replace("_", " ") + " (dB)" for key in keys]
     header = ["algorithm", "step size", "growth per tick", *curves]

@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Realise, save, say what is in it."""
+    """Realise the run, save it, and say what is in it."""
     require_writable(args.out)
     scenario = Scenario.load(args.scenario)
     if args.out.resolve() in {path.resolve() for path in (Path(args.scenario), *scenario.files)}:

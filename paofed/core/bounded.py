@@ -1,10 +1,11 @@
 """Bounded influence: the paper's server, which cuts what lies far out and sets devices aside.
 
 One broken sensor must not ruin everybody's model. The server knows how far its devices' messages
-usually are from its model (the scale), moves every value that is further than `clip` scales nearer,
-and keeps a score for every client. All of it is a function of the messages, and free of units.
+usually are from its model (the scale), moves every value that is further away than `clip` scales
+nearer, and keeps a score for every client. All of this is a function of the messages alone, and
+free of units.
 
-Functions are plain, so that numba can compile them (paofed.simulate.engines.fast.own).
+The functions are plain, so that numba can compile them (paofed.simulate.engines.fast.own).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,35 +21,37 @@ from paofed.core.sizes import check_bound, middle
 from paofed.core.staleness import Staleness
 from paofed.errors import AlgorithmError
 
-# Messages that the scale is the median of: few enough to follow a fleet that changes, and enough
-# for the scale to tremble by a tenth only.
+# The scale is the median over the last LATEST messages: few enough to follow a fleet that changes,
+# and enough for the scale to vary by a tenth only.
 LATEST = 64
-# What is heard of fewer devices is no measure, since one alone cannot be told from a broken one:
-# what it taught would take a thousand ticks to unlearn. After so many messages a fleet has no more.
+# Messages of fewer than WITNESSES devices give no scale, since a single device cannot be told from
+# a broken one, and what a broken one taught would take a thousand ticks to unlearn. After PATIENCE
+# messages the fleet is taken to have no more devices.
 WITNESSES, PATIENCE = 3, 16
-# A message is outside if it is more scales away than this, as few messages of most devices are.
+# A message is outside if it is more than this many scales away. Most devices send few of these.
 OUTSIDE = 3.0
-# How many scales a client with an average share of all messages may be outside on and on. Healthy
-# devices differ: in Setting I the messages of the busiest are up to 2 scales away on average, those
-# of the seldom heard, which learn by themselves for long, up to 6.
+# By how many scales beyond OUTSIDE a client with an average share of all messages may be for ever
+# without being set aside. Healthy devices differ: in Setting I the messages of the busiest devices
+# are up to 2 scales away on average, those of seldom heard devices, which learn by themselves for
+# long, up to 6.
 TOLERATED = 2.0
-# What one message can add to a score at most, so that no single one decides.
+# The most that one message can add to a score, so that no single message decides.
 MOST = 6.0
-# A score above the first sets a client aside, a score below the second takes it back: after three
-# wild messages in a row, and after a few that are not. Between them a client stays what it is.
+# A score above ASIDE sets a client aside, a score below BACK takes it back. Three wild messages in
+# a row set it aside, and a few ordinary ones take it back. Between the two scores nothing changes.
 ASIDE, BACK = 10.0, 5.0
 
 
 class BoundedState(NamedTuple):
-    """The model, what was heard last, and a score for each client heard so far."""
+    """The model, sizes and senders of the last messages, and a score for each client so far."""
 
     w: FloatArray  # (D,)
-    sizes: FloatArray  # (LATEST,): how far the last messages were from the model; 0: none yet
-    senders: IntArray  # (LATEST,): whose they were
+    sizes: FloatArray  # (LATEST,): how far the last messages were from the model; 0: no message yet
+    senders: IntArray  # (LATEST,): the client of each of these messages
     heard: IntArray  # (1,): messages heard so far
-    last: IntArray  # (K,): which of them was the client's last; 0: none yet
-    score: FloatArray  # (K,): how much a client was outside lately
-    aside: BoolArray  # (K,): whether its messages are left out
+    last: IntArray  # (K,): the number of the client's last message, counted from 1; 0: none yet
+    score: FloatArray  # (K,): how far outside the client's messages were lately
+    aside: BoolArray  # (K,): whether the client is set aside, and its messages left out
 
 
 def begin(features: int, clients: int) -> BoundedState:
@@ -65,9 +68,9 @@ def begin(features: int, clients: int) -> BoundedState:
 
 
 def scale_of(sizes: FloatArray, senders: IntArray) -> float:
-    """Return the median of sizes in which every sender has the same say, however much it sends.
+    """Return the median of sizes in which every sender counts the same, however much it sends.
 
-    It is 0 while too little is known.
+    The result is 0 while too few senders were heard.
     """
     known = np.flatnonzero(sizes > 0.0)
     if known.size == 0:
@@ -79,7 +82,8 @@ def scale_of(sizes: FloatArray, senders: IntArray) -> float:
     total = np.cumsum(says)
     if total[-1] < WITNESSES - 0.5 and known.size < PATIENCE:
         return 0.0
-    half = 0.5 * total[-1] - 1e-9  # so that rounding does not decide where it is met exactly
+    # Less a little, so that rounding does not decide where half is met exactly.
+    half = 0.5 * total[-1] - 1e-9
     return float(sizes[order[np.searchsorted(total, half)]])
 
 
@@ -97,7 +101,7 @@ def latest(
 ) -> tuple[FloatArray, IntArray]:
     """Return the last sizes and their senders after these messages.
 
-    Of more messages than there is room for, some of all ages and clients are kept.
+    Of more messages than LATEST, an even selection over all ages and clients is kept.
     """
     said = np.flatnonzero((sizes > 0.0) & (sizes < np.inf))
     count = min(said.size, LATEST)
@@ -137,9 +141,10 @@ def judged(
 ) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
     """Return `heard`, `last`, `score` and `aside` after these messages.
 
-    A message adds to its client's score what it lies outside. Every message of the fleet takes a
-    little off all scores: `TOLERATED` while each client sends one on average. So a client is judged
-    by what it pulls beyond its share, and one that is seldom heard may be further away.
+    A message adds to its client's score by how much it lies outside. Every message of the fleet
+    takes a little off all scores: `TOLERATED` by the time that each client has sent one on average.
+    So a client is judged by what it pulls beyond its share, and the messages of a client that is
+    seldom heard may be further away.
     """
     heard, last = state.heard.copy(), state.last.copy()
     score, aside = state.score.copy(), state.aside.copy()
@@ -165,13 +170,13 @@ def received(
 ) -> tuple[float, BoundedState]:
     """Return how far from the model a value may be, and the state after some messages in order.
 
-    The model is left as it was. Messages are measured by the scale of before they came; as long as
-    there is none, no value may be away from the model at all.
+    The model itself is left as it was. Messages are measured by the scale from before they came. As
+    long as there is no scale, no value may be away from the model at all.
     """
     state = grown(state, messages)
     last_sizes, senders = latest(state, messages, sizes)
     scale = scale_of(state.sizes, state.senders)
-    if scale == 0.0:  # too little was heard before, so these messages are their own measure
+    if scale == 0.0:  # too little was heard before, so these messages themselves make the scale
         scale = scale_of(last_sizes, senders)
     heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
     after = BoundedState(state.w, last_sizes, senders, heard, last, score, aside)
@@ -182,9 +187,9 @@ def received(
 class Bounded:
     """The paper's server rule (eq. 9) with bounded influence.
 
-    `clip` is the most that a value counts for, in scales. `aside` says whether clients whose
-    messages are outside time and again are set aside: they are scored on, but neither apply nor
-    count.
+    A value counts as at most `clip` scales away from the model. `aside` says whether clients whose
+    messages are outside time and again are set aside: their messages are still scored, but are not
+    applied and do not count.
     """
 
     staleness: Staleness
@@ -196,7 +201,8 @@ class Bounded:
     served: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        Newest(self.staleness, self.divisor)  # refuses what no server rule can use
+        # Raises for a staleness or divisor that no server rule can use.
+        Newest(self.staleness, self.divisor)
         check_bound("clip", self.clip)
         if type(self.aside) is not bool:
             raise AlgorithmError(f"aside is {self.aside!r}: expected yes or no")
@@ -223,7 +229,7 @@ class Bounded:
         here, values = _stacked(before.w, ordered)
         sizes = _sizes_at_once(here, values)
         limit, after = received(self.clip, self.aside_above, before, ordered, sizes)
-        # What is no number is below: `fmax` takes the bound.
+        # A NaN becomes the lower bound, since `fmax` ignores NaN.
         cut = np.fmin(np.fmax(values, here - limit), here + limit)
         counted = [
             m._replace(values=row[: m.values.size])
@@ -235,7 +241,7 @@ class Bounded:
 
 
 def _stacked(w: FloatArray, messages: Sequence[Message]) -> tuple[FloatArray, FloatArray]:
-    """Return the model and the values where messages hold something, a row each, zeros behind."""
+    """Return the model and the values on each message's coordinates, a row each, then zeros."""
     longest = max(message.values.size for message in messages)
     here, values = np.zeros((2, len(messages), longest))
     for i, message in enumerate(messages):
@@ -245,12 +251,12 @@ def _stacked(w: FloatArray, messages: Sequence[Message]) -> tuple[FloatArray, Fl
 
 
 def _sizes_at_once(here: FloatArray, values: FloatArray) -> FloatArray:
-    """Return what `sizes_of` does, many times faster where nothing is compiled: a live server."""
+    """Return what `sizes_of` does, many times faster where it is not compiled: on a live server."""
     away = np.abs(values - here)
     away[np.isnan(away)] = np.inf
     away.sort(axis=1)
     rows, longest = away.shape
-    known = np.sum(away > 0.0, axis=1)  # the others come first
+    known = np.sum(away > 0.0, axis=1)  # sorting puts the zeros first
     last = np.minimum(longest - known + np.stack((known - 1, known)) // 2, longest - 1)
     low, high = away[np.arange(rows), last]
     sizes: FloatArray = 0.5 * (low + high)

@@ -9,8 +9,8 @@ from paofed.core.arrays import FloatArray
 from paofed.core.parts import Learner
 from paofed.core.sizes import check_bound, middle
 
-# Errors that the usual size is the median of: after half as many, a device whose data have really
-# changed learns from them in full.
+# The usual size of an error is the median over the last LATEST errors: a device whose data have
+# really changed learns from them in full after half as many samples.
 LATEST = 16
 
 
@@ -18,7 +18,7 @@ class BoundedWeights(NamedTuple):
     """The model, and the sizes of the device's last errors."""
 
     w: FloatArray  # (D,)
-    errors: FloatArray  # (LATEST,); 0: none yet
+    errors: FloatArray  # (LATEST,); 0: no error yet
 
 
 def begin(features: int) -> BoundedWeights:
@@ -34,17 +34,20 @@ def learn(
     mu: float,
     tick: int,  # noqa: ARG001 (the interface of a `learn`)
 ) -> BoundedWeights:
-    """Take one LMS step, for which an error counts at most `bound` times the usual one.
+    """Take one LMS step in which an error counts at most `bound` times the usual size.
 
-    The first error is its own measure, whatever its units.
+    The first error sets the usual size itself, whatever its units.
     """
     e, errors = counted(bound, state.errors, y - float(state.w @ z))
     return BoundedWeights(state.w + mu * e * z, errors)
 
 
 def counted(bound: float, errors: FloatArray, e: float) -> tuple[float, FloatArray]:
-    """How much of an error counts, and the last errors, now with this one; a bound of 0 is none."""
-    if e == 0.0:  # nothing to learn, and nothing about how large errors are
+    """Return how much of the error e counts, and the last errors with this one added.
+
+    A `bound` of 0 means that there is no bound.
+    """
+    if e == 0.0:  # the sample teaches nothing, neither the model nor how large errors usually are
         return e, errors
     usual = middle(errors)
     limit = bound * (usual if usual > 0.0 else abs(e)) if bound > 0.0 else np.inf

@@ -22,7 +22,7 @@ _OUTERMOST = 0.005  # the share of known inputs on either side that lies outside
 
 
 class Ranges(NamedTuple):
-    """Where each of d inputs usually lies: linear terms follow an input so far and no further."""
+    """The range in which each of d inputs usually lies; beyond it a linear term stays constant."""
 
     low: FloatArray  # (d,)
     high: FloatArray  # (d,), above `low`
@@ -31,9 +31,9 @@ class Ranges(NamedTuple):
     def of(cls, x: FloatArray) -> "Ranges":
         """Return the range of each column of known inputs (C, d).
 
-        Quantiles, so that one broken reading cannot stretch a range a thousandfold. An input that
-        is nearly always the same has its extremes instead, and one that never changed a unit on
-        either side.
+        Ranges are quantiles, so that one broken reading cannot stretch a range a thousandfold. An
+        input that is nearly always the same has its extremes as range, and an input that never
+        changed has one unit on either side.
         """
         low, high = np.quantile(x, [_OUTERMOST, 1 - _OUTERMOST], axis=0)
         same = low >= high
@@ -46,9 +46,9 @@ NO_RANGES = Ranges(np.zeros(0), np.zeros(0))
 
 
 class FourierMap(NamedTuple):
-    """The one map of a fleet: V of shape (d, F), b of shape (F,), and ranges of linear terms.
+    """The one map of a fleet: V of shape (d, F), b of shape (F,), and the ranges of linear terms.
 
-    Without ranges D = F; with them D = F + d + 1.
+    Without ranges the map has D = F features, with ranges D = F + d + 1.
     """
 
     frequencies: FloatArray
@@ -62,7 +62,7 @@ class FourierMap(NamedTuple):
 
     @property
     def fourier_scale(self) -> float:
-        """What the cosines are multiplied by: linear terms take half of |z|^2."""
+        """The factor of the cosines; it is smaller with linear terms, which make half of |z|^2."""
         square = 1.0 if linear_terms(self.ranges) else 2.0
         return float(np.sqrt(square / self.phases.size))
 
@@ -79,7 +79,7 @@ class FourierMap(NamedTuple):
 
 
 def linear_terms(ranges: Ranges) -> int:
-    """Count the features that are not Fourier features: the inputs and a constant, or none."""
+    """Count the features that are linear terms: d inputs and a constant, or none without ranges."""
     return ranges.low.size + 1 if ranges.low.size else 0
 
 
@@ -93,7 +93,7 @@ def require_features(features: int, ranges: Ranges) -> None:
         )
 
 
-_FREQUENCIES, _PHASES = 0, 1  # what the numbers under a map's key are for
+_FREQUENCIES, _PHASES = 0, 1  # what the numbers drawn under a map's key are for
 
 
 def draw_map(
@@ -111,9 +111,10 @@ def draw_map(
 
 
 def median_distance(x: FloatArray, most: int = 1000) -> float:
-    """The median distance between two of the inputs (T, d): a usual choice of kernel width.
+    """Return the median distance between two of the inputs (T, d): a usual kernel width.
 
-    Of many inputs some are compared. Around their mean, for the products to keep their digits.
+    Of more than `most` inputs only some are compared. The mean is taken off first, so that the
+    products keep their digits.
     """
     chosen = x[random.some_of(len(x), most)]
     chosen = chosen - chosen.mean(axis=0)

@@ -1,6 +1,6 @@
-"""The numbers that a `partial` gives to a rule, apart from the rule.
+"""Separates a rule from the numbers that a `partial` gives to it.
 
-An engine that compiles rules hands such numbers over when it runs: one machine code then serves all
+An engine that compiles rules passes such numbers when it runs: one machine code then serves all
 values of an option.
 """
 
@@ -11,12 +11,12 @@ import numpy as np
 
 
 def apart(rule: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return a rule, and the numbers given to the rule as its first arguments.
+    """Return a rule, and the numbers that `partial` gives to the rule as its first arguments.
 
     >>> apart(partial(max, 1, 2.5))
     (<built-in function max>, (1, 2.5))
 
-    What is given by keyword, or is no number, stays with the rule.
+    Arguments given by keyword, and arguments that are no numbers, stay with the rule.
     """
     if isinstance(rule, partial) and not rule.keywords and _is_number(rule.args):
         return rule.func, rule.args
@@ -24,7 +24,7 @@ def apart(rule: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _is_number(value: Any) -> bool:
-    """Tell whether a value is a number, an array of numbers, or a tuple of such."""
+    """Tell whether a value is a number, an array of numbers, or a tuple of numbers and arrays."""
     if type(value) is tuple:
         return all(_is_number(item) for item in value)
     if isinstance(value, np.ndarray):

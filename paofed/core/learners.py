@@ -1,4 +1,4 @@
-"""The learners by name, and which of them a record is."""
+"""The learners by name, and the name and options of a given learner."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ NAMES = ("lms", "two-speed", "rls")
 
 
 class Forgets(NamedTuple):
-    """A learner that forgets: what makes it, its step, and how much it usually keeps."""
+    """A learner that forgets: its factory, its step function, and how much it keeps by default."""
 
     make: Callable[[float, float], Learner]  # forgetting, bound
     step: Callable[..., object]
@@ -29,7 +29,7 @@ FORGETFUL: Mapping[str, Forgets] = {
 
 
 class Chosen(NamedTuple):
-    """A learner as its options say it; None: without."""
+    """The options that choose a learner; None: the option is not used."""
 
     learner: str = "lms"
     forgetting: float | None = None
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
 
 
 def learner_of(chosen: Chosen) -> Learner:
-    """Make the learner of these options."""
+    """Make the learner that these options choose."""
     if chosen.learner not in NAMES:
         raise AlgorithmError(unknown("learner", str(chosen.learner), NAMES))
     if chosen.learner == "lms":
@@ -56,7 +56,7 @@ def learner_of(chosen: Chosen) -> Learner:
 
 
 def chosen(learner: Learner) -> Chosen | None:
-    """Return the options that make this learner; None: it has rules of its own."""
+    """Return the options that make this learner, or None if it has functions of its own."""
     if learner == LMS:
         return Chosen()
     if not isinstance(learner.learn, partial):

@@ -1,8 +1,8 @@
 """Recursive least squares that forgets: LMS whose step size is a matrix.
 
 The step is mu Q z e / (1 + mu z.Qz). Q begins as the identity and shrinks in the directions of the
-features that were seen. From sample to sample it goes back towards the identity, so it stays
-between 0 and the identity whatever is measured, also where nothing new is.
+features that were seen. From sample to sample Q goes back towards the identity, so that Q stays
+between 0 and the identity whatever is measured, also in directions in which nothing new is seen.
 """
 
 from functools import partial
@@ -14,11 +14,11 @@ from paofed.core.arrays import FloatArray
 from paofed.core.bounded_steps import LATEST, counted
 from paofed.core.parts import Learner, Part, placed
 
-FORGETTING = 0.97  # of what Q has learned, what it keeps from one sample to the next
+FORGETTING = 0.97  # the part of what Q has learned that it keeps from one sample to the next
 
 
 class SquaresWeights(NamedTuple):
-    """The model, and how far each direction of it is still open."""
+    """The model, and the matrix Q that says how far each direction is still open to learning."""
 
     w: FloatArray  # (D,)
     open: FloatArray  # (D, D): Q, symmetric
@@ -39,7 +39,7 @@ def learn(
     mu: float,
     tick: int,  # noqa: ARG001 (the interface of a `learn`)
 ) -> SquaresWeights:
-    """Take the step, close its direction, and open all directions a little."""
+    """Take the step, shrink Q in the direction of z, and move Q back a little to the identity."""
     e, errors = counted(bound, state.errors, y - float(state.w @ z))
     way = state.open @ z
     gain = mu / (1.0 + mu * (z @ way))
@@ -50,9 +50,10 @@ def learn(
 
 
 def merge(state: SquaresWeights, part: Part) -> SquaresWeights:
-    """Take what was heard; its coordinates are open again, and no longer tied to the others.
+    """Take over the values that were heard; Q becomes the identity on their coordinates.
 
-    Of values that the device did not learn itself, Q knows nothing.
+    Q knows nothing of values that the device did not learn itself, so these coordinates are also no
+    longer tied to the others.
     """
     still = state.open.copy()
     for j in part.coordinates:
@@ -63,6 +64,6 @@ def merge(state: SquaresWeights, part: Part) -> SquaresWeights:
 
 
 def least_squares(forgetting: float, bound: float) -> Learner:
-    """Return the learner; a bound of 0 is none."""
+    """Return the learner; a `bound` of 0 means steps without a bound."""
     learner = partial(learn, forgetting, bound)
     return Learner(learn=learner, init=begin, merge=merge, served=True)

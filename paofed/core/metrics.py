@@ -14,7 +14,7 @@ def mean_squared_error(w: FloatArray, z: FloatArray, y: FloatArray) -> float:
 
 
 def decibels(mse: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Express a linear mean squared error in dB; the error of a perfect model is -inf.
+    """Express a linear mean squared error in dB; an error of 0 is -inf.
 
     >>> float(decibels(0.01))
     -20.0
@@ -24,6 +24,6 @@ def decibels(mse: float | NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def curve_ticks(ticks: int, every: int) -> IntArray:
-    """The ticks at which an error curve has a point: every so many, and the last one."""
+    """Return the ticks at which an error curve has a point: every `every`, and the last."""
     points = np.arange(every - 1, ticks, every)
     return points if points.size and points[-1] == ticks - 1 else np.append(points, ticks - 1)

@@ -1,4 +1,4 @@
-"""Samples of many devices in one list: which of its device's each is, and where equals stand."""
+"""Samples of many devices in one list: the rank of each in its device, and runs of equal keys."""
 
 from itertools import pairwise, starmap
 
@@ -8,7 +8,7 @@ from paofed.core.arrays import IntArray
 
 
 def ranks(device: IntArray) -> IntArray:
-    """How many samples of the same device stand before each.
+    """Return for each sample how many samples of the same device stand before it.
 
     >>> ranks(np.array([5, 2, 5, 5, 2])).tolist()
     [0, 0, 1, 2, 1]
@@ -20,6 +20,6 @@ def ranks(device: IntArray) -> IntArray:
 
 
 def runs(key: IntArray) -> list[slice]:
-    """Where each value of a sorted key stands."""
+    """Return a slice for each value of a sorted key: where in the key that value stands."""
     changes = 1 + np.flatnonzero(np.diff(key))
     return list(starmap(slice, pairwise([0, *changes.tolist(), key.size])))

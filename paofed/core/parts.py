@@ -2,8 +2,8 @@
 
 A method answers five questions: who takes part, what a device does with a sample (a `Learner`),
 what goes up and what comes down (a `Channel` for each direction), and what the server does with
-what arrived (a `ServerRule`). State is a NamedTuple of arrays that is passed in and returned, never
-hidden. Functions leave their arguments alone and return new arrays.
+messages that arrived (a `ServerRule`). State is a NamedTuple of arrays that is passed in and
+returned, never hidden. Functions leave their arguments alone and return new arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ SERVER = -1  # the client of a stamp that belongs to the server
 
 
 class Part(NamedTuple):
-    """Some coordinates of a model and their values; without coordinates: silence."""
+    """Some coordinates of a model and their values; a part without coordinates is silence."""
 
     coordinates: IntArray
     values: FloatArray
@@ -39,10 +39,10 @@ class Message(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Whose link, at which tick, and the key of the random numbers drawn there.
+    """Identifies a link at a tick: client, tick, and the key of the random numbers drawn there.
 
-    The receiver has the stamp of the sender, so both can draw the same numbers. The server's own
-    stamp, which `ServerRule.apply` is given, has the client `SERVER`.
+    The receiver has the same stamp as the sender, so both can draw the same numbers. The server's
+    own stamp, which `ServerRule.apply` is given, has the client `SERVER`.
     """
 
     client: int
@@ -58,30 +58,30 @@ class Weights(NamedTuple):
 
 
 def silence() -> Part:
-    """Return the part that is not sent."""
+    """Return the part without coordinates: nothing is sent."""
     return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 def placed(w: FloatArray, part: Part) -> FloatArray:
-    """Return a model in which a part's values have taken their places."""
+    """Return a copy of the model w with the values of a part in their places."""
     w = w.copy()
     w[part.coordinates] = part.values
     return w
 
 
 def draws(stamp: Stamp, count: int) -> FloatArray:
-    """Draw `count` numbers uniform on [0, 1): always the same ones for the same stamp."""
+    """Draw `count` numbers uniform on [0, 1): always the same numbers for the same stamp."""
     blocks = np.arange(-(-count // 4))
     words = random.philox(stamp.key, blocks, stamp.client & 0xFFFFFFFF, stamp.tick, _DRAWS)
     return random.uniform(words).T.ravel()[:count]
 
 
-_DRAWS = 0  # the last word of the counter of these numbers
+_DRAWS = 0  # the last word of the counter under which `draws` draws
 _METHOD = 3  # the branch of a run's key under which a method's own numbers are drawn
 
 
 class Keys(NamedTuple):
-    """The keys under which a method draws: for what goes up, what comes down, and the server."""
+    """The keys under which a method draws numbers: for the uplink, the downlink and the server."""
 
     up: random.Key
     down: random.Key
@@ -95,7 +95,7 @@ def keys_of(seed: int, world: int = 0, run: int = 0) -> Keys:
 
 
 def no_state(features: int) -> tuple[()]:  # noqa: ARG001 (the interface of an `init`)
-    """Begin without a memory."""
+    """Begin a link without a memory."""
     return ()
 
 
@@ -105,18 +105,18 @@ def zero_weights(features: int) -> Weights:
 
 
 def zero_server(features: int, clients: int) -> Weights:  # noqa: ARG001 (likewise)
-    """Begin with a model of zeros, whoever the clients are."""
+    """Begin with a model of zeros, however many clients there are."""
     return Weights(np.zeros(features))
 
 
 def weights(state: State) -> FloatArray:
-    """Return the field `w` of a state: the model, where a rule says nothing else."""
+    """Return the field `w` of a state: the model, unless a rule says otherwise."""
     w: FloatArray = state.w
     return w
 
 
 def not_own(part: Part, heard: int) -> Part:
-    """Return what a part says of the first `heard` coordinates: a device's own come after them."""
+    """Return the part's first `heard` coordinates: those after them are the device's own."""
     ours = part.coordinates < heard
     return Part(part.coordinates[ours], part.values[ours])
 
@@ -128,7 +128,7 @@ def overwrite(state: State, part: Part) -> State:
 
 @dataclass(frozen=True, kw_only=True)
 class Learner:
-    """What a device does with a sample, and with what it hears.
+    """What a device does with a sample, and with what it hears from the server.
 
     `waives` names the promises of the contract (paofed.checks.PROMISES) that these functions do not
     keep, on purpose. `served` says that devices of a live fleet may use these functions: such a
@@ -148,16 +148,16 @@ class Learner:
 class Channel:
     """What travels in one direction, and as which bytes.
 
-    `send` sees the sender's model and its memory of this link, and returns a part, or `silence()`,
-    and the memory to keep. What arrives is what `decode` makes of the bytes of `encode`. Without
-    both, values travel as float32 on coordinates that the receiver works out from the stamp alone:
-    4 bytes each; simulators then keep all digits, as the paper does.
+    `send` sees the sender's model and its memory of this link. It returns a part, or `silence()`,
+    and the memory to keep. What arrives is what `decode` makes of the bytes that `encode` made.
+    Without `encode` and `decode`, values travel as float32, 4 bytes each, on coordinates that the
+    receiver works out from the stamp alone; simulators then keep all digits, as the paper does.
 
-    `served` says that a live fleet may use these functions: the sender remembers nothing of its
-    link, so that a device may lose power at any time; it always sends, and as many bytes; the stamp
-    alone says which coordinates they are of, and the bytes alone which values they hold. The other
-    side must not be trusted: of bytes that `encode` never makes, `decode` makes values that are no
-    numbers, or others of the size that `encode` might have made.
+    `served` says that a live fleet may use these functions. Then the sender remembers nothing of
+    its link, so that a device may lose power at any time; it always sends, and always as many
+    bytes; the stamp alone says which coordinates the bytes are of, and the bytes alone say which
+    values. The other side is not trusted: from bytes that `encode` never makes, `decode` makes
+    values that are NaN, or values of a size that `encode` might have made.
     """
 
     send: Callable[[FloatArray, State, Stamp], tuple[Part, State]]  # model, memory, stamp
@@ -172,10 +172,10 @@ class Channel:
 class ServerRule:
     """What the server does with the messages that arrive in one tick.
 
-    They come sorted by age, then by client, and none is older than the method's `max_age`.
-    `served` says that the server of a live fleet may use these functions: `apply` is not called in
-    a tick without messages, so the state must rest in such ticks, and `init` is given 0 clients,
-    since devices join at any time.
+    `apply` gets the messages sorted by age, then by client; none is older than the method's
+    `max_age`. `served` says that the server of a live fleet may use these functions: `apply` is not
+    called in a tick without messages, so the state must not change in such ticks, and `init` is
+    given 0 clients, since devices join at any time.
     """
 
     apply: Callable[[State, Sequence[Message], Stamp], State]
@@ -186,7 +186,7 @@ class ServerRule:
 
 
 def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:
-    """Return what arrives of a part that was sent, and the bytes that it took."""
+    """Return the part that arrives when `part` is sent, and the bytes that it took."""
     if channel.encode is None:
         return part, BYTES_PER_COORDINATE * part.coordinates.size
     payload = channel.encode(part, stamp)
@@ -194,5 +194,5 @@ def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:
 
 
 def float_bytes(values: FloatArray) -> Bytes:
-    """Values as they travel without an `encode`: float32, the lowest byte first."""
+    """Return values as they travel without an `encode`: float32, the lowest byte first."""
     return values.astype("<f4").view(np.uint8)

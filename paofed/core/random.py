@@ -1,9 +1,9 @@
 """Random numbers as a function of a key and a counter: Philox4x32-10.
 
 J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-SC 2011. A number is a pure function of where it is used, so any client's stream can be produced
-without the others', in any order and on any thread, and a server and its devices draw the same
-Fourier map from one seed.
+SC 2011. A number is a pure function of where it is used, so the stream of any client can be
+produced without the streams of the others, in any order and on any thread, and a server and its
+devices draw the same Fourier map from one seed.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ INCREMENTS = (0x9E3779B9, 0xBB67AE85)
 ROUNDS = 10
 _WORD = 0xFFFFFFFF
 
-# Counters whose last word is this one make keys; drawing numbers never uses them.
+# Counters with this last word make child keys; drawing numbers never uses this word.
 _KEY_COUNTER = _WORD
 
 
@@ -40,15 +40,15 @@ def key_of(seed: int) -> Key:
 
 
 def seed_of(key: Key) -> int:
-    """Return the seed whose root key this is."""
+    """Return the seed whose root key is `key`."""
     return key.low | key.high << 32
 
 
 def child(key: Key, *path: int) -> Key:
     """Derive a key for one branch under `key`: a path of one to three words of 32 bits.
 
-    Branches are told apart by the generator itself, so two of them share numbers only with
-    the probability that two random 64-bit keys are equal.
+    The generator itself makes the keys, so two branches share numbers only with the probability
+    that two random 64-bit keys are equal.
     """
     for word in path:
         if not 0 <= whole("index", word) <= _WORD:
@@ -132,9 +132,10 @@ def normals(key: Key, count: int, purpose: int) -> FloatArray:
 
 
 def some_of(count: int, most: int) -> IntArray:
-    """Choose `most` of so many, or all of fewer: always the same ones, in their order.
+    """Choose `most` of `count` indices, or all if there are fewer: always the same, in order.
 
-    Not at regular distances: one might be a day, or the size of a fleet.
+    The chosen indices are not at regular distances: such a distance might be a day, or the size of
+    a fleet.
     """
     if count <= most:
         return np.arange(count)

@@ -1,4 +1,4 @@
-"""Least squares over a past, with coefficients held down as far as that past says (the ridge)."""
+"""Ridge regression over past samples; those samples also decide how large the ridge is."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,35 +9,37 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 
-Basis = FourierMap | Callable[[FloatArray], FloatArray]  # inputs (C, d) to features (C, D)
+Basis = FourierMap | Callable[[FloatArray], FloatArray]  # maps inputs (C, d) to features (C, D)
 
-_RIDGES = 10.0 ** np.arange(1, -7, -1)  # of each column's square; of equals the first is taken
-_GROWTH = 1.1  # how much larger the past must be before ridges are compared anew
-_PARTS = 10  # of a past that is there at once: each is predicted from those before it
-_MOST = 1 << 22  # features held at a time
+# In units of each column's square; of equally good ridges the first is taken.
+_RIDGES = 10.0 ** np.arange(1, -7, -1)
+_GROWTH = 1.1  # ridges are compared anew when the past has grown by this factor
+_PARTS = 10  # parts of a past that is given at once: each part is predicted from those before it
+_MOST = 1 << 22  # the most features in memory at a time
 
 
 class Ridge:
-    """Fits all samples that were added, in the order in which they were.
+    """Fits all samples that were added, in the order in which they were added.
 
-    The ridge is taken from these samples as well. Now and then they are fitted with each of
-    `_RIDGES`, and these trials predict what is added next. The ridge that has done best until now
-    is the one to use. A trial that had seen more counts the more, since few samples want a larger
-    ridge than many.
+    The samples also choose the ridge. Now and then the samples so far are fitted with each of
+    `_RIDGES`, and these trials predict the samples that are added next. The ridge whose trials have
+    predicted best until now is used. A trial that had seen more samples counts for more, since few
+    samples want a larger ridge than many.
     """
 
     def __init__(self, features: int) -> None:
         self._gram, self._moment, self._seen = np.zeros((features, features)), np.zeros(features), 0
         self._trials, self._tried = np.zeros((features, _RIDGES.size)), 0
         self._misses = np.zeros(_RIDGES.size)
-        self.foretold = np.zeros(0)  # errors on a past that `over` was given: see there
+        self.foretold = np.zeros(0)  # errors of predictions on the past that `over` was given
 
     @classmethod
     def over(cls, basis: Basis, x: FloatArray, y: FloatArray) -> "Ridge":
-        """Make one of a past, in order of time.
+        """Make a Ridge of a past, in order of time.
 
-        Its `foretold` are the errors on that past out of sample: with the ridge that is chosen, all
-        but the first part, each part predicted from those before it.
+        The attribute `foretold` of the result holds the errors out of sample on that past. Each
+        part of the past is predicted from the parts before it, with the chosen ridge; the first
+        part is not predicted.
         """
         features = basis(x[:1]).shape[1]
         made, rows = cls(features), max(1, min(_MOST // features, -(-len(y) // _PARTS)))
@@ -54,7 +56,7 @@ class Ridge:
 
     @property
     def model(self) -> FloatArray:
-        """The coefficients (D,) that fit the past best, with that ridge."""
+        """The coefficients (D,) of the fit to all samples with the ridge that predicted best."""
         return self._fit(self.ridge)
 
     def add(self, z: FloatArray, y: FloatArray) -> FloatArray:
@@ -73,6 +75,7 @@ class Ridge:
         return errors
 
     def _fit(self, ridge: float) -> NDArray[Any]:
-        # By column, so that one of large numbers does not hold the others down.
+        # The ridge is relative to each column, so that a column of large numbers does not hold the
+        # others down.
         held = np.diag(ridge * self._gram.diagonal() + np.finfo(np.float64).tiny)
         return np.linalg.solve(self._gram + held, self._moment)

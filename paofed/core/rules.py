@@ -12,7 +12,8 @@ from paofed.core.parts import Learner, Message, Stamp, State, Weights, weights, 
 from paofed.core.staleness import Staleness, weight_of
 from paofed.errors import AlgorithmError, unknown
 
-# What a coordinate's sum is divided by: the messages of its age, or those of them that hold it.
+# The number that a coordinate's sum is divided by: all messages of its age ("class"), or only those
+# of them that hold the coordinate ("coverage").
 Divisor = Literal["class", "coverage"]
 
 
@@ -38,9 +39,9 @@ def aggregate(
 ) -> FloatArray:
     """Apply all messages arriving at this tick (eq. 9): only the newest that hold a coordinate.
 
-    Without "newest only", classes of weight 1 add up to a gain above 1 and full sharing diverges.
-    Messages beyond the age limit must have been dropped before: here they would count. A message
-    that holds no coordinate says nothing and does not count.
+    Without "newest only", classes of weight 1 add up to a gain above 1, and full sharing diverges.
+    Messages beyond the age limit must have been dropped before, since `aggregate` would count them.
+    A message without coordinates does not count.
     """
     by_age: defaultdict[int, list[Message]] = defaultdict(list)
     for message in in_order(messages, tick):
@@ -60,7 +61,7 @@ def aggregate(
 def in_order(messages: Iterable[Message], tick: int) -> list[Message]:
     """Return the messages that hold something by age, then by client: the canonical order.
 
-    With it the order of arrival cannot change a single bit of a sum.
+    In this order, the order of arrival cannot change a single bit of a sum.
     """
     said = (message for message in messages if message.coordinates.size)
     return sorted(said, key=lambda m: (tick - m.sent, m.client))
@@ -78,7 +79,7 @@ def _sum(w: FloatArray, group: list[Message]) -> tuple[FloatArray, IntArray]:
 
 @dataclass(frozen=True)
 class Newest:
-    """The paper's server rule (eq. 9): per coordinate the newest messages alone, weighed by age."""
+    """The paper's server rule (eq. 9): per coordinate only the newest messages, weighed by age."""
 
     staleness: Staleness
     divisor: Divisor = "class"

@@ -11,15 +11,15 @@ from paofed.core.parts import Part, Stamp, no_state
 from paofed.errors import AlgorithmError
 
 
-@lru_cache(maxsize=4096)  # there are few, and they come again every few ticks
+@lru_cache(maxsize=4096)  # there are few windows, and they come again every few ticks
 def window(start: int, width: int, features: int) -> IntArray:
-    """W(start, m) = {(start + i) mod D : i = 0..m-1}: it wraps, so m need not divide D.
+    """Return W(start, m) = {(start + i) mod D : i = 0..m-1}; it wraps, so m need not divide D.
 
     >>> window(6, 4, 8)
     array([6, 7, 0, 1])
     """
     coordinates: IntArray = (start + np.arange(width)) % features
-    coordinates.setflags(write=False)  # everybody who asks gets this very array
+    coordinates.setflags(write=False)  # every caller gets this very array from the cache
     return coordinates
 
 
@@ -27,17 +27,17 @@ def window(start: int, width: int, features: int) -> IntArray:
 class Windows:
     """The paper's channel: m consecutive coordinates that move on by m at every tick.
 
-    Coordinated: the same for all clients. Uncoordinated: client k is k windows further on. Which
-    ones is a function of client and tick, so no indices ever travel.
-    `ahead = 1` is the window that the client will receive next, i.e. the one left alone longest.
-    A `width` of None is the whole model.
+    Coordinated windows are the same for all clients. Uncoordinated, the window of client k is k
+    windows further on. A window is a function of client and tick, so no indices ever travel. `ahead
+    = 1` is the window that the client will receive next: the window that was left alone longest. A
+    `width` of None is the whole model.
     """
 
     width: int | None
     coordinated: bool = True
     ahead: int = 0
 
-    # A channel without memory; values travel as they are (paofed.core.parts.Channel).
+    # The fields of paofed.core.parts.Channel: no memory, and values travel as they are.
     encode: ClassVar[None] = None
     decode: ClassVar[None] = None
     waives: ClassVar[tuple[str, ...]] = ()
@@ -75,7 +75,7 @@ class Windows:
         return Part(coordinates, w[coordinates]), memory
 
     def at(self, stamp: Stamp) -> IntArray:
-        """Return the coordinates of the window of a stamp; own channels may use them, too."""
+        """Return the coordinates of the window of a stamp; for use in channels of one's own."""
         return self(stamp.client, stamp.tick, stamp.features)
 
     def __call__(self, client: int, tick: int, features: int) -> IntArray:
@@ -86,8 +86,9 @@ class Windows:
 def pick(available: BoolArray, lottery: FloatArray, subset: float | None) -> BoolArray:
     """Choose who takes part among the available clients, from the realised lottery numbers.
 
-    None: everyone. A fraction below 1: those whose number is below it, possibly nobody. A count:
-    that many with the smallest numbers, ties by index, all of them if fewer are available.
+    `subset` None picks all available clients. A fraction below 1 picks the clients whose number is
+    below the fraction, possibly nobody. A count picks that many clients with the smallest numbers,
+    ties by index, or all if fewer are available.
     """
     if subset is None:
         return available

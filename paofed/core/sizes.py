@@ -1,6 +1,6 @@
 """How large numbers usually are: the median of their sizes, which a few wild ones cannot move.
 
-Plain functions on arrays, which numba can compile. A size of 0 stands for nothing known.
+Plain functions on arrays, which numba can compile. A size of 0 means that nothing is known.
 """
 
 import math
@@ -12,7 +12,7 @@ from paofed.errors import AlgorithmError
 
 
 def middle(sizes: FloatArray) -> float:
-    """Return the median of the sizes that are not 0, or 0 where all are.
+    """Return the median of the sizes that are not 0, or 0 where all are 0.
 
     >>> middle(np.array([0.0, 3.0, 1.0, 100.0]))
     3.0
@@ -20,7 +20,8 @@ def middle(sizes: FloatArray) -> float:
     known = sizes[sizes > 0.0]
     if known.size == 0:
         return 0.0
-    order = np.argsort(known, kind="mergesort")  # the one sort of all these rules: compiled once
+    # All rules use this sort alone, so that numba compiles one.
+    order = np.argsort(known, kind="mergesort")
     low, high = order[(known.size - 1) // 2], order[known.size // 2]
     return 0.5 * float(known[low] + known[high])
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from paofed.errors import AlgorithmError
 
-Staleness = Callable[[int], float]  # age -> weight in [0, 1]; beyond the age limit nothing counts
+# From an age to a weight in [0, 1]; messages beyond the age limit never get here.
+Staleness = Callable[[int], float]
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,15 @@ def is_weight(value: Any) -> bool:
     """Tell whether a value can be a weight: a number from 0 to 1."""
     try:
         return bool(0.0 <= value <= 1.0)
-    except (TypeError, ValueError):  # it is no number at all, or several
+    except (TypeError, ValueError):  # the value is no number at all, or several
         return False
 
 
 def weight_of(staleness: Staleness, age: int) -> float:
-    """Return the weight of an update of this age; one's own function may give what is none."""
+    """Return the weight of an update of this age.
+
+    Refuse what a function of one's own gives wrong.
+    """
     weight = staleness(age)
     if not is_weight(weight):
         raise AlgorithmError(

@@ -1,4 +1,4 @@
-"""To begin with a model in the place of zeros: what a device and the server make of one."""
+"""Begin with a given model instead of zeros: the first state of a device and of the server."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from paofed.errors import AlgorithmError
 
 
 def whole(w: FloatArray) -> Part:
-    """Return all of a model as a part."""
+    """Return a whole model as a part."""
     return Part(np.arange(w.size), w.copy())
 
 
 def device_from(method: str, learner: Learner, w: FloatArray) -> State:
-    """Begin with a model: what a device of a method does that has heard all of it at once."""
+    """Return the state of a device that begins with the model w, as if it had heard all of w."""
     begun = learner.init(w.size)
     if not w.any():
-        return begun  # zeros are what `init` begins with
+        return begun  # `init` begins with zeros already
     return _holding(learner, learner.merge(begun, whole(w)), w, f"{method}: its learner")
 
 
 def server_from(method: str, rule: Any, clients: int, w: FloatArray) -> State:
-    """Begin with a model: what a method's rule begins with, but for its field `w`, the model."""
+    """Return the first state of a rule with the model w in its field `w`."""
     begun = rule.init(w.size, clients)
     if not w.any():
         return begun
@@ -33,7 +33,7 @@ def server_from(method: str, rule: Any, clients: int, w: FloatArray) -> State:
 
 
 def _holding(rule: Any, state: State, w: FloatArray, whose: str) -> State:
-    """Return the state if its model is this one."""
+    """Return the state if its model is w; else say that the method cannot begin with a model."""
     if not np.allclose(rule.model(state), w, rtol=1e-9, atol=1e-12):
         raise _cannot(whose)
     return state

@@ -30,13 +30,14 @@ class Tariff:
     """
 
     name: str
-    up: float = 0  # to a message that a client sends
-    down: float = 0  # to one that the server sends
-    contact_up: float = 0  # in a contact, whatever is sent in it: to connect, say
+    up: float = 0  # added to each message that a client sends
+    down: float = 0  # added to each message that the server sends
+    contact_up: float = 0  # added to each contact, whatever is sent in it: for the connection, say
     contact_down: float = 0
-    empty_up: float = 0  # in a contact in which the client sends nothing, but the server does
-    empty_down: float = 0  # in one in which the server sends nothing: an acknowledgement, say
-    words: str = ""  # what it is, for people
+    empty_up: float = 0  # added to each contact in which the server sends, but the client does not
+    # Added to each contact in which the server sends nothing: an acknowledgement, say.
+    empty_down: float = 0
+    words: str = ""  # describes the tariff for people
 
     def __post_init__(self) -> None:
         for part in PARTS:
@@ -49,12 +50,12 @@ class Tariff:
 
     @property
     def adds(self) -> bool:
-        """Whether it adds anything to the payload."""
+        """Whether the tariff adds any bytes to the payload."""
         return any(getattr(self, part) for part in PARTS)
 
     @property
     def word(self) -> str:
-        """The tariff as the command line takes it: its name, or its numbers.
+        """The tariff as the command line takes it: by name, or as numbers.
 
         >>> Tariff(name="mine", up=31, contact_up=0.5).word
         'up=31,contact_up=0.5'
@@ -65,7 +66,7 @@ class Tariff:
         return ",".join(f"{part}={number}" for part, number in numbers.items() if number)
 
     def wire(self, traffic: Traffic) -> Wire:
-        """Turn counts into bytes on the wire."""
+        """Turn counts of traffic into bytes on the wire."""
         sent = traffic
         return Wire(
             up=sent.payload_up
@@ -83,12 +84,15 @@ PARTS = tuple(field.name for field in fields(Tariff) if field.name not in ("name
 
 
 def _times(cost: float, count: Any) -> Any:
-    """Multiply; a count that costs nothing may be unknown (NaN), as in results of before."""
+    """Multiply.
+
+    A count that costs nothing may be unknown (NaN), as in results of older versions.
+    """
     return cost * count if cost else 0
 
 
 def tariff_of(given: Tariff | str) -> Tariff:
-    """Take a tariff as people give it: by name, in numbers of one's own, or as a record.
+    """Return the tariff that people give by name, in numbers of their own, or as a record.
 
     >>> tariff_of("up=31,down=29").down
     29.0
@@ -119,21 +123,23 @@ def _numbers(text: str) -> dict[str, Any]:
 
 
 PAYLOAD = Tariff(name="payload", words="the messages themselves, without any transport")
-# Over MQTT as the live federation speaks it, to a fleet named with one letter, over IPv4: measured
-# by `paofed bench wire`, and again by its test. Of the 120, 7 are the header of an update, 9 those
-# of MQTT, 52 those of TCP and IP, and 52 the packet that acknowledges the reply. A message without
-# coordinates is sent all the same: the reply says that the update is on disk.
+# Over MQTT as the live federation speaks it, to a fleet whose name has one letter, over IPv4:
+# measured by `paofed bench wire`, and again by its test. Of the 120 bytes, 7 are the header of an
+# update, 9 the headers of MQTT, 52 those of TCP and IP, and 52 the packet that acknowledges the
+# reply. A message without coordinates is sent all the same, since the reply says that the update is
+# on disk.
 _MQTT = Tariff(
     name="mqtt", up=120, down=68, empty_up=120, empty_down=68, words="MQTT on TCP, stays connected"
 )
-# TLS adds 22 to a message: the record that it travels in.
+# TLS adds 22 bytes to a message: the record in which the message travels.
 _MQTT_TLS = Tariff(
     name="mqtt-tls", up=142, down=90, empty_up=142, empty_down=90,
     words="MQTT on TLS, stays connected",
 )  # fmt: skip
-# Computed. 20 are those of IPv4 (RFC 791), 8 of UDP (RFC 768) and 4 of CoAP (RFC 7252, no token),
-# which makes an acknowledgement. A message has 1 more that ends the options and the 7 of the
-# header of an update or a reply, as over MQTT; an update also 2 of its option Uri-Path, one letter.
+# Computed, not measured. 20 bytes are the header of IPv4 (RFC 791), 8 that of UDP (RFC 768) and 4
+# that of CoAP (RFC 7252, no token): together they make an acknowledgement. A message has 1 more
+# byte that ends the options, and the 7 of the header of an update or a reply, as over MQTT. An
+# update also has 2 for its option Uri-Path of one letter.
 _COAP = Tariff(
     name="coap", up=42, down=40, empty_up=32, empty_down=32,
     words="CoAP on UDP, acknowledged",

@@ -8,20 +8,20 @@ from paofed.core.metrics import BYTES_PER_COORDINATE
 class Traffic(NamedTuple):
     """Counts since the first tick: numbers, or arrays of any common shape.
 
-    In arrays of a result the seven are one axis, in this order.
+    In arrays of a result, one axis holds the seven counts in this order.
     """
 
     coordinates_up: Any
     coordinates_down: Any
     messages_up: Any
     messages_down: Any
-    payload_up: Any  # bytes that `encode` made, without any transport's own
+    payload_up: Any  # bytes that `encode` made, without those that a transport adds
     payload_down: Any
-    contacts: Any  # in which at least one message was sent, in either direction
+    contacts: Any  # contacts in which at least one message was sent, in either direction
 
     @classmethod
     def of_floats(cls, contacts: Any, up: Any, down: Any) -> Self:
-        """So many contacts with a message each way, of `up` and `down` coordinates of 4 bytes.
+        """Count so many contacts with a message each way, of `up` and `down` float32 values.
 
         >>> Traffic.of_floats(10, 4, 200).payload_down
         8000

@@ -1,9 +1,10 @@
 """Two speeds: LMS, and a quick model beside it that follows what LMS has not learned yet.
 
 Readings of one device resemble those just before them, and so do the errors of a model. The quick
-model closes the whole error of every sample, and goes back towards the slow one, LMS, bit by bit.
-How far the device believes in the quick model is measured: it is what would have predicted its past
-best. Where errors are independent of each other, that is not at all, and LMS remains.
+model closes the whole error of every sample, and goes back towards the slow model (LMS) bit by bit.
+The difference of the two models is the lead. How much of the lead the device adds to the slow model
+is measured: the part that would have predicted the device's past best, its trust. Where errors are
+independent of each other, the trust is 0, and LMS remains.
 """
 
 from functools import partial
@@ -15,18 +16,18 @@ from paofed.core.arrays import FloatArray
 from paofed.core.bounded_steps import LATEST, counted
 from paofed.core.parts import Learner, Part, placed
 
-FORGETTING = 0.9  # of its lead, what the quick model keeps from one sample to the next
-_MEASURED = 0.99  # of what the trust is measured by, likewise
-_BEFOREHAND = 4.0  # samples that full trust in the quick model counts for before any was seen
-_TINY = 1e-12  # no sample has features as small as this
+FORGETTING = 0.9  # the part of its lead that the quick model keeps from one sample to the next
+_MEASURED = 0.99  # the part of the sums behind the trust that is kept from one sample to the next
+_BEFOREHAND = 4.0  # the trust begins at 1, as if this many samples had shown that
+_TINY = 1e-12  # features of a sample are never as small as this
 
 
 class TwoSpeedWeights(NamedTuple):
-    """The model, which is the slow one and a part of the quick one's lead."""
+    """The model: the slow model plus a part, the trust, of the quick model's lead."""
 
     w: FloatArray  # (D,): slow + trust * lead
     lead: FloatArray  # (D,): the quick model less the slow one
-    trust: FloatArray  # (4,): the trust, and the sums that it comes from
+    trust: FloatArray  # (4,): the trust, and the sums from which it is computed
     errors: FloatArray  # (LATEST,): as in paofed.core.bounded_steps
 
 
@@ -45,10 +46,10 @@ def learn(
     mu: float,
     tick: int,  # noqa: ARG001 (the interface of a `learn`)
 ) -> TwoSpeedWeights:
-    """Take an LMS step with the slow model, a whole one with the quick model, and weigh both."""
+    """Take an LMS step with the slow model, a whole step with the quick one, and weigh both."""
     ahead = float(state.lead @ z)
     e, errors = counted(bound, state.errors, y - float(state.w @ z))
-    missing = e + state.trust[0] * ahead  # by the slow model
+    missing = e + state.trust[0] * ahead  # the error of the slow model
     trust = trusted(state.trust, missing, ahead)
     whole = (missing - ahead) / max(z @ z, _TINY)
     lead = forgetting * (state.lead + (whole - mu * missing) * z)
@@ -57,9 +58,9 @@ def learn(
 
 
 def trusted(trust: FloatArray, missing: float, ahead: float) -> FloatArray:
-    """Return the trust after a sample, with the sums that it comes from.
+    """Return the trust after a sample, with the sums from which it is computed.
 
-    It is the part of the quick model's lead that would have left the least squared error.
+    The trust is the part of the quick model's lead that would have left the least squared error.
     """
     product = _MEASURED * trust[1] + missing * ahead
     square = _MEASURED * trust[2] + ahead * ahead
@@ -70,16 +71,17 @@ def trusted(trust: FloatArray, missing: float, ahead: float) -> FloatArray:
 
 
 def merge(state: TwoSpeedWeights, part: Part) -> TwoSpeedWeights:
-    """Take what was heard for both models."""
+    """Take over the values that were heard, in both models."""
     nothing = Part(part.coordinates, np.zeros(part.coordinates.size))
     w, lead = placed(state.w, part), placed(state.lead, nothing)
     return TwoSpeedWeights(w, lead, state.trust, state.errors)
 
 
 def two_speed(forgetting: float, bound: float) -> Learner:
-    """Return the learner; a bound of 0 is none.
+    """Return the learner; a `bound` of 0 means steps without a bound.
 
-    The quick model lets a part of its lead go, so a sample may be predicted worse after a step.
+    The quick model loses a part of its lead in each step, so a sample may be predicted worse after
+    its step.
     """
     return Learner(
         learn=partial(learn, forgetting, bound),

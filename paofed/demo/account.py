@@ -1,4 +1,4 @@
-"""What came of it: the learning curve from the server's journal, beside the simulator's."""
+"""What came of a demonstration: the learning curve from the server's journal, and a simulation."""
 
 from collections import defaultdict
 from contextlib import closing
@@ -24,14 +24,14 @@ class Account(NamedTuple):
     live: FloatArray
     simulated: FloatArray
     contacts: FloatArray  # accepted updates by tick, summed up
-    full_bytes: int  # of a contact with all parameters both ways, as MQTT
+    full_bytes: int  # bytes of a contact with all parameters both ways, as MQTT
     verified: bool
 
 
 def account_of(folder: Path, trace: Trace, first: int) -> Account:
-    """Replay the journal of a fleet's folder tick by tick, and the same events in the simulator.
+    """Replay the journal in a fleet's folder tick by tick, and the same events in the simulator.
 
-    The trace began with the server's tick `first`.
+    `first` is the server's tick at which the trace began.
     """
     with closing(Store.open(folder)) as store:
         verified, few = store.verify().agrees, store.manifest()

@@ -1,4 +1,4 @@
-"""One device of the demonstration, as a process: it lives through its part of a trace."""
+"""One device of the demonstration, as a process: it goes through its part of a trace."""
 
 import signal
 import sys
@@ -10,9 +10,10 @@ from paofed.world.trace import Trace
 
 
 def live(file: Path, trace: Trace, state: Path, first: int) -> None:
-    """Learn from each tick's sample, contact where the trace says so.
+    """Learn from each tick's sample, and contact the server where the trace says so.
 
-    The trace begins with the server's tick `first`; one that was killed goes on where it is now.
+    `first` is the server's tick at which the trace begins. A device that was killed goes on at the
+    present tick.
     """
     with Device(file, state=state, save_every=1.0) as device:
         k = device.device
@@ -22,7 +23,7 @@ def live(file: Path, trace: Trace, state: Path, first: int) -> None:
         while True:
             while (tick := (device.edge.tick(seconds()) or 0) - first) <= now:
                 time.sleep(device.manifest.tick_seconds / 10)
-            now = max(tick, -1)  # what happened while it was away, it has missed
+            now = max(tick, -1)  # samples of the time that the device was away are missed
             if now >= trace.ticks:
                 return
             if now >= 0 and trace.has_data[now, k]:
@@ -32,7 +33,7 @@ def live(file: Path, trace: Trace, state: Path, first: int) -> None:
 
 
 def main(file: str, trace: str, state: str, first: str) -> None:
-    """Run until the trace ends, or somebody ends it."""
+    """Run the device until the trace ends, or somebody ends the process."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     live(Path(file), Trace.load(trace), Path(state), int(first))
 

@@ -30,21 +30,21 @@ from paofed.live.trials.processes import (
 )
 from paofed.world.trace import Trace
 
-_BETWEEN = (1.0, 4.0)  # seconds from one misfortune to the next
-_CALM = 8.0  # seconds at the end without any
+_BETWEEN = (1.0, 4.0)  # seconds from one failure to the next, at least and at most
+_CALM = 8.0  # seconds at the end without any failure
 _DOWN = {"kill device": (0.5, 3.0), "cut link": (1.0, 4.0), "kill server": (0.2, 1.5)}
 _LIKELY = {"kill device": 5, "cut link": 5, "kill server": 1, "kill broker": 1}
 
 
 class Scene(NamedTuple):
-    """What people see at a moment."""
+    """The state of the demonstration at a moment, as people see it."""
 
     seconds_left: float
-    first: int  # the server's tick with which the trace begins
-    status: Status | None  # of the server, if it answers
-    away: dict[int, str]  # devices that are killed or cut off, and which
+    first: int  # the server's tick at which the trace begins
+    status: Status | None  # the server's status, if the server answers
+    away: dict[int, str]  # by device that is away: killed, or cut off
     misfortunes: Counter[str]
-    begun: bool  # whether the trace has
+    begun: bool  # whether the trace has begun
 
 
 class Play:
@@ -53,7 +53,10 @@ class Play:
     def __init__(
         self, folder: Path, manifest: Manifest, trace: Trace, first: int, seed: int
     ) -> None:
-        """The trace begins with the server's tick `first`: until then, everybody gets ready."""
+        """Prepare a fleet.
+
+        The trace begins at the server's tick `first`; until then, server and devices get ready.
+        """
         self.folder = folder
         self.first = first
         self.trace = folder.parent / "trace.npz"
@@ -66,7 +69,8 @@ class Play:
             port=free_port(),
             security="certificate" if secure else "none",
             http=f"{LOCAL}:{free_port()}",
-            snapshot_every=2**30,  # the journal keeps everything: the curve is made from it
+            # No snapshots: the curve is made from the journal, which must keep everything.
+            snapshot_every=2**30,
         )
         self.fleet = Fleet.create(folder, settings, manifest)
         self.files = list(self.fleet.add(f"device {k}" for k in range(trace.clients)))
@@ -86,7 +90,7 @@ class Play:
 
     @contextmanager
     def running(self) -> Iterator["Play"]:
-        """Everything is up while the block lasts, and nothing afterwards."""
+        """Start everything, and stop it when the block ends."""
         with ExitStack() as stack:
             stack.enter_context(self.broker)
             self._relay = stack.enter_context(Relay(self.fleet.settings.port, len(self.files)))
@@ -98,7 +102,10 @@ class Play:
             yield self
 
     def scenes(self, *, calm: bool) -> Iterator[Scene]:
-        """A moment every half second, until the last tick is over; misfortunes in between."""
+        """Yield a moment every half second until the last tick is over.
+
+        Cause failures in between.
+        """
         due = self._begins + self._random.uniform(*_BETWEEN)
         while (left := self._ends - time.time()) > 0:
             if not calm and left > _CALM and time.time() >= due:
@@ -113,7 +120,7 @@ class Play:
         self._mend(everything=True)
 
     def _count(self, status: Status | None) -> None:
-        """Go on counting where a server was killed, and began from nothing."""
+        """Count bytes on across restarts: a server that was killed begins from 0."""
         if status is None or status.service is None:
             return
         total = status.service.bytes_received + status.service.bytes_sent
@@ -127,7 +134,7 @@ class Play:
         for file, link in zip(self.files, self._relay.links, strict=True):
             replace(Credential.load(file), port=link.port).save(file)
 
-    # Misfortunes
+    # Failures
 
     def _misfortune(self) -> None:
         kind = self._random.choices(list(_LIKELY), list(_LIKELY.values()))[0]
@@ -183,7 +190,7 @@ class Play:
         self.away.pop(k, None)
 
     def _stop(self) -> None:
-        """Devices first, then the server, which writes its last snapshot."""
+        """Stop devices first, then the server, which writes its last snapshot."""
         for process in self._processes.values():
             process.terminate()
         for process in self._processes.values():

@@ -9,7 +9,7 @@ from paofed.live.fleet.mosquitto import LOCAL
 
 
 class RelayPort:
-    """A port that leads to the broker, while it is not cut."""
+    """A port that leads to the broker, unless it is cut."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -37,11 +37,11 @@ class Relay:
         self._thread.join()
 
     def cut(self, number: int) -> None:
-        """Nothing passes any more, and what was connected is not."""
+        """Cut a link: close its connections, and let nothing pass any more."""
         self._loop.call_soon_threadsafe(self._cut, self.links[number])
 
     def mend(self, number: int) -> None:
-        """Let it pass again."""
+        """Let a link pass bytes again."""
         self.links[number].cut = False
 
     def _run(self) -> None:
@@ -66,7 +66,7 @@ class Relay:
     async def _pass(
         self, link: RelayPort, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Carry bytes both ways until one end has had enough."""
+        """Carry bytes both ways until one end closes."""
         link.writers.add(writer)
         try:
             if not link.cut:
@@ -78,7 +78,7 @@ class Relay:
                     link.writers.discard(far_writer)
                     far_writer.close()
         except OSError:
-            pass  # the broker is down
+            pass  # the broker cannot be reached
         finally:
             link.writers.discard(writer)
             writer.close()
@@ -90,7 +90,7 @@ class Relay:
 
 
 async def _finish() -> None:
-    """Let everything that is under way come to its end."""
+    """Let all tasks that are under way end."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     await asyncio.wait(tasks, timeout=1.0) if tasks else None
     for task in tasks:

@@ -15,7 +15,10 @@ _PRESENCE = (0.75, 0.5, 0.25, 0.1)
 
 
 def scenario_of(devices: int, ticks: int) -> Scenario:
-    """Setting I, smaller and more often there; messages take no time unless something fails."""
+    """Return Setting I, smaller and with more contacts.
+
+    Messages take no time unless something fails.
+    """
     values = Scenario.load("setting-1").model_dump()
     values |= {"name": "demo", "clients": devices, "ticks": ticks}
     values["stream"]["samples"] = [ticks * (3 + k % 2) // 4 for k in range(devices)]
@@ -26,13 +29,13 @@ def scenario_of(devices: int, ticks: int) -> Scenario:
 
 
 def first_tick(earliest: float, scenario: Scenario) -> int:
-    """The server's tick with which the trace begins: the windows are then those of tick 0."""
+    """Return the server's tick at which the trace begins: its windows are those of tick 0."""
     period = -(-scenario.features // SHARED)
     return period * math.ceil(earliest / period)
 
 
 def manifest_of(scenario: Scenario, seed: int, tick_seconds: float, start: float) -> Manifest:
-    """The same numbers for a live fleet; its Fourier map is the simulated world's."""
+    """Return the manifest of a live fleet with the scenario's numbers and its world's map."""
     key = child(make_world(scenario, seed, 0).key, 0, 1)
     return Manifest(
         algorithm=ALGORITHM,

@@ -1,1 +1,1 @@
-"""The device in C, for microcontrollers: its sources, and the header that makes it one fleet's."""
+"""The device in C, for microcontrollers: its sources, and the header made for one fleet."""

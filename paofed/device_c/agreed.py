@@ -23,12 +23,13 @@ from paofed.words import counted
 Floats32 = NDArray[np.float32]
 TWO_SPEED = "two-speed"
 LMS_LEARNER, BOUNDED_LEARNER, TWO_SPEED_LEARNER = range(3)  # as paofed.h numbers them
-_MOST_FEATURES = 2**15 - 1  # a window's place is found in 32 bits
-_LONGEST_TICK = 7 * 86_400_000  # milliseconds: with two weeks, less than half the range of 32 bits
-# Members of a manifest that a device in C takes from the text, or does not need.
+_MOST_FEATURES = 2**15 - 1  # so that the start of a window can be computed in 32 bits
+# Milliseconds: with two weeks, still less than half the range of 32 bits.
+_LONGEST_TICK = 7 * 86_400_000
+# Members of a manifest that a device in C reads from its text, or does not need.
 _CAN_CHANGE = {
     *("epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval"),
-    "probes",  # of a map that the other members say
+    "probes",  # probes follow from the other members
 }
 _PROBE_TOLERANCE = 1e-5  # of the manifest's probes, as docs/live.md has it
 
@@ -62,12 +63,12 @@ class AgreedInC:
     frequency_scale: np.float32
     key: tuple[int, int]
     seed: tuple[int, int]
-    frequencies: Floats32 | None  # (d, F), in turns; None: they are drawn on the device
+    frequencies: Floats32 | None  # (d, F), in turns; None: drawn on the device
     phases: Floats32 | None  # (F,), in turns
     start: Floats32 | None  # (D,); None: zeros
     linear: Floats32 | None  # (d, 4): low, high, middle, gain
     numbers: Floats32  # (d + 1, 4): offset, scale, low, high
-    probes: Floats32  # (3, D), which the device needs once
+    probes: Floats32  # (3, D), which the device needs only once, for its check
     block: int  # bytes of the values in an update
 
     @property
@@ -77,17 +78,17 @@ class AgreedInC:
 
     @property
     def has_few_bits(self) -> bool:
-        """Whether values travel otherwise than as float32."""
+        """Whether values travel in fewer bits than float32."""
         return (self.bits, self.down_bits) != (PLAIN, PLAIN)
 
 
 def agreed_in_c(
     manifest: Manifest, *, start: FloatArray | None = None, drawn: bool = False
 ) -> AgreedInC:
-    """Translate a manifest; one that the device in C cannot follow is refused.
+    """Translate a manifest; refuse one that the device in C cannot follow.
 
-    `start` is a model to begin with in the place of the manifest's own. `drawn`: the device draws
-    the map for every sample, which takes time in the place of flash.
+    `start` is a model to begin with instead of the manifest's own. With `drawn`, the device draws
+    the map anew for every sample, which takes time instead of flash.
     """
     _require_followed(manifest)
     fourier = manifest.fourier_map
@@ -103,7 +104,8 @@ def agreed_in_c(
         heard=manifest.heard,
         epoch=manifest.epoch,
         max_age=manifest.max_age,
-        ahead=uplink.ahead if isinstance(uplink, Windows) else 1,  # as of pao-fed-u1
+        # Channels of few bits have the window of pao-fed-u1.
+        ahead=uplink.ahead if isinstance(uplink, Windows) else 1,
         coordinated=int(isinstance(uplink, Windows) and uplink.coordinated),
         learner=_learner(manifest),
         bits=_bits(uplink),
@@ -161,7 +163,7 @@ def _require_followed(manifest: Manifest) -> None:
 
 
 def _bits(channel: Windows | Channel) -> int:
-    """How many bits a value has; windows of few bits are the only other channel that is served."""
+    """Return how many bits a value has; windows of few bits are the only other served channel."""
     return channel.encode.args[0] if isinstance(channel.encode, partial) else PLAIN
 
 
@@ -173,13 +175,13 @@ def _learner(manifest: Manifest) -> int:
 
 
 def _meaning(manifest: Manifest) -> object:
-    """What `Manifest.means_the_same` compares."""
+    """Return what `Manifest.means_the_same` compares."""
     kept = manifest.features, manifest.kernel_width, manifest.seed
     return *kept, manifest.meaning, manifest.linear
 
 
 def _rules(manifest: Manifest) -> int:
-    """The sum of the checksums of what matters, as paofed_manifest.c finds it in the JSON."""
+    """Return the sum of checksums of what matters, as paofed_manifest.c finds it in the JSON."""
     members = json.loads(manifest.to_json())
     texts = [
         json.dumps({name: value}, separators=(",", ":"))[1:-1]
@@ -190,7 +192,7 @@ def _rules(manifest: Manifest) -> int:
 
 
 def _word(value: object) -> int:
-    """Thirty-two bits that tell a value from others."""
+    """Return 32 bits that tell a value from others."""
     return zlib.crc32(repr(value).encode())
 
 
@@ -205,7 +207,7 @@ def _linear(manifest: Manifest) -> Floats32:
 
 
 def _numbers(manifest: Manifest) -> Floats32:
-    """Offset, scale and limits; where there is no limit, the largest number that there is."""
+    """Return offset, scale and limits; the largest float32 where there is no limit."""
     most = float(np.finfo(np.float32).max)
     rows = [
         (
@@ -216,12 +218,12 @@ def _numbers(manifest: Manifest) -> Floats32:
         )
         for number in (*manifest.inputs, manifest.target)
     ]
-    with np.errstate(over="ignore"):  # refused below
+    with np.errstate(over="ignore"):  # numbers that overflow are refused below
         return np.array(rows).astype(np.float32)
 
 
 def _require_digits(manifest: Manifest, found: AgreedInC) -> None:
-    """Refuse numbers that float32 cannot hold, and a map that it cannot compute."""
+    """Refuse numbers that float32 cannot hold, and a map that float32 cannot compute."""
     for number, row in zip((*manifest.inputs, manifest.target), found.numbers, strict=True):
         if not np.isfinite(row).all() or row[1] <= 0:
             raise InputError(
@@ -237,7 +239,7 @@ def _require_digits(manifest: Manifest, found: AgreedInC) -> None:
 
 
 def _mapped(manifest: Manifest) -> FloatArray:
-    """The probes with angles that have 32 bits."""
+    """Return the map of the probes with angles of 32 bits."""
     x = np.linspace(-1.0, 1.0, 3, dtype=np.float32)
     angles = np.tile(_turns(manifest.fourier_map.phases), (3, 1))
     for row in _turns(manifest.fourier_map.frequencies):

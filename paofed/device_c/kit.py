@@ -15,8 +15,8 @@ LIBRARY = tuple(
     f"paofed_{part}.c" for part in ("map", "learn", "block", "edge", "kept", "manifest")
 )
 SOURCES = ("paofed.h", *LIBRARY)
-EXAMPLES = ("example.c", "posix.c")  # to be changed by whoever has them
-_IN_A_LINE = 6  # numbers
+EXAMPLES = ("example.c", "posix.c")  # files to be changed by their users
+_IN_A_LINE = 6  # how many numbers a line of the header has
 _ARRAYS = ("frequencies", "phases", "start", "linear", "numbers", "probes")
 _TEXT = """\
 /*
@@ -53,7 +53,7 @@ static const struct paofed_agreed paofed_fleet = {{
 
 
 def header(agreed: AgreedInC, about: str) -> str:
-    """Return the header; `about` says in a line whose it is."""
+    """Return the header as C text; `about` says in a line which fleet it is for."""
     present = {name: getattr(agreed, name) for name in _ARRAYS}
     arrays = [_array(name, value) for name, value in present.items() if value is not None]
     return _TEXT.format(
@@ -71,9 +71,9 @@ def header(agreed: AgreedInC, about: str) -> str:
 
 
 def write_kit(folder: Path, agreed: AgreedInC, about: str) -> list[str]:
-    """Write the header, the library and examples; returns the names of what was written.
+    """Write the header, the library and examples; return the names of the files written.
 
-    An example that is there stays as it is: somebody may have changed it.
+    An example that exists is not overwritten: somebody may have changed it.
     """
     make_folder(folder)
     texts = {HEADER: header(agreed, about)}
@@ -85,14 +85,15 @@ def write_kit(folder: Path, agreed: AgreedInC, about: str) -> list[str]:
 
 
 def source(name: str) -> str:
-    """One of the files in C that the package has."""
+    """Return the text of one of the package's files in C."""
     return (files("paofed.device_c") / "c" / name).read_text(encoding="utf-8")
 
 
 def _fields(agreed: AgreedInC) -> Iterator[tuple[str, str]]:
-    """The fields of the record in their order, each with its value in C."""
+    """Yield the fields of the record in their order, each with its value in C."""
     for name, value in vars(agreed).items():
-        if name not in ("probes", "block"):  # apart: a firmware may do without probes
+        # These two stand apart in the header: a firmware may do without probes.
+        if name not in ("probes", "block"):
             yield name, _value(name, value)
 
 
@@ -120,5 +121,5 @@ def _declared(kind: str, name: str, count: int, lines: list[str]) -> str:
 
 
 def _number(value: np.float32) -> str:
-    """A number with as many digits as tell it from all others."""
+    """Write a number with as many digits as tell it from all other float32."""
     return f"{np.format_float_scientific(value, unique=True, trim='0')}f"

@@ -1,9 +1,9 @@
 """Which settings for a fleet and its bytes: candidates within a budget, raced and judged apart.
 
 budget    so many bytes a day, and what that is by tick
-field     who takes part: methods, options, and the share of contacts that devices use
+field     which candidates there are: methods, options, and shares of contacts used
 screening what is left out before any race: what cannot be stable, what costs too much
-target    an error that is asked for: who may be the cheapest below it
+target    an error that is asked for: which candidates may be the cheapest below it
 trials    the race: rounds on common worlds, the best within each of several purses
 guards    a second race: the winners with and without the bounds of a new fleet
 judgement the winners on worlds that took no part in the choice

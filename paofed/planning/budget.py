@@ -1,4 +1,4 @@
-"""So many bytes a day: what people may spend, and what that is for a device and a tick."""
+"""A budget: the bytes a day that people may spend, and what that is for a device and a tick."""
 
 import math
 import re
@@ -23,7 +23,7 @@ class Budget(NamedTuple):
 
     bytes: float
     per: str  # a period, or a run
-    device: bool  # whether it is that of each device
+    device: bool  # whether the bytes are of each device, rather than of the whole fleet
 
     @property
     def word(self) -> str:
@@ -32,7 +32,10 @@ class Budget(NamedTuple):
         return f"{self.bytes / _UNITS[unit]:g}{unit}/{self.per}{'/device' if self.device else ''}"
 
     def per_device_and_tick(self, scenario: Scenario) -> float:
-        """What a device may spend in a tick; without the length of a tick nobody knows it."""
+        """Return the bytes that a device may spend in a tick.
+
+        Refused if neither the scenario nor its table says how long a tick is.
+        """
         own = self.bytes if self.device else self.bytes / scenario.clients
         if self.per == _RUN:
             return own / scenario.ticks
@@ -47,7 +50,7 @@ class Budget(NamedTuple):
 
 
 def budget_of(given: Budget | str) -> Budget:
-    """Take a budget as people give it: in words, or as a record. Kilobytes are 1000 bytes.
+    """Return the budget that people give in words or as a record; a kilobyte is 1000 bytes.
 
     >>> budget_of("2kB/day/device")
     Budget(bytes=2000.0, per='day', device=True)
@@ -77,7 +80,7 @@ def number(what: str, value: object) -> float:
 
 
 def error_of(given: float | str) -> float:
-    """Take an error as people give it: a number of dB, or -7dB.
+    """Return the error in dB that people give as a number or as text, such as -7dB.
 
     >>> error_of("-7dB"), error_of(-6.5)
     (-7.0, -6.5)

@@ -1,4 +1,4 @@
-"""Who takes part: methods that a live fleet can follow, options, and contacts that devices use."""
+"""Which candidates there are: methods that a live fleet can follow, options, shares of contacts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ from paofed.errors import InputError
 from paofed.racing.entrants import Axes, Entrant, worded
 from paofed.world.scenario import Scenario
 
-MOST_LEVELS = 8  # of contacts: all of them, half, a quarter, ...
+MOST_LEVELS = 8  # how many shares of contacts are tried: all of them, half, a quarter, ...
 _STEPS: Axes = {"step_size": (0.2, 0.4, 0.8, 1.2, 1.6)}
 _FEW_STEPS: Axes = {"step_size": (0.4, 0.8, 1.2)}
 _WHOLE = -1  # stands for all features of a model
-# Windows with and without weights by age, the same for all and each its own; fewer bits; and a
-# server that takes over a little of each message. All of these can be served.
+# Windows with and without weights by age, coordinated and uncoordinated; fewer bits; and a server
+# that mixes in a little of each message. All of these can be served.
 FIELD: Mapping[str, Axes] = {
     "pao-fed-u1": {"shared": (1, 4, 16, 64, _WHOLE), **_STEPS},
     "pao-fed-u2": {"shared": (1, 4, 16, 64, _WHOLE), **_STEPS},
@@ -26,7 +26,7 @@ FIELD: Mapping[str, Axes] = {
     "quantised:bits=8,down_bits=8": {"shared": (16, 64), **_FEW_STEPS},
     "fed-async:alpha=0.1": {"shared": (4, 16, 64), **_FEW_STEPS},
 }
-USUAL = "pao-fed-u1"  # what a fleet does without a plan
+USUAL = "pao-fed-u1"  # the method of a fleet without a plan
 
 
 class Candidate(NamedTuple):
@@ -36,16 +36,16 @@ class Candidate(NamedTuple):
     contacts: float
 
     def __str__(self) -> str:
-        """Both, as tables show them."""
+        """Both settings, as tables show them."""
         return self.word if self.contacts == 1 else f"{self.word} at {self.contacts:g} of contacts"
 
     def over(self, scenario: Scenario) -> Scenario:
-        """The scenario of a fleet whose devices do so: never more contacts than it had."""
+        """Return the scenario with these settings; it never has more contacts than it had."""
         return thinned(scenario, self.contacts)
 
 
 def thinned(scenario: Scenario, share: float) -> Scenario:
-    """The same scenario, in which devices use so many of the contacts that they used before."""
+    """Return the scenario in which devices use this share of the contacts that they used before."""
     if share == 1:
         return scenario
     return scenario.model_copy(update={"contacts": share * (scenario.contacts or 1.0)})
@@ -54,9 +54,9 @@ def thinned(scenario: Scenario, share: float) -> Scenario:
 def words_of(
     scenario: Scenario, algorithms: Sequence[str] | str | None, exchange: Exchange
 ) -> dict[str, str]:
-    """All words that are tried, each with its shape: what decides what it sends.
+    """Return all words that are tried, each with its shape: the options that decide what it sends.
 
-    `algorithms`: names of the field, or whole words of one's own; None: all of the field.
+    `algorithms` are names of the field, or whole words of one's own; None is the whole field.
     """
     asked = [algorithms] if isinstance(algorithms, str) else algorithms
     given = list(FIELD) if asked is None else list(asked)
@@ -73,7 +73,7 @@ def words_of(
 
 
 def _expanded(given: str, scenario: Scenario) -> list[str]:
-    """The candidates of one method; a word with a step size stands for itself."""
+    """Return the candidates of one method; a word with a step size stands for itself."""
     name, options = parted(given)
     if "exchange" in options:
         raise InputError(f"{given}: the exchange is that of the whole plan; leave it out")
@@ -89,20 +89,20 @@ def _expanded(given: str, scenario: Scenario) -> list[str]:
 
 
 def _values(key: str, values: tuple[Any, ...], scenario: Scenario) -> tuple[Any, ...]:
-    """What is tried for an option; the scenario's own step size is always among it."""
+    """Return the values to try for an option; the scenario's own step size is always among them."""
     if key == "step_size":
         return tuple(sorted({scenario.step_size, *values}))
     return tuple(dict.fromkeys(scenario.features if v == _WHOLE else v for v in values))
 
 
 def _shape(word: str) -> str:
-    """A word without what changes nothing of what is sent."""
+    """Return a word without the options that do not change what is sent."""
     name, options = parted(word)
     return worded(name, {k: v for k, v in options.items() if k not in ("step_size", "staleness")})
 
 
 def levels(cheapest: float, least: float) -> list[float]:
-    """Shares of contacts to try: halves, until the cheapest shape costs no more than the least."""
+    """Return shares of contacts to try: halves, until the cheapest shape costs at most `least`."""
     found = [1.0]
     while cheapest * found[-1] > least and len(found) < MOST_LEVELS:
         found.append(found[-1] / 2)
@@ -110,12 +110,12 @@ def levels(cheapest: float, least: float) -> list[float]:
 
 
 def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
-    """Candidates by what tables call them."""
+    """Return candidates by the names that tables show."""
     return {str(one): one for one in candidates}
 
 
 def word_of(name: str) -> str:
-    """The word of a candidate from what tables call it.
+    """Return the word of a candidate from the name that tables show.
 
     >>> word_of(str(Candidate("pao-fed-u1", 0.25)))
     'pao-fed-u1'
@@ -124,7 +124,7 @@ def word_of(name: str) -> str:
 
 
 def step_of(word: str, scenario: Scenario) -> float | None:
-    """The step size of a method that takes LMS steps; None: it learns in another way."""
+    """Return the step size of a method with LMS steps; None for a method with another learner."""
     method = from_text(word)
     learner = chosen(method.learner)
     if learner is None or learner.learner != "lms":

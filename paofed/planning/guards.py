@@ -1,10 +1,10 @@
 """A second race, on worlds of its own: the winners with and without the bounds of a new fleet.
 
-Its list of candidates depends on the first race. Where its worlds do not, each of the two races may
-be wrong for itself: its own candidates alone share what it may be wrong by. Over a table both races
-meet the same devices, or blocks of time; then all that might have won the first race share it, for
-the list is then no more than a look at some of them. What is said of the last winner adds up what
-both races can be wrong by.
+The list of candidates of this race depends on the first race. Where its worlds do not, each race
+has its own chance to be wrong, which only its own candidates share. Over a table both races meet
+the same devices, or blocks of time; then all candidates that might have won the first race share
+the chance, for the list is then no more than a look at some of them. What is said of the last
+winner adds up what both races can be wrong by.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +27,12 @@ class Decided(NamedTuple):
     won: Won
     candidate: Candidate
     at_most: float  # dB by which anything tried within the purse can be better
-    cost: Estimate | None = None  # dB that the bounds cost; None: they were not tried
-    guarded: bool = False  # whether it has them
+    cost: Estimate | None = None  # dB that the bounds cost; None: bounds were not tried
+    guarded: bool = False  # whether the candidate has the bounds
 
 
 def unguarded(won: Sequence[Won], candidates: Mapping[str, Candidate]) -> list[Decided]:
-    """The winners as they are, where there is no second race."""
+    """Return the winners as they are, where there is no second race."""
     return [Decided(one, candidates[one.winner], one.at_most) for one in won]
 
 
@@ -49,7 +49,7 @@ def guard(
 ) -> list[Decided]:
     """Give the winners bounds where these cost no more than the tolerance.
 
-    `independent`: whether what is met here had no part in who won.
+    `independent` says whether the worlds or units met here had no part in who won.
     """
     plain = {one.winner: candidates[one.winner] for one in won}
     bounded = {
@@ -78,7 +78,7 @@ def guard(
 
 
 def guarded(word: str) -> str:
-    """The same method with the bounds of a new fleet.
+    """Return the word of the same method with the bounds of a new fleet.
 
     >>> guarded("fed-async:shared=4")
     'fed-async:shared=4,bound=6.0'
@@ -89,6 +89,6 @@ def guarded(word: str) -> str:
 
 
 def can_be_guarded(word: str) -> bool:
-    """Whether it is a method of a live fleet that has no such bounds yet."""
+    """Whether the word is a method of a live fleet without such bounds."""
     name, options = parted(word)
     return name in SERVED and not options.keys() & {"clip", "bound"}

@@ -1,4 +1,4 @@
-"""What was chosen is stated on worlds that took no part in the choice."""
+"""The chosen settings are judged on worlds that took no part in the choice."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +22,11 @@ class Judgement(NamedTuple):
 
     offers: tuple[Offer, ...]  # the cheapest first
     chosen: Offer
-    reached: bool  # whether its error is surely below what was asked for
+    reached: bool  # whether the chosen offer's error is surely below what was asked for
     usual_spends: float = math.nan
-    gain: Estimate | None = None  # of what was chosen over what is usual
-    exchanges: Mapping[str, Estimate] = MappingProxyType({})  # dB that another order gains
+    gain: Estimate | None = None  # dB that the chosen offer gains over what is usual
+    # By exchange: dB that another order of a contact gains.
+    exchanges: Mapping[str, Estimate] = MappingProxyType({})
 
 
 def judge(
@@ -72,14 +73,17 @@ def judge(
 
 
 def largest(decided: Sequence[Decided]) -> list[Decided]:
-    """One line for each settings that won, that of the largest purse: they come as purses rise."""
+    """Return each winning candidate once, with its largest purse.
+
+    `decided` must be in the order of rising purses.
+    """
     return list({one.candidate: one for one in decided}.values())
 
 
 def offer_of(
     one: Decided, standing: Standing, *, contacts: float, reaches: float, gain: Estimate | None
 ) -> Offer:
-    """What is known of the winner of a purse."""
+    """Return what is known of the winner of a purse."""
     return Offer(
         candidate=one.candidate,
         most=one.won.most,
@@ -96,9 +100,10 @@ def offer_of(
 
 
 def choice(offers: Sequence[Offer], target: float | None) -> tuple[Offer, bool]:
-    """The best within the whole budget, or the cheapest that is surely below an error.
+    """Return the best within the whole budget, or the cheapest that is surely below an error.
 
-    Where none is, the best of all.
+    Where no offer is surely below the error, the best of all is returned. The second value says
+    whether one is.
     """
     if target is None:
         return max(offers, key=lambda one: one.most), True
@@ -109,7 +114,7 @@ def choice(offers: Sequence[Offer], target: float | None) -> tuple[Offer, bool]:
 
 
 def in_other_exchanges(one: Candidate) -> dict[str, Candidate]:
-    """The same settings with another order of a contact, by its name."""
+    """Return the same settings with another order of a contact, by its name."""
     name, options = parted(one.word)
     own = options.pop("exchange")
     said = {key: str(value).lower() for key, value in options.items()}

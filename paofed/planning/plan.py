@@ -2,7 +2,7 @@
 
 Two races follow each other, each with half of the chance to be wrong: first all candidates, then
 the winners with and without the bounds that a new fleet has. Where an error is asked for, purses
-and contacts are halved further while the smallest purse may reach it.
+and contacts are halved further as long as the smallest purse may reach the error.
 """
 
 import math
@@ -41,19 +41,22 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
 
-# Parts of the budget, for each of which the best is sought; where an error is asked for, more of
-# them follow while it may be reached.
+# Parts of the budget; the best is sought within each. Where an error is asked for, smaller parts
+# follow as long as the error may be reached.
 PURSES = (1.0, 1 / 2, 1 / 4, 1 / 8)
 _SMALLER = (1 / 16, 1 / 32, 1 / 64, 1 / 128)
-ROUNDS = (8, 8, 16)  # worlds of each
+ROUNDS = (8, 8, 16)  # how many worlds each round has
 _GUARDS, FRESH = 12, 16  # worlds of the race of bounds, and of the last judgement
-_MEASURED, _GUARDED = 100, 101  # numbers of their seeds
-# When each part of the work ends, about: few are left in later rounds.
+_MEASURED, _GUARDED = 100, 101  # numbers that make the seeds of these worlds
+# About when each part of the work ends, as a share of all: few candidates are left in later rounds.
 _MEASURING, _RACING, _GUARDING = 0.02, (0.57, 0.72, 0.85), 0.91
 
 
 class PlanInterrupted(Interrupted):
-    """Ctrl-C while a plan was made. `plan` says what was known; None: no round was finished."""
+    """Ctrl-C while a plan was made.
+
+    `plan` says what was known, or is None before the first round.
+    """
 
     def __init__(self, known: FleetPlan | None) -> None:
         super().__init__()
@@ -80,10 +83,10 @@ def plan(
 ) -> FleetPlan:
     """Find settings for a fleet: the least error for a budget, or the least bytes for an error.
 
-    `budget` is in words, as in 2kB/day/device, of bytes on the wire under a tariff; `error` in dB,
-    as in -7dB. `algorithms` names what is tried (None: what a live fleet can follow), `exchange`
-    the order of a contact. An interrupt (Ctrl-C) raises Interrupted, whose `plan` says what is
-    known.
+    `budget` is in words, as in 2kB/day/device, of bytes on the wire under a tariff; `error` is in
+    dB, as in -7dB. `algorithms` names the methods that are tried (None: those that a live fleet can
+    follow), `exchange` is the order of a contact. An interrupt (Ctrl-C) raises Interrupted, whose
+    `plan` says what is known.
     """
     setting = scenario_of(scenario)
     if budget is None and error is None:
@@ -92,7 +95,7 @@ def plan(
         raise InputError(unknown("exchange", exchange, get_args(Exchange)))
     if not 0 <= number("tolerance", tolerance) < math.inf:
         raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
-    key_of(whole("seed", seed))  # refused now, not in a thread
+    key_of(whole("seed", seed))  # a wrong seed is refused now, not in a thread
     asked = None if budget is None else budget_of(budget)
     question = _Question(
         scenario=setting,
@@ -110,21 +113,21 @@ def plan(
 
 
 class _Question(NamedTuple):
-    """What was asked for."""
+    """What was asked of a plan, checked."""
 
     scenario: Scenario
     budget: Budget | None
     most: float  # bytes per device and tick
     target: float | None
     tariff: Tariff
-    shapes: Mapping[str, str]  # of all words
+    shapes: Mapping[str, str]  # the shape of each word
     exchange: Exchange
     tolerance: float
     seed: int
 
     @property
     def usual(self) -> Candidate:
-        """What a fleet does without a plan: few parameters, and every contact."""
+        """The candidate of a fleet without a plan: few parameters, and every contact."""
         values = {
             "shared": min(4, self.scenario.features),
             "step_size": self.scenario.step_size,
@@ -140,7 +143,7 @@ class _Planning:
         self._question, self._arena, self._crew, self._report = question, arena, crew, report
         self._trials: Trials | None = None
         self._runs = list[int]()
-        # Smaller purses for an error that may need no more, and who takes part for each.
+        # Smaller purses for an error that may need fewer bytes, and the candidates for each.
         self._reserve = list[tuple[float, dict[str, Candidate]]]()
         self._notes: tuple[str, ...] = ()
 
@@ -157,7 +160,7 @@ class _Planning:
         return self._record(trials, found, worlds=FRESH)
 
     def _begun(self) -> Trials:
-        """Leave out what cannot be stable and what costs too much."""
+        """Leave out candidates that cannot be stable or cost too much."""
         asked, total = self._question, len(self._question.shapes)
         theory = advance(self._arena.scenario, asked.seed)
         words = stable(asked.shapes, asked.scenario, theory.limit)
@@ -183,7 +186,7 @@ class _Planning:
         return Trials(candidates, purses, asked.tolerance, student, asked.target)
 
     def _race(self, trials: Trials) -> None:
-        """Let all who are left meet in more worlds, and drop who can win nothing."""
+        """Let all candidates that are left meet in more worlds; drop those that can win nothing."""
         meetings, begun = self._meetings(self._arena.scenario), _MEASURING
         for round_, (runs, end) in enumerate(zip(ROUNDS, _RACING, strict=True), start=1):
             left = {name: trials.candidates[name] for name in trials.left}
@@ -209,10 +212,10 @@ class _Planning:
             raise _nobody(trials)
 
     def _bounded_and_judged(self, trials: Trials) -> Judgement:
-        """Give the winners bounds where these cost little, and state them on fresh worlds."""
+        """Give the winners bounds where these cost little, and judge them on fresh worlds."""
         asked, won = self._question, [*trials.cheapest_below(), *trials.won()]
         decided = unguarded(won, trials.candidates)
-        if asked.exchange == "live":  # bounds are those of a live fleet
+        if asked.exchange == "live":  # bounds are for live fleets alone
             decided = guard(
                 won,
                 trials.candidates,
@@ -234,7 +237,7 @@ class _Planning:
         )
 
     def _known(self, trials: Trials) -> FleetPlan | None:
-        """What an interrupted plan knows: the winners, as the race saw them."""
+        """Return the plan of an interrupted race: its winners, as the race saw them."""
         if not trials.history or not trials.won():
             return None
         offers = tuple(
@@ -272,7 +275,7 @@ class _Planning:
 
 
 def _nobody(trials: Trials) -> PaofedError:
-    """Why nobody is left: all that fit diverged, or even the cheapest spends too much."""
+    """Say why no candidate is left: all that fit diverged, or even the cheapest spends too much."""
     standings = trials.history[-1]
     fits = perhaps_within(standings, trials.most).values()
     if fits and all(one.diverged for one in fits):

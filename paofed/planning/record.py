@@ -16,19 +16,21 @@ from paofed.world.scenario import Scenario
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The best settings that were found for so many bytes; bytes are per device and tick."""
+    """The best settings found for a number of bytes; bytes are per device and tick."""
 
     candidate: Candidate
-    most: float  # the largest of the purses that it won
+    most: float  # the largest of the purses that these settings won
     spends: float
     contacts: float  # per device and tick
     error: Estimate  # in dB, with its 95 % interval
-    reaches: float  # dB that its error is below, for all offers together with 95 %
-    gain: Estimate | None  # over the next cheaper offer, pair by pair; None: there is none
+    reaches: float  # dB that the error is below; holds for all offers together with 95 %
+    # DB over the next cheaper offer, pair by pair; None: this is the cheapest.
+    gain: Estimate | None
     at_most: float  # dB by which anything tried within that purse can be better
-    alike: tuple[str, ...]  # what could not be told apart from it, within that purse
-    guards: Estimate | None  # dB that the bounds of a new fleet cost; None: it has no such bounds
-    guarded: bool  # whether it has them
+    # Candidates within that purse that could not be told apart from this one.
+    alike: tuple[str, ...]
+    guards: Estimate | None  # dB that the bounds of a new fleet cost; None: bounds were not tried
+    guarded: bool  # whether the settings have these bounds
 
     @property
     def doubt(self) -> float:
@@ -46,22 +48,23 @@ class FleetPlan:
     budget: str | None
     tariff: str
     target: float | None  # the error that was asked for, in dB
-    where: str  # the race was
-    units: str  # the intervals are over
+    where: str  # where the race was, in words
+    units: str  # what the intervals are over
     tolerance: float
     offers: tuple[Offer, ...]  # the cheapest first
     chosen: Offer
-    reached: bool  # whether its error is below what was asked for, or nothing was asked for
-    worlds: int  # fresh ones; 0: interrupted before, and errors are those of the race
-    usual: str  # what a fleet does without a plan
+    reached: bool  # whether the error is below what was asked for, or nothing was asked for
+    worlds: int  # number of fresh worlds; 0: interrupted before, and errors are those of the race
+    usual: str  # the candidate of a fleet without a plan
     usual_spends: float
-    gain: Estimate | None  # of what was chosen over it, in the fresh worlds
+    # DB that the chosen candidate gains over the usual one, in the fresh worlds.
+    gain: Estimate | None
     exchanges: Mapping[str, Estimate]  # dB that another order of a contact gains
     tried: tuple[Tried, ...]  # the best first; payload is in bytes per device and tick
     notes: tuple[str, ...]  # what took no part, and why
 
     def __str__(self) -> str:
-        """What was chosen, the front, and what is said of it."""
+        """Say what was chosen, then the table of offers and the remarks."""
         return "\n\n".join((self.sentence, self.front, *self.remarks))
 
     def __repr__(self) -> str:
@@ -73,23 +76,23 @@ class FleetPlan:
         return self.chosen.candidate.over(self.scenario)
 
     def in_time(self, rate: float) -> str:
-        """Bytes per device and tick as people say them: by day, or by run."""
+        """Write bytes per device and tick as people say them: by day, or by run."""
         return f"{size(rate * self.ticks)}/{self.period}/device"
 
     @property
     def ticks(self) -> float:
-        """The ticks of a day; of a run, where nobody knows how long a tick is."""
+        """The ticks of a day, or of a run where the length of a tick is not known."""
         length = self.scenario.tick_seconds
         return self.scenario.ticks if length is None else DAY / length
 
     @property
     def period(self) -> str:
-        """What such ticks are."""
+        """The period that `ticks` covers: a day or a run."""
         return "run" if self.scenario.tick_seconds is None else "day"
 
     @property
     def sentence(self) -> str:
-        """What to use, what it costs and reaches, and what is promised."""
+        """Say what to use, what it costs and reaches, and what is promised."""
         best = self.chosen
         said = (
             f"{best.candidate.word}, {best.contacts * self.ticks:.3g} contacts/{self.period} of a "
@@ -119,7 +122,7 @@ class FleetPlan:
 
     @property
     def front(self) -> str:
-        """The best for every budget, as a table."""
+        """Return the best offer for every budget, as a table."""
         header = ["settings", "contacts", "budget", "spends", "error (dB)", "gain (dB)", "doubt"]
         rows = [
             [
@@ -142,7 +145,7 @@ class FleetPlan:
 
     @property
     def remarks(self) -> list[str]:
-        """What else is worth knowing, one sentence each."""
+        """Return what else is worth knowing, one sentence each."""
         tariff, best = tariff_of(self.tariff), self.chosen
         said = [
             f"bytes are those on the wire, both ways, mean over devices: {tariff.words}"
@@ -175,13 +178,13 @@ class FleetPlan:
 
     @property
     def _has_largest_step(self) -> bool:
-        """Whether no larger step size was tried than that of what was chosen."""
+        """Whether no larger step size was tried than that of the chosen candidate."""
         own = step_of(self.chosen.candidate.word, self.scenario)
         steps = [step_of(word_of(one.candidate), self.scenario) for one in self.tried]
         return own is not None and own == max(step for step in steps if step is not None)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything in plain values, and in words; what is not known is None."""
+        """Return everything in plain values, and in words; what is not known is None."""
         told: dict[str, Any] = {
             "scenario": self.fleet.model_dump(),
             "budget": self.budget,

@@ -22,21 +22,23 @@ from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import Synthetic
 
-_MOST_CLIENTS, _MOST_FEATURES = 32, 1000  # whose matrices theory looks at, in a few seconds
-_MOST_FOR_SQUARES = 200  # features; where there are more, |z|^2 is nearly the same for all samples
-_FIRST, _POINTS = 4, 512  # clients with the longest features, and points that stand for samples
-SLACK = 1.1  # what was measured in one world may be so far off
+# The largest fleet and model whose matrices theory looks at: that takes a few seconds.
+_MOST_CLIENTS, _MOST_FEATURES = 32, 1000
+_MOST_FOR_SQUARES = 200  # features; with more of them, |z|^2 is nearly the same for all samples
+# How many clients with the longest features, and how many points stand for their samples.
+_FIRST, _POINTS = 4, 512
+SLACK = 1.1  # what was measured in one world may be off by this factor
 
 
 class Advance(NamedTuple):
     """What theory says before any run."""
 
-    limit: float | None  # a client left to itself diverges from here on; None: nobody knows
+    limit: float | None  # from this step size on, a client left to itself diverges; None: not known
     words: str
 
 
 def advance(scenario: Scenario, seed: int) -> Advance:
-    """The step sizes with which clients left to themselves diverge, in one world of the fleet."""
+    """Return the step sizes with which clients left to themselves diverge, in one world."""
     if not isinstance(scenario.stream, Synthetic):
         return Advance(None, "theory knows no laws of a table: every step size is tried")
     if scenario.features > _MOST_FEATURES:
@@ -57,9 +59,10 @@ def advance(scenario: Scenario, seed: int) -> Advance:
 
 
 def stable(words: Iterable[str], scenario: Scenario, limit: float | None) -> list[str]:
-    """Those that theory lets through: it speaks of LMS steps alone.
+    """Return the words that may be stable; all words without LMS steps are let through.
 
-    And of clients that nobody sets right: where a contact renews a whole model, they may do.
+    The limit is that of clients that nobody corrects. Words whose contacts renew a client's whole
+    model are let through as well.
     """
 
     def may_diverge(word: str) -> bool:
@@ -78,7 +81,7 @@ def renews_all(word: str, features: int) -> bool:
 def rates_of(
     arena: Arena, shapes: Mapping[str, str], tariff: Tariff, seed: int, crew: Crew, report: Report
 ) -> dict[str, float]:
-    """Bytes per device and tick of each shape where every contact is used, from a run of each."""
+    """Return the bytes per device and tick of each shape with every contact used, from one run."""
     first = {shapes[word]: word for word in reversed(list(shapes))}
     result = simulated(arena.scenario, list(first.values()), runs=1, seed=seed, crew=crew,
                        report=report)  # fmt: skip
@@ -90,7 +93,7 @@ def fitting(
     words: Sequence[str], shapes: Mapping[str, str], rates: Mapping[str, float],
     purses: Sequence[float],
 ) -> list[Candidate]:  # fmt: skip
-    """All candidates that may fit the largest of the purses, with every share of contacts."""
+    """Return all candidates that may fit the largest purse, with every share of contacts."""
     cheapest = min(rates[shapes[word]] for word in words)
     shares = levels(cheapest, min(purses))
     if not cheapest * shares[-1] <= max(purses):
@@ -104,7 +107,7 @@ def fitting(
 
 
 def nothing_fits(share: float, spends: float, most: float) -> InputError:
-    """What is said where even the cheapest settings spend too much, per device and tick."""
+    """Return the error for the case that even the cheapest settings spend too much."""
     return InputError(
         f"nothing fits: the cheapest settings, at {share:g} of the contacts, spend up to "
         f"{spends:.3g} B per device and tick, and the budget is {most:.3g} B; give a larger budget "
@@ -113,7 +116,7 @@ def nothing_fits(share: float, spends: float, most: float) -> InputError:
 
 
 def left_out(total: int, by_theory: int, by_budget: int) -> str:
-    """What took no part, in words: combinations of options, whatever the share of contacts."""
+    """Say what took no part: combinations of options, whatever the share of contacts."""
     parts = [
         f"{number:,} {why}"
         for number, why in ((by_theory, "would diverge"), (by_budget, "cost too much"))

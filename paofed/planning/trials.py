@@ -1,9 +1,10 @@
 """The race of a plan: candidates meet on common worlds, and the best within each purse is sought.
 
-A purse is a number of bytes per device and tick. After every round those go who are clearly worse
-than another in every purse that they may fit in; what wins a purse surely fits. Who may be the
-cheapest below an error that was asked for stays as well. What devices use of their contacts is a
-scenario of its own, in the same worlds, so that all differences are paired.
+A purse is a number of bytes per device and tick. After every round, candidates are dropped that are
+clearly worse than another in every purse that they may fit in; the winner of a purse surely fits in
+it. Candidates that may be the cheapest below an error that was asked for stay as well. Each share
+of contacts that devices use is a scenario of its own, in the same worlds, so that all differences
+are paired.
 """
 
 import math
@@ -46,7 +47,7 @@ class Meetings:
         self._results: dict[float, list[Result]] = {}
 
     def hold(self, candidates: Sequence[Candidate], runs: int, seed: int, report: Report) -> None:
-        """Run candidates in so many more worlds."""
+        """Run candidates in `runs` more worlds."""
         shares = list(dict.fromkeys(one.contacts for one in candidates))
         done = 0
         for share in shares:
@@ -58,7 +59,7 @@ class Meetings:
             done += len(words)
 
     def standing(self, one: Candidate) -> Standing:
-        """How a candidate stands that was in all meetings of its share of contacts."""
+        """Return how a candidate stands that was in all meetings of its share of contacts."""
         results = self._results[one.contacts]
         bytes_of = estimate(spent_by_run(results, one.word, self._tariff))
         return Standing(
@@ -69,7 +70,7 @@ class Meetings:
         )
 
     def contacts(self, one: Candidate) -> float:
-        """Contacts per device and tick."""
+        """Return a candidate's contacts per device and tick."""
         totals = [r.run_traffic(one.word).contacts[:, -1] for r in self._results[one.contacts]]
         return float(sum(t.sum() for t in totals) / sum(t.size for t in totals)) / self._cells
 
@@ -79,16 +80,17 @@ class Meetings:
 
 
 class Won(NamedTuple):
-    """The best within a purse, and how sure that is."""
+    """The best candidate within a purse, and how sure that is."""
 
     most: float  # bytes per device and tick
     winner: str
-    at_most: float  # dB by which anything else that fits can be better
-    alike: tuple[str, ...]  # others that fit and cannot be told apart from it, the best first
+    at_most: float  # dB by which any other candidate that fits can be better
+    # Other candidates that fit and cannot be told apart from the best, the best first.
+    alike: tuple[str, ...]
 
 
 def student_of_trials(candidates: int, rounds: int, purses: int) -> Student:
-    """Where the intervals of a plan's first race end: it may be wrong with half of `ERROR`."""
+    """Return where the intervals of a plan's first race end: its chance to fail is half `ERROR`."""
     return student_of_race(candidates, rounds, ERROR / 2 / purses)
 
 
@@ -110,18 +112,18 @@ class Trials:
         return max(self._purses)
 
     def needs_less(self, standings: Standings) -> bool:
-        """Whether an error is asked for that fewer bytes than the smallest purse may reach."""
+        """Whether fewer bytes than the smallest purse may reach the error that is asked for."""
         target = self._target
         return target is not None and not out_of_reach(within(standings, min(self._purses)), target)
 
     def widen(self, purse: float, candidates: Mapping[str, Candidate]) -> None:
-        """Let more take part, and seek the best within one more purse: before any has gone."""
+        """Add candidates and one more purse, before any candidate was dropped."""
         self._purses.append(purse)
         self.candidates |= candidates
         self.left += candidates
 
     def heard(self, standings: Standings) -> None:
-        """Take in how those stand who are left, and drop who can win nothing."""
+        """Take in how the remaining candidates stand, and drop those that can win nothing."""
         self.history.append(standings)
         may_win = {
             name
@@ -142,7 +144,10 @@ class Trials:
         return bool(won) and len(self.left) <= len(won)
 
     def cheapest_below(self) -> list["Won"]:
-        """The cheapest that surely reach the error that was asked for; others may be better."""
+        """Return the cheapest that surely reach the error that was asked for.
+
+        Candidates that cost more may have a smaller error.
+        """
         if self._target is None:
             return []
         last = {name: self.last(name) for name in self.candidates}
@@ -150,11 +155,11 @@ class Trials:
         return [Won(self._purse_of(last[name]), name, math.inf, ()) for name in found]
 
     def _purse_of(self, one: Standing) -> float:
-        """The smallest purse that a candidate surely fits in."""
+        """Return the smallest purse that a candidate surely fits in."""
         return min(most for most in self._purses if within({"": one}, most))
 
     def won(self) -> list[Won]:
-        """The best within every purse that anything sound fits in, the smallest first."""
+        """Return the best within every purse that a sound candidate fits in, smallest first."""
         return [found for most in sorted(self._purses) if (found := self._won(most)) is not None]
 
     def _won(self, most: float) -> Won | None:
@@ -179,5 +184,5 @@ class Trials:
         return Won(most, winner, at_most(history, winner, self.student), tuple(alike))
 
     def last(self, name: str) -> Standing:
-        """How a candidate stood when it was last seen."""
+        """Return how a candidate stood when it was last run."""
         return self.history[last_of(self.history, name)][name]

@@ -13,13 +13,16 @@ _FEATURES = ("features", "kernel_width")
 
 
 def scenario_file(plan: FleetPlan, command: str) -> str:
-    """The scenario of the fleet that was chosen, with what made it and how to run it on top."""
+    """Return the chosen fleet's scenario as TOML.
+
+    Comments say how it was made and how to run it.
+    """
     head = [command, plan.sentence, *commands(plan, FILE)]
     return "".join(f"# {line}\n" for line in head) + plan.fleet.to_toml()
 
 
 def commands(plan: FleetPlan, file: str) -> list[str]:
-    """What to type next: to run the plan, to make a fleet of it, and to run its devices."""
+    """Return the commands to type next: run the plan, make a fleet of it, run its devices."""
     word, over_table = plan.chosen.candidate.word, isinstance(plan.scenario.stream, Table)
     out = f" --out {_RUN}" if over_table else ""
     run = f"paofed run {shlex.quote(file)} --algorithm {word} --runs 4{out}"
@@ -27,7 +30,7 @@ def commands(plan: FleetPlan, file: str) -> list[str]:
 
 
 def advice(plan: FleetPlan) -> str:
-    """Why there is no fleet to be made, or what is still to be filled in; often nothing."""
+    """Say why no fleet can be made of a plan, or what is still to be filled in; often empty."""
     if why := _why_not(plan.chosen.candidate.word):
         return why
     if isinstance(plan.scenario.stream, Table):
@@ -39,7 +42,7 @@ def advice(plan: FleetPlan) -> str:
 
 
 def _why_not(word: str) -> str:
-    """Why no live fleet can do so, or an empty text."""
+    """Say why no live fleet can follow this word, or return an empty text."""
     row, options = parted(word)
     if row not in SERVED:
         return f"no fleet can serve {row} (served: {', '.join(SERVED)})"
@@ -51,7 +54,7 @@ def _why_not(word: str) -> str:
 
 
 def _of_fleet(plan: FleetPlan, *, over_table: bool) -> list[str]:
-    """What makes a fleet and one of its devices."""
+    """Return the commands that make a fleet and one of its devices."""
     word, share = plan.chosen.candidate.word, plan.fleet.contacts
     if over_table:
         init = f"paofed fleet init {_FLEET} --from {_RUN} --algorithm {word}"
@@ -63,7 +66,7 @@ def _of_fleet(plan: FleetPlan, *, over_table: bool) -> list[str]:
 
 
 def _agreed(plan: FleetPlan) -> dict[str, Any]:
-    """What a fleet must agree on, by option of the command line."""
+    """Return what a fleet must agree on, by option of the command line."""
     scenario = plan.scenario
     row, options = parted(plan.chosen.candidate.word)
     shaping = [f"{key}={options[key]}" for key in own_options(row) if key in options]

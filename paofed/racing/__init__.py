@@ -3,8 +3,8 @@
 entrants    a method with the options that are chosen for it, as words
 candidates  which values are tried where somebody asks for `auto`
 arena       where candidates meet, and what they score there
-meeting     candidates are run, and what they spent
+meeting     runs candidates, and counts the bytes that they spent
 rejection   who is clearly worse, who wins, and how much better anything tried can be
 record      what is known after a race
-race        runs it
+race        runs a race
 """

@@ -1,7 +1,8 @@
 """Where candidates meet, and what they score there: worlds of their own, or the calibration period.
 
-A candidate has one value in dB by unit, the mean of which is its score. Candidates meet in the same
-units, so that differences of these values are paired.
+A candidate has one value in dB for each unit (a world, a device or a block of time); the mean of
+these values is its score. All candidates meet in the same units, so that differences of these
+values are paired.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,22 +25,24 @@ from paofed.world.table.spec import Table
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-LEAST_READINGS = 100  # complete ones, in each half of a calibration period
-LEAST_DEVICES = 8  # for differences by device; with fewer, so many blocks of time
-_MARGIN = 1e-3  # of a tick: what is nearer to the end of the period does not count
+LEAST_READINGS = 100  # the fewest complete readings in each half of a calibration period
+# The fewest devices for differences by device; with fewer devices, so many blocks of time.
+LEAST_DEVICES = 8
+_MARGIN = 1e-3  # a part of a tick: readings nearer than this to the end of the period do not count
 
 
 class Arena(NamedTuple):
     """Where candidates meet."""
 
     scenario: Scenario
-    where: str  # in words
-    units: str  # what chance is over
-    values: Callable[[Sequence[Result], str], FloatArray]  # of a candidate, by unit, from its runs
+    where: str  # the place in words
+    units: str  # what a unit is, in words
+    # Takes runs and a candidate's name, returns its values by unit.
+    values: Callable[[Sequence[Result], str], FloatArray]
 
 
 def arena_of(scenario: Scenario) -> Arena:
-    """The arena of a scenario; where a table's calibration period holds too little, InputError."""
+    """Return the arena of a scenario; InputError if a table's calibration period is too short."""
     if not isinstance(scenario.stream, Table):
         return Arena(scenario, "on worlds apart from those of the run", "worlds", _by_world)
     early = calibration_of(scenario)
@@ -63,10 +66,10 @@ def arena_of(scenario: Scenario) -> Arena:
 
 
 def calibration_of(scenario: Scenario) -> Scenario:
-    """The calibration period as a table of its own: its earlier half calibrates the later.
+    """Return the calibration period as a table of its own: its earlier half calibrates the later.
 
-    Nothing after it is read. What was taken from the whole period, as the kernel width, is taken
-    from the earlier half. What breaks later is not known yet: there are no faults.
+    Nothing after the period is read. Values taken from the whole period, such as the kernel width,
+    are taken from the earlier half. Faults are left out, since nobody knows yet what will break.
     """
     for law in (scenario.availability, scenario.delay):
         if isinstance(law, Recorded):
@@ -75,7 +78,8 @@ def calibration_of(scenario: Scenario) -> Scenario:
             )
     table, readings = scenario.table, read(scenario.table)
     line = readings.timeline
-    end = line.origin - (0.5 + _MARGIN) * line.tick  # what rounds to tick 0 is no longer in it
+    # A reading that rounds to tick 0 does not belong to the period.
+    end = line.origin - (0.5 + _MARGIN) * line.tick
     stream = {
         **table.model_dump(),
         "calibration": line.text(line.first + (end - line.first) / 2),
@@ -90,12 +94,12 @@ def calibration_of(scenario: Scenario) -> Scenario:
 
 
 def _by_world(results: Sequence[Result], name: str) -> FloatArray:
-    """The final error of the server's model in every world."""
+    """Return the final error of the server's model in every world."""
     return np.concatenate([decibels(result.run_finals(name)) for result in results])
 
 
 def _by_device(results: Sequence[Result], name: str) -> FloatArray:
-    """What each device adds to the error of the devices' models."""
+    """Return what each device adds to the error of the devices' models."""
     judged = _judged(results)
     errors = [found.device_errors[:, _place(found, name)] for found in judged]
     samples = judged[0].device_samples
@@ -104,7 +108,7 @@ def _by_device(results: Sequence[Result], name: str) -> FloatArray:
 
 
 def _by_time(results: Sequence[Result], name: str) -> FloatArray:
-    """What each block of time adds to the error of the devices' models."""
+    """Return what each block of time adds to the error of the devices' models."""
     judged, ticks = _judged(results), results[0].ticks
     errors = [found.errors[:, _place(found, name)] for found in judged]
     block = ticks * LEAST_DEVICES // (ticks[-1] + 1)
@@ -113,11 +117,12 @@ def _by_time(results: Sequence[Result], name: str) -> FloatArray:
     return _shared_out(by_block, np.add.reduceat(judged[0].samples, begins))
 
 
-@np.errstate(invalid="ignore")  # a model that diverged has no finite error
+@np.errstate(invalid="ignore")  # the error of a model that diverged is not finite
 def _shared_out(by_run: FloatArray, samples: IntArray) -> FloatArray:
-    """The pooled error in dB as a mean over units of what each adds to it, to first order.
+    """Return the pooled error in dB as a mean over units of what each adds to it, to first order.
 
-    `by_run` holds sums of squares by run and unit; runs are averaged, for all have the same units.
+    `by_run` holds sums of squares by run and unit. Runs are averaged, since all have the same
+    units.
     """
     errors = by_run.mean(axis=0)
     shares = errors / errors.sum() - samples / samples.sum()

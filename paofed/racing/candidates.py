@@ -14,44 +14,47 @@ from paofed.errors import AlgorithmError
 from paofed.world.scenario import Scenario
 
 AUTO = "auto"
-_MOST = 200  # candidates of one race
-_MOST_NUMBERS = 2**25  # of the matrices of a fleet: a race holds those of several fleets at once
+_MOST = 200  # the most candidates of one race
+# The most numbers in a fleet's matrices: a race holds those of several fleets at once.
+_MOST_NUMBERS = 2**25
 
 
 class Grid(NamedTuple):
-    """What is tried for one option, beside what is usual: the row's own value or the scenario's."""
+    """The values tried for one option, beside the usual one of the row or the scenario."""
 
     values: tuple[Any, ...]
-    most: str | None = None  # the number of a scenario that no value may exceed
-    of_record: Callable[[Algorithm], Any] | None = None  # the usual value, where a record has it
+    most: str | None = None  # the key of a scenario whose number no value may exceed
+    # Returns the usual value, if the record of a method has it.
+    of_record: Callable[[Algorithm], Any] | None = None
 
 
 def _staleness(method: Algorithm) -> Any:
-    """The base of weights by age; None where they are no powers of one number."""
+    """Return the base of weights by age; None where they are no powers of one number."""
     return getattr(getattr(method.server, "staleness", None), "base", None)
 
 
 def _learner(method: Algorithm) -> str | None:
-    """The name of the learner; None: it has rules of its own."""
+    """Return the name of the learner; None if it has rules of its own."""
     found = chosen(method.learner)
     return None if found is None else found.learner
 
 
-# The one table of choices. Step sizes: |z|^2 is 1 on average and at most 2, so that steps are
+# All choices are in this table. Step sizes: |z|^2 is 1 on average and at most 2, so that steps are
 # stable on average below 2 and always below 1; each is twice the one before.
 GRIDS: Mapping[str, Grid] = {
     "step_size": Grid((0.05, 0.1, 0.2, 0.4, 0.8, 1.6)),
     "shared": Grid((1, 2, 4, 8, 16, 32, 64), most="features"),
     "max_age": Grid((0, 2, 5, 10, 20)),
     "staleness": Grid((0.2, 0.5, 1.0), of_record=_staleness),
-    "learner": Grid(NAMES, of_record=_learner),  # rls where its matrices are not too large
+    "learner": Grid(NAMES, of_record=_learner),  # rls only where its matrices are not too large
 }
-# Learners with step sizes of their own, the usual one first. That of rls is one by its ridge.
+# Learners with step sizes of their own, the usual one first. A step size of rls is one over its
+# ridge.
 STEPS: Mapping[str, tuple[float, ...]] = {"rls": (10.0, 1.0, 3.0, 30.0)}
 
 
 def asks(text: str) -> list[str]:
-    """The options of an algorithm's word that are to be chosen."""
+    """Return the options of an algorithm's word that are to be chosen."""
     _, options = parted(text)
     found = [key for key, value in options.items() if value == AUTO]
     for key in found:
@@ -63,13 +66,14 @@ def asks(text: str) -> list[str]:
 
 
 def expanded(text: str, scenario: Scenario) -> dict[str, dict[str, Any]]:
-    """All candidates that a word stands for, the usual one first, with the values of each.
+    """Return all candidates that a word stands for, the usual one first, with the values of each.
 
     >>> list(expanded("pao-fed-u1:staleness=auto,shared=2", Scenario.load("ideal")))[:2]
     ['pao-fed-u1:staleness=1.0,shared=2', 'pao-fed-u1:staleness=0.2,shared=2']
     """
     name, options = parted(text)
-    wanted = sorted(asks(text), key=lambda key: key != "learner")  # step sizes depend on it
+    # The learner first, since step sizes depend on it.
+    wanted = sorted(asks(text), key=lambda key: key != "learner")
     given = {key: value for key, value in options.items() if key not in wanted}
     found: list[dict[str, Any]] = [{}]
     for key in wanted:
@@ -89,7 +93,7 @@ def expanded(text: str, scenario: Scenario) -> dict[str, dict[str, Any]]:
 
 
 def _values(name: str, key: str, method: Algorithm, scenario: Scenario) -> tuple[Any, ...]:
-    """The values to try for one option, the usual one first."""
+    """Return the values to try for one option, the usual one first."""
     if key == "step_size" and (steps := STEPS.get(str(_learner(method)))):
         return steps
     usual, grid = _usual(name, key, method, scenario), GRIDS[key]
@@ -101,12 +105,12 @@ def _values(name: str, key: str, method: Algorithm, scenario: Scenario) -> tuple
 
 
 def _own_step(learner: str) -> dict[str, float]:
-    """The usual step size of a learner to which that of a scenario means nothing."""
+    """Return the usual step size of a learner for which a scenario's step size means nothing."""
     return {"step_size": STEPS[learner][0]} if learner in STEPS else {}
 
 
 def _usual(name: str, key: str, method: Algorithm, scenario: Scenario) -> Any:
-    """What holds without a choice; None where that is not known."""
+    """Return the value of an option without a choice; None where that is not known."""
     own = options_of(name).get(key)
     if own is not None:
         return None if own.default is Parameter.empty else own.default
@@ -115,7 +119,7 @@ def _usual(name: str, key: str, method: Algorithm, scenario: Scenario) -> Any:
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:
-    """The word with these values: in the place of `auto`, or added at its end."""
+    """Return the word with these values: in the place of `auto`, or added at its end."""
     for key, value in values.items():
         text, found = re.subn(rf"(?<=[:,]){key}={AUTO}(?=,|$)", f"{key}={value}", text)
         text = text if found else f"{text},{key}={value}"

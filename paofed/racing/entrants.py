@@ -12,13 +12,13 @@ _WIDTH_OPTIONS = ("shared", "k", "up", "down")
 
 
 class Entrant(NamedTuple):
-    """A method, and the options that are chosen for it; None leaves an option out."""
+    """A method, and for each option the values to choose from; None leaves the option out."""
 
     word: str
     axes: Axes
 
     def candidates(self, features: float = math.inf) -> list[str]:
-        """All settings that are tried, as words; wider ones than a model are left out.
+        """Return all settings that are tried, as words; windows wider than the model are left out.
 
         >>> Entrant("pao-fed-u1", {"shared": (None, 8)}).candidates()
         ['pao-fed-u1', 'pao-fed-u1:shared=8']
@@ -28,7 +28,7 @@ class Entrant(NamedTuple):
 
 
 def worded(word: str, values: Mapping[str, object]) -> str:
-    """A word with more options; None leaves one out.
+    """Return a word with more options; an option of value None is left out.
 
     >>> worded("pao-fed-u1:shared=8", {"step_size": 0.4, "clip": None})
     'pao-fed-u1:shared=8,step_size=0.4'
@@ -40,5 +40,5 @@ def worded(word: str, values: Mapping[str, object]) -> str:
 
 
 def _widest(values: Mapping[str, Any]) -> int:
-    """The most coordinates that a message has."""
+    """Return the most coordinates that a message has."""
     return max((values.get(key) or 0 for key in _WIDTH_OPTIONS), default=0)

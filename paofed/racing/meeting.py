@@ -1,4 +1,4 @@
-"""Candidates meet: run as sparingly as errors at the end allow, and what they spent."""
+"""Runs candidates with as few curve points as final errors allow, and counts what they spent."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.world.scenario import Scenario
 
-_POINTS = 100  # of a curve: the last 5 % of the ticks hold five of them
+_POINTS = 100  # points of a curve: five of them are in the last 5 % of the ticks
 
 
 def simulated(
@@ -25,7 +25,7 @@ def simulated(
     crew: Crew,
     report: Report | None = None,
 ) -> Result:
-    """Run candidates in so many worlds."""
+    """Run candidates in `runs` worlds."""
     every = max(1, scenario.ticks // _POINTS)
     return run(
         scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
@@ -34,20 +34,20 @@ def simulated(
 
 
 def spent(results: Sequence[Result], word: str, tariff: Tariff | str) -> float:
-    """Bytes on the wire of a whole run, mean over runs."""
+    """Return the bytes on the wire of a whole run, mean over runs."""
     return float(spent_by_run(results, word, tariff).mean())
 
 
 def spent_by_run(results: Sequence[Result], word: str, tariff: Tariff | str) -> FloatArray:
-    """Bytes on the wire of every run."""
+    """Return the bytes on the wire of every run."""
     return np.concatenate([result.run_wire(word, tariff).both[:, -1] for result in results])
 
 
 def kept_by(method: Algorithm, features: int) -> int:
-    """How many numbers a device keeps."""
+    """Return how many numbers a device keeps."""
     return sum(np.size(part) for part in method.learner.init(features))
 
 
 def share_of(report: Report, begun: float, part: float, share: float) -> None:
-    """Report a share of one part of the work as a share of all of it."""
+    """Report a share of one part of the work as a share of all of the work."""
     report(begun + part * share)

@@ -39,12 +39,15 @@ from paofed.world.scenario import Scenario, scenario_of
 TOLERANCE = 0.1  # dB that a cheaper candidate may be worse than the best
 ROUNDS = 4
 _FIRST, _FRESH = 4, 16  # worlds of the first round and of the last judgement
-_POINTS = 200  # of a curve, at least where there are so many ticks
-_APART = 2**63  # from the seed of the run to those of the race
+_POINTS = 200  # points of a curve, if it has so many ticks
+_APART = 2**63  # how far the seeds of the race are from the seed of the run
 
 
 class RaceInterrupted(Interrupted):
-    """Ctrl-C while candidates raced. `race` says what was known; None: no round was finished."""
+    """Ctrl-C while candidates raced.
+
+    `race` says what was known, or is None before the first round.
+    """
 
     def __init__(self, race: Race | None) -> None:
         super().__init__()
@@ -70,7 +73,7 @@ def race(
 ) -> Race:
     """Find the best of some candidates: algorithms by name, with `auto` for options to be chosen.
 
-    The first candidate, or the first that a word with `auto` stands for, is what is usual: it wins
+    The first candidate, or the first that a word with `auto` stands for, is the usual one: it wins
     where nothing can be chosen. `seed` is that of the run to come, whose worlds have no part in the
     race. An interrupt (Ctrl-C) raises Interrupted, whose `race` holds what is known.
     """
@@ -78,7 +81,7 @@ def race(
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)
     if not 0 <= tolerance < np.inf:
         raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
-    key_of(seed)  # refused now, not in a thread
+    key_of(seed)  # a wrong seed is refused now, not in a thread
     entry = _Entry(
         asked=tuple(one if isinstance(one, str) else one.name for one in asked),
         methods=_methods(asked, setting),
@@ -104,13 +107,13 @@ def race(
 
 
 def seed_of(seed: int, number: int) -> int:
-    """The seed of a round of the race before a run with a seed; 0: of the judgement after it."""
+    """Return the seed of round `number` of the race before a run; 0 is the judgement after it."""
     return (seed + _APART + number) % 2**64
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """Who takes part, and what everybody should know of a race however it ends."""
+    """The candidates, and what everybody should know of a race however it ends."""
 
     asked: tuple[str, ...]
     methods: Mapping[str, Algorithm]
@@ -159,7 +162,7 @@ class _Racing:
         return self._known(fresh)
 
     def _round(self, number: int) -> None:
-        """Let all who are left meet in more worlds, and drop who is clearly worse."""
+        """Let all candidates that are left meet in more worlds, and drop the clearly worse."""
         self._results.append(self._meet(self._left, number, seed_of(self._seed, 1 + number)))
         self._history.append({name: self._standing(name) for name in self._left})
         left = survivors(self._history[-1], self._entry.tolerance, self._student)
@@ -193,7 +196,7 @@ class _Racing:
         return winner_of({n: self._history[-1][n] for n in self._left}, self._entry.tolerance)
 
     def _fresh(self) -> Fresh:
-        """Judge the winner, beside what is usual, where nothing was chosen by."""
+        """Judge the winner beside the usual candidate, in worlds with no part in the choice."""
         winner, usual = self._winner, self._entry.usual
         names = list(dict.fromkeys((winner, usual)))
         result = self._meet(names, -1, seed_of(self._seed, 0))
@@ -223,7 +226,7 @@ def _listed(
 
 
 def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, Algorithm]:
-    """All candidates by name, in the order in which they were given."""
+    """Return all candidates by name, in the order in which they were given."""
     parts = [expanded(one, scenario) if isinstance(one, str) else [one] for one in asked]
     methods = [resolve(one) for part in parts for one in part]
     if not methods:
@@ -237,7 +240,7 @@ def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, 
 
 
 def _options(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, tuple[Any, ...]]:
-    """What is tried by option, where one word says it all."""
+    """Return the values tried by option, if a single word stands for all candidates."""
     (one, *more) = asked
     if more or not isinstance(one, str):
         return {}

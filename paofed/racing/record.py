@@ -19,11 +19,12 @@ class Tried:
 
     candidate: str
     score: Estimate  # with its 95 % interval
-    behind: Estimate  # the winner, unit by unit, when both were last run; an interval of the race
+    # DB behind the winner, unit by unit, when both were last run; an interval of the race.
+    behind: Estimate
     payload: float  # bytes of a run, both ways
     kept: int  # numbers that a device keeps
-    worlds: int  # that it was run in
-    dropped: int | None  # after which round; None: it stayed to the end
+    worlds: int  # the number of worlds that it was run in
+    dropped: int | None  # the round after which it was dropped; None: it stayed to the end
 
 
 def all_tried(
@@ -33,9 +34,9 @@ def all_tried(
     rounds: Sequence[int],
     left: Collection[str],
 ) -> tuple[Tried, ...]:
-    """What is known of every candidate, the nearest to the winner first.
+    """Return what is known of every candidate, the nearest to the winner first.
 
-    `rounds` are the worlds of each round, and `left` are those whom the last one did not drop.
+    `rounds` are the worlds of each round, and `left` are the candidates that the last one kept.
     """
 
     def tried(name: str) -> Tried:
@@ -55,7 +56,7 @@ def all_tried(
 
 
 def _rank(one: Tried) -> float:
-    """By the difference to the winner, which alone is over common worlds."""
+    """Sort by the difference to the winner, which alone is over common worlds."""
     return one.behind.mean if math.isfinite(one.behind.mean) else math.inf
 
 
@@ -65,7 +66,7 @@ class Fresh:
 
     worlds: int
     score: Estimate
-    gain: Estimate  # over the usual candidate, unit by unit
+    gain: Estimate  # dB over the usual candidate, unit by unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,18 +75,18 @@ class Race:
 
     asked: tuple[str, ...]
     winner: str
-    usual: str  # the first candidate: what would have been taken without a race
+    usual: str  # the first candidate, which would have been taken without a race
     where: str
     units: str  # what the intervals are over
-    tolerance: float  # dB that a cheaper candidate may be worse
-    options: Mapping[str, tuple[Any, ...]]  # what was tried by option; empty for named candidates
+    tolerance: float  # dB that a cheaper candidate may be worse and still win
+    options: Mapping[str, tuple[Any, ...]]  # values tried by option; empty for named candidates
     tried: tuple[Tried, ...] = ()  # the best first
     at_most: float = math.inf  # dB by which anything tried can be better than the winner
-    fresh: Fresh | None = None  # None: it was interrupted before that
-    reason: str = ""  # why nothing was tried
+    fresh: Fresh | None = None  # None: the race was interrupted before
+    reason: str = ""  # why nothing was tried, if so
 
     def __str__(self) -> str:
-        """The sentence, and a table of what was tried."""
+        """Say what was chosen, then the table of what was tried."""
         return "\n\n".join(filter(None, (self.sentence, self.table)))
 
     def __repr__(self) -> str:
@@ -93,7 +94,7 @@ class Race:
 
     @property
     def table(self) -> str:
-        """What was tried, for people; nothing where nothing was."""
+        """Return what was tried as a table; empty where nothing was."""
         if not self.tried:
             return ""
         header = ["candidate", "error (dB)", "behind (dB)", "payload", "kept", "worlds", "dropped"]
@@ -117,7 +118,7 @@ class Race:
 
     @property
     def sentence(self) -> str:
-        """What was chosen among what, and how sure that is."""
+        """Say what was chosen among what, and how sure that is."""
         if self.reason:
             return f"{self.winner}: as usual, since nothing could be chosen: {self.reason}"
         said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._why}{self._doubt}"
@@ -139,14 +140,14 @@ class Race:
 
     @property
     def _why(self) -> str:
-        """Why the winner is not the best of what was tried, where it is not."""
+        """Say why the winner is not the best of what was tried; empty where it is."""
         if self.winner == self.tried[0].candidate:
             return ""
         return f"it is the cheapest within {self.tolerance:g} dB of the best; "
 
     @property
     def _doubt(self) -> str:
-        """By how much anything that was tried can be better, with the confidence of the race."""
+        """Say by how much anything tried can be better, with the confidence of the race."""
         if self.at_most <= 0:
             return "all else that was tried was worse (95 %)"
         if not math.isfinite(self.at_most):
@@ -155,7 +156,7 @@ class Race:
         return f"nothing tried was better by more than {most:.2f} dB (95 %)"
 
     def as_json(self) -> dict[str, Any]:
-        """Everything in plain values, and in words; what is not known is None."""
+        """Return everything in plain values, and in words; what is not known is None."""
         told = asdict(self) | {"sentence": self.sentence, "table": self.table}
         told["tried"] = [plain(one) for one in self.tried]
         told["fresh"] = None if self.fresh is None else plain(self.fresh)
@@ -163,22 +164,23 @@ class Race:
         return values
 
     def kept_in(self, result: Result) -> Result:
-        """The result of a run with what was chosen, whose provenance then says so."""
+        """Return the result of a run with the chosen candidate; its provenance names this race."""
         races = [*result.provenance.get("chosen", ()), self.as_json()]
         return replace(result, provenance={**result.provenance, "chosen": races})
 
 
 def lms_step(races: Sequence[Race]) -> float | None:
-    """The step size of the best candidate that takes LMS steps; None where none was tried.
+    """Return the step size of the best candidate with LMS steps; None where none was tried.
 
-    It is for baselines, which take such steps, too: that of another learner may suit it alone.
+    Baselines use it, since they take LMS steps as well: the step size of another learner may suit
+    that learner alone.
     """
     best = [found for race in races if (found := _best_by_lms(race)) is not None]
     return min(best)[1] if best else None
 
 
 def _best_by_lms(race: Race) -> tuple[float, float] | None:
-    """Score and step size of the best candidate of one race that takes LMS steps."""
+    """Return score and step size of the best candidate of one race that takes LMS steps."""
     for one in race.tried:  # the best first
         method = from_text(one.candidate)
         learner = chosen(method.learner)
@@ -189,7 +191,7 @@ def _best_by_lms(race: Race) -> tuple[float, float] | None:
 
 
 def plain(part: object) -> dict[str, Any]:
-    """The fields of a record, with estimates in plain values."""
+    """Return the fields of a record, with estimates in plain values."""
     return {
         key: value._asdict() if isinstance(value, Estimate) else value
         for key, value in vars(part).items()
@@ -197,7 +199,7 @@ def plain(part: object) -> dict[str, Any]:
 
 
 def known(value: Any) -> Any:
-    """The same in which what is not finite is None, as JSON has it."""
+    """Replace numbers that are not finite by None, as JSON has it."""
     if isinstance(value, dict):
         return {key: known(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -206,16 +208,16 @@ def known(value: Any) -> Any:
 
 
 def compared(gain: Estimate) -> str:
-    """A gain in words: one below 0 is a loss."""
+    """Say a gain in words: a gain below 0 is a loss."""
     if gain.mean >= 0:
         return f"{with_half(gain)} dB better"
     return f"{with_half(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} dB worse"
 
 
 def with_half(found: Estimate) -> str:
-    """A mean and half of its interval, where it has one."""
+    """Write a mean and half of its interval, where it has one."""
     if not math.isfinite(found.mean):
         return "diverged"
     half = (found.high - found.low) / 2
-    mean = round(found.mean, 2) + 0.0  # no minus zero
+    mean = round(found.mean, 2) + 0.0  # adding 0.0 turns -0.0 into 0.0
     return f"{mean:.2f} ± {half:.2f}" if math.isfinite(half) else f"{mean:.2f}"

@@ -25,8 +25,9 @@ class Average(ShapesShown):
     models: FloatArray  # (A, P, D), averaged over the runs
     errors: FloatArray  # (A, P, D), standard error of each coordinate
     mse: FloatArray  # (A, P), of the averaged model on the test set
-    learning: FloatArray  # (A, P), the mean of the runs' own errors: the learning curve
-    learning_errors: FloatArray  # (A, P), standard error of that; NaN of a single run
+    # (A, P), the mean of the errors of the runs' own models: the learning curve.
+    learning: FloatArray
+    learning_errors: FloatArray  # (A, P), standard error of `learning`; NaN for a single run
 
 
 def average(
@@ -65,7 +66,8 @@ def average(
     y_test = made.test_targets.at(ticks)
     # Models that diverge have neither a finite mean nor a variance.
     with np.errstate(over="ignore", invalid="ignore"), ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, mse in pool.map(one, range(runs)):  # in order: sums do not depend on luck
+        # In order of runs, so that sums do not depend on which run ends first.
+        for path, mse in pool.map(one, range(runs)):
             total += path
             squares += path**2
             learning += mse

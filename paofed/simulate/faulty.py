@@ -1,8 +1,8 @@
 """Methods whose clients send what they should not: the faults of a scenario's messages.
 
-Whatever a method's uplink is, another one is put around it that changes what leaves. So every
-engine runs such faults, and rules that can be compiled stay so. All numbers are in the memory of
-the link and none in the code: methods that differ in numbers alone share their machine code.
+A channel around the method's uplink changes what leaves. So every engine runs such faults, and
+rules that can be compiled can still be compiled. All numbers are in the memory of the link and none
+in the code: methods that differ in numbers alone share their machine code.
 """
 
 from collections import namedtuple
@@ -23,21 +23,21 @@ from paofed.memory import require_memory
 from paofed.world.faults import FaultyMessages, Garbage, Liar
 from paofed.world.scenario import Scenario
 
-_PUSH, _SIZE, _NUMBER, _COUNT, _CLIENTS, _START, _END = range(7)  # columns of the faults
-_LISTED = -1  # the count of those who are hit, where they are named
-_APART = 1 << 31  # beyond all clients: numbers that no other part of a method draws
+_PUSH, _SIZE, _NUMBER, _COUNT, _CLIENTS, _START, _END = range(7)  # columns of the array of faults
+_LISTED = -1  # stands for the count of clients hit, where the clients are listed
+_APART = 1 << 31  # beyond all clients: no other part of a method draws the numbers from here on
 
 
 class _Window(NamedTuple):
-    """The paper's windows as a memory: width (0: the whole model), on per client, ahead."""
+    """The paper's windows as a memory: width (0: whole model), windows per client, ahead."""
 
     numbers: IntArray
 
 
 def with_faults(method: Algorithm, scenario: Scenario) -> Algorithm:
-    """Return a method as the scenario's clients run it; itself, where they send what they should.
+    """Return a method as the scenario's clients run it: with faulty messages, if there are any.
 
-    Like Fault.picked, the uplink draws from the key of what goes up who is hit in a run.
+    Like Fault.picked, the uplink draws who is hit from the key of the run's uplink.
     """
     numbered = scenario.numbered(FaultyMessages)
     if not numbered:
@@ -71,7 +71,7 @@ def _begin_window(numbers: tuple[int, int, int], features: int) -> _Window:  # n
 
 
 def _send_window(w: FloatArray, memory: _Window, stamp: Stamp) -> tuple[Part, _Window]:
-    """Send what Windows would."""
+    """Send the part that Windows would send."""
     width = int(memory.numbers[0]) if memory.numbers[0] > 0 else stamp.features
     steps = stamp.tick + int(memory.numbers[2]) + int(memory.numbers[1]) * stamp.client
     coordinates = window(width * steps % stamp.features, width, stamp.features)
@@ -81,7 +81,7 @@ def _send_window(w: FloatArray, memory: _Window, stamp: Stamp) -> tuple[Part, _W
 def _around(
     uplink: Channel, faults: FloatArray, listed: NDArray[np.uint8], features: int
 ) -> Channel:
-    """Change what an uplink sends; its memory comes first, then the faults."""
+    """Put faults around an uplink; the memory holds the uplink's own, then the faults."""
     begin, first = uplink.init, uplink.init(features)
     fields = [f"own_{name}" for name in getattr(first, "_fields", ())]
     memory_type = cast(Any, namedtuple)("Faulty", [*fields, "faults", "listed"])
@@ -95,9 +95,9 @@ def _around(
 
 
 def _sending(own_send: Any, own_type: Any, memory_type: Any) -> Callable[..., tuple[Part, State]]:
-    """Write `send` for an uplink with a memory of its own type, or without a memory.
+    """Write `send` for an uplink with a memory of the type `own_type`, or without a memory.
 
-    Its first argument are those that are given to the uplink's own `send`.
+    The first argument of the new `send` are the arguments given to the uplink's own `send`.
     """
 
     def with_memory(given: Any, w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, State]:
@@ -113,7 +113,7 @@ def _sending(own_send: Any, own_type: Any, memory_type: Any) -> Callable[..., tu
 
 
 def _wrong(part: Part, faults: FloatArray, listed: NDArray[np.uint8], stamp: Stamp) -> Part:
-    """Let all faults have their part; silence stays silence."""
+    """Apply all faults to a part; silence stays silence."""
     values = part.values.astype(np.float64)  # compiled rules may make float32
     for i in range(len(faults)):
         if _is_hit(faults[i], listed[i], stamp):
@@ -125,7 +125,7 @@ def _wrong(part: Part, faults: FloatArray, listed: NDArray[np.uint8], stamp: Sta
 
 
 def _is_hit(fault: FloatArray, listed: NDArray[np.uint8], stamp: Stamp) -> bool:
-    """Whether the client of a stamp is hit now: twin of Fault.picked for one client."""
+    """Whether the client of a stamp is hit now: Fault.picked for one client."""
     if stamp.tick < fault[_START] or stamp.tick >= fault[_END]:
         return False
     if fault[_COUNT] == _LISTED:

@@ -38,7 +38,8 @@ from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.worlds import MakesTrace, Setting, Worlds, require_room, setting_of
 
-_BESIDE = 40.0  # what the baselines of a table cost beside one algorithm, for honest progress
+# How long the baselines of a table take, relative to one algorithm: for honest progress.
+_BESIDE = 40.0
 
 
 def run(
@@ -62,25 +63,26 @@ def run(
 ) -> Result:
     """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
 
-    The scenario is one, a preset's name or a file's path; or Worlds, or the function (world, run)
-    -> Trace alone. Worlds are numbered from `first` on, so that others can run the rest: see
-    Result.merge. What the engine refuses, the reference engine runs; with "gpu", nothing runs then,
-    and with "gpu,fast" the fast engine runs what the card cannot. Over a table, all models are
-    judged on the samples to come, beside the usual baselines or those named ("none": no one); with
-    `cold_starts`, so many times each device in turn joins late. With faults, all is run once more
-    without them unless `clean` is False, so that the result says what they cost. An interrupt
-    (Ctrl-C) ends the work: it raises Interrupted, whose `result` holds what was finished.
+    `scenario` is a Scenario, a preset's name or a file's path; or Worlds, or just a function
+    (world, run) -> Trace. Worlds are numbered from `first` on, so that others can run the rest: see
+    Result.merge. An algorithm that the engine refuses is run by the reference engine; the engine
+    "gpu" ends the work instead, and with "gpu,fast" the fast engine runs it. Over a table, all
+    models are judged on the samples to come, beside the usual baselines or those named ("none" for
+    no baseline); with `cold_starts`, each device in turn joins late that many times. With
+    faults, everything is run once more without them unless `clean` is False, so that the result
+    says what the faults cost. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose
+    `result` holds the finished runs.
 
-    An `executor` (as in concurrent.futures) computes in the place of this machine's cores, which
-    still compute the baselines and cold starts of a table. A `store` is a folder of finished parts:
-    a second start, or another machine with the same folder, computes only what is missing in it.
+    An `executor` (as in concurrent.futures) computes instead of this machine's cores, which still
+    compute the baselines and cold starts of a table. A `store` is a folder of finished parts: a
+    second start, or another machine with the same folder, computes only the missing parts.
     """
     chosen, setting = _chosen(methods), setting_of(scenario)
     seed, runs, first = whole("seed", seed), whole("runs", runs, least=1), whole("first", first, 0)
     cold_starts, beside = whole("cold_starts", cold_starts, least=0), chosen_baselines(baselines)
     every = usual_every(setting.ticks) if every is None else whole("every", every, least=1)
     workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, least=1)
-    key_of(seed)  # refused now, not in a thread
+    key_of(seed)  # a wrong seed is refused now, not in a thread
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
     _check_kinds(same_world, clean, report)
@@ -132,13 +134,13 @@ def run(
 class _Work(NamedTuple):
     """Algorithms over one setting, each on an engine."""
 
-    names: list[str]  # of the algorithms
-    engines: list[str]  # by algorithm
-    refused: dict[str, str]  # why the engine that was asked for is not taken
-    tasks: dict[str, Task]  # by engine
+    names: list[str]  # the names of the algorithms
+    engines: list[str]  # the engine of each algorithm
+    refused: dict[str, str]  # by algorithm: why the engine that was asked for refused it
+    tasks: dict[str, Task]  # the task of each engine
 
     def which(self, engine: str) -> list[int]:
-        """The algorithms that an engine runs, in the order in which it was given them."""
+        """Return the indices of the algorithms that an engine runs, in the order of its task."""
         return [number for number, name in enumerate(self.engines) if name == engine]
 
 
@@ -152,7 +154,8 @@ def _shared_out(
         taken, reason = _taken(setting, method, preferred(engine))
         engines.append(taken)
         refused |= {method.name: reason} if reason else {}
-    # In the door's order, the slow engine last: an interrupt keeps what all engines have finished.
+    # In the order of ENGINES, the slow engine last: an interrupt keeps the runs that all engines
+    # have finished.
     of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
     for method, name in zip(methods, engines, strict=True):
         of_engine[name].append(method)
@@ -178,7 +181,7 @@ def _taken(setting: Setting, method: Algorithm, engines: Sequence[str]) -> tuple
 
 
 def _cost(tasks: Iterable[tuple[str, Task]]) -> float:
-    """How long tasks take by engine, for honest progress."""
+    """Return how long tasks take, in units of the usual engine, for honest progress."""
     return sum(engine_of(name).cost * len(task.methods) for name, task in tasks)
 
 
@@ -189,7 +192,10 @@ def _apart(
     engine: str,
     common: tuple[Any, ...],
 ) -> _Work | None:
-    """What devices do that learn as those of the algorithms and never have a contact, if any."""
+    """Return the work of devices that learn like the algorithms' but never have a contact.
+
+    Returns None where the baselines already hold such devices, or are not asked for.
+    """
     if not isinstance(scenario, Scenario):
         return None
     own = learners_apart(methods, scenario, baselines)
@@ -202,7 +208,7 @@ def _as_run(method: Algorithm, setting: Setting) -> Algorithm:
 
 
 def _with_clean(setting: Setting, *, clean: bool) -> list[Setting]:
-    """The setting and, where it has faults and that is asked for, the same without them."""
+    """Return the setting and, if it has faults and `clean` is true, the same without faults."""
     if not (clean and isinstance(setting, Scenario) and setting.faults):
         return [setting]
     return [setting, setting.model_copy(update={"faults": ()})]
@@ -215,7 +221,7 @@ def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algori
 
 
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
-    """When newcomers join; what cannot be is refused before the long work."""
+    """Return when newcomers join; impossible requests are refused before the long work."""
     if isinstance(scenario, Scenario) and scenario.faults:
         raise InputError("cold starts are for fleets without faults: ask for no cold starts")
     starts = starts_of(read(scenario.table), count)
@@ -237,14 +243,14 @@ def _fill(
 
 
 def _kept(gathered: Sequence[Gathering]) -> list[int]:
-    """The runs that are finished, with and without faults."""
+    """Return the runs that are finished both with and without faults."""
     return sorted(set.intersection(*(set(gathering.finished) for gathering in gathered)))
 
 
 def _found(
     gathered: Sequence[Gathering], provenance: Mapping[str, Any], scenario: Setting, every: int
 ) -> Result:
-    """Put together the runs that every engine has finished, with and without faults."""
+    """Make a result of the runs that every engine has finished, with and without faults."""
     kept, results = _kept(gathered), []
     about = {**provenance, "cpus": _cpus(gathered, kept), "runs_finished": kept}
     for gathering in gathered:
@@ -260,7 +266,10 @@ def _found(
 
 
 def _cpus(gathered: Sequence[Gathering], kept: Sequence[int]) -> dict[str, list[int]]:
-    """The runs by the type of processor that computed them; several make a type of their own."""
+    """Return the runs by the processor that computed them.
+
+    A run that several types of processor computed is listed under all their names together.
+    """
     found: dict[str, list[int]] = {}
     for index in kept:
         types = set.union(*(gathering.cpus(index) for gathering in gathered))
@@ -278,7 +287,10 @@ def _beside(
     crew: Crew,
     progress: "_Progress",
 ) -> Result:
-    """Over a table, add baselines and newcomers, which this machine computes, and devices apart."""
+    """Add baselines, newcomers and devices apart to the result over a table.
+
+    This machine computes baselines and newcomers; the crew computes devices apart.
+    """
     if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Table):
         return result
     workers = crew.workers or 1
@@ -296,7 +308,7 @@ def _beside(
 
 
 def _judged_apart(result: Result, table: Table, apart: _Work, crew: Crew, report: Report) -> Result:
-    """Run devices apart in the worlds of a result, and put them beside the others."""
+    """Run devices apart in the worlds of a result, and add them to the result."""
     first, runs = result.provenance["first_run"], result.runs
     gathering = Gathering(range(first, first + runs), len(apart.names))
     _fill(gathering, apart, range(first, first + runs), crew, repeat(report))
@@ -317,7 +329,7 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
     for method in methods:
         method.require_fits(scenario.features)
         if isinstance(scenario, Scenario) and scenario.start == "calibration":
-            some = np.ones(scenario.features)  # refused now, not after compiling
+            some = np.ones(scenario.features)  # refuses a wrong size now, not after compiling
             server_from(method.name, method.server, scenario.clients, some)
             device_from(method.name, method.learner, some)
     size = 4 if precision == "float32" else 8
@@ -345,7 +357,7 @@ def _check_kinds(same_world: object, clean: object, report: object) -> None:
 
 
 class _Progress:
-    """Adds up what the stages report, weighted by how long they take."""
+    """Adds up the progress of all stages, weighted by how long they take."""
 
     def __init__(self, report: Report | None, shares: Sequence[float], runs: int) -> None:
         self._report = report
@@ -355,7 +367,7 @@ class _Progress:
         self._lock = threading.Lock()
 
     def stage(self, stage: int) -> Report:
-        """Return what is told the parts of runs that a stage has done."""
+        """Return the function to which a stage reports the parts of runs that it has done."""
         return lambda part: self._add(part * self._shares[stage])
 
     def _add(self, work: float) -> None:

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from paofed.simulate.results.result import Result
 from paofed.words import counted
 
-Report = Callable[[float], None]  # told a share of the work that is done
+Report = Callable[[float], None]  # told the share of the work that is done
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while algorithms ran. `result` holds what was finished; None: not even one run."""
+    """Ctrl-C while algorithms ran; `result` holds the finished runs, or None if there is none."""
 
     def __init__(self, result: Result | None = None) -> None:
         super().__init__()
@@ -23,18 +23,18 @@ class Interrupted(KeyboardInterrupt):
 
 
 def ignored(_: float) -> None:
-    """Hear nothing."""
+    """Do nothing with a report of progress."""
 
 
 class _Stopped(Exception):  # noqa: N818 (not an error)
-    """Ends work that nobody waits for."""
+    """Ends a thread's work that nobody waits for."""
 
 
 @contextmanager
 def stoppable(report: Report) -> Iterator[Report]:
-    """Yield what work reports to; once this block is left, reporting ends the work.
+    """Yield a function for reports of progress; once this block is left, calling it ends the work.
 
-    Leave it before the pool of threads, which waits for them.
+    Leave the block before the pool of threads is closed, which waits for its threads.
     """
     stop = threading.Event()
 

@@ -5,8 +5,8 @@ design    which combinations are tried: all of them, or some drawn at random
 points    what a combination is: a scenario and a method with options
 asked     a sweep as it is asked for, checked whole; read from TOML
 picking   which points a question is about
-choice    who is best, how sure that is, and who cannot be told from it
+choice    which point is best, how sure that is, and which points cannot be told from it
 swept     what was found: a record to ask, to save and to load
 stored    what a saved sweep must hold before it is believed
-sweep     runs it
+sweep     runs a sweep
 """

@@ -16,21 +16,21 @@ from paofed.sweeping.design import drawn, grid
 from paofed.sweeping.points import Layout, laid_out
 from paofed.world.scenario import PRESETS, Scenario, place_in_text, scenario_of, toml_value
 
-RUNS = 8  # worlds, where nobody says how many
+RUNS = 8  # the number of worlds by default
 _KEYS = ("scenario", "algorithms", "random", "runs", "seed", "fresh", "over")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """What is tried where: made by `asked_for`, which checks it."""
+    """A sweep: what is tried, and where; made by `asked_for`, which checks it."""
 
     scenario: Scenario
     methods: tuple[str | Algorithm, ...]
     axes: Axes
-    random: int | None  # so many combinations are drawn; None: all of them are tried
+    random: int | None  # how many combinations are drawn; None: all combinations are tried
     runs: int  # worlds, the same for all points
     seed: int
-    fresh: int  # worlds that have no part in the choice, to judge the best on
+    fresh: int  # worlds that have no part in the choice, for judging the best
     layout: Layout
 
     @property
@@ -61,7 +61,7 @@ def asked_for(
         raise InputError(f"over is {over!r}: expected keys, each with what is tried for it")
     axes = {key: axis_of(str(key), given) for key, given in over.items()}
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
-    key_of(seed)  # refused now, not in a thread
+    key_of(seed)  # a wrong seed is refused now, not in a thread
     setting = scenario_of(scenario)
     rows = grid(axes) if random is None else drawn(axes, whole("random", random, least=1), seed)
     return Sweep(
@@ -77,16 +77,16 @@ def asked_for(
 
 
 def is_sweep(path: str | Path) -> bool:
-    """Whether a file is a sweep's rather than a scenario's: it says what it is over."""
+    """Whether a file is a sweep rather than a scenario: a sweep has a key `over`."""
     if str(path) in PRESETS or not Path(path).is_file():
         return False
     return re.search(r"^\s*(\[over\b|over\b.*=)", read_text(Path(path)), re.MULTILINE) is not None
 
 
 def load(path: str | Path, **instead: Any) -> Sweep:
-    """Read a sweep from TOML; values by keyword stand in the place of the file's.
+    """Read a sweep from TOML; values given by keyword replace the file's.
 
-    Every mistake is told with its place in the file.
+    Every error names the place of the mistake in the file.
     """
     path, text = Path(path), read_text(Path(path))
     try:
@@ -119,7 +119,7 @@ def load(path: str | Path, **instead: Any) -> Sweep:
 
 
 def _beside(path: Path, scenario: str) -> str | Path:
-    """A preset, or a file that is named from beside the sweep's own."""
+    """Return a preset's name, or the path of a scenario file relative to the sweep's file."""
     return scenario if scenario in PRESETS else path.parent / scenario
 
 
@@ -128,9 +128,10 @@ def _at(key: str, text: str, path: Path) -> str:
 
 
 def _told_of(error: InputError, over: Mapping[str, Any]) -> str:
-    """Which key of the file an error is about, as far as its words tell."""
+    """Return the key of the file that an error is about, as far as its words tell."""
     told = str(error)
-    for after in (r"(\.\w+)? (is|goes|has|begins)\b", r"(?!\w)"):  # what it says of itself first
+    # The key that the error begins with is looked for first.
+    for after in (r"(\.\w+)? (is|goes|has|begins)\b", r"(?!\w)"):
         for key in sorted(over, key=len, reverse=True):
             name = re.escape(key).replace("_", "[_ ]")  # "step size is ..."
             if re.search(rf"(?<![\w.]){name}{after}", told):
@@ -142,7 +143,7 @@ def _told_of(error: InputError, over: Mapping[str, Any]) -> str:
 
 
 def _flat(over: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Keys with dots for tables in tables: TOML makes such of `loss.up = [...]`."""
+    """Return keys with dots for tables in tables: TOML makes tables of `loss.up = [...]`."""
     found: dict[str, Any] = {}
     for key, value in over.items():
         if isinstance(value, dict) and not {"from", "to"} & value.keys():
@@ -153,7 +154,7 @@ def _flat(over: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def to_toml(about: Mapping[str, Any], scenario: str) -> str:
-    """Write what a sweep says of itself as a file that `load` reads; the scenario is in another."""
+    """Write what a sweep says of itself as a file that `load` reads, apart from its scenario."""
     lines = [
         f"scenario = {toml_value(scenario)}",
         f"algorithms = {toml_value(about['methods'])}",
@@ -174,7 +175,7 @@ def _inline(axis: Mapping[str, Any]) -> str:
 
 
 def described(axes: Axes) -> dict[str, Any]:
-    """What is tried for every key, for provenance."""
+    """Return what is tried for every key, for provenance."""
     return {
         key: {"from": axis.low, "to": axis.high, "scale": axis.scale}
         if isinstance(axis, Span)

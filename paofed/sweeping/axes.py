@@ -11,11 +11,11 @@ from paofed.errors import InputError, unknown
 
 Scale = Literal["log", "linear"]
 _SPAN_KEYS = ("from", "to", "scale")
-_DIGITS = 4  # that a drawn number has: it stands in names and tables
+_DIGITS = 4  # digits of a drawn number, which stands in names and tables
 
 
 class Span(NamedTuple):
-    """From one number to another, both included; whole numbers where both ends are."""
+    """From one number to another, both included; only whole numbers if both ends are whole."""
 
     low: float
     high: float
@@ -27,12 +27,13 @@ class Span(NamedTuple):
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def at(self, share: float) -> float:
-        """The value at a share of the way, from 0 up to 1.
+        """Return the value at a share of the way, from 0 up to 1.
 
         >>> Span(1, 100, "log").at(0.5), Span(0.0, 0.5, "linear").at(0.5)
         (10, 0.25)
         """
-        low, high = float(self.low), float(self.high) + self.whole  # the last number has room, too
+        # The last whole number has as much room as the others.
+        low, high = float(self.low), float(self.high) + self.whole
         found = low * (high / low) ** share if self.scale == "log" else low + (high - low) * share
         if self.whole:
             return min(math.floor(found), int(self.high))
@@ -44,7 +45,7 @@ Axes = Mapping[str, Axis]
 
 
 def span(what: str, low: float, high: float, scale: str | None = None) -> Span:
-    """A span, by logarithms unless it begins at 0 or below, or another scale is asked for."""
+    """Make a span, by logarithms unless it begins at 0 or below, or another scale is given."""
     for end in (low, high):
         if not _is_number(end):
             raise InputError(f"{what} has an end {end!r}: expected a number")
@@ -61,7 +62,7 @@ def span(what: str, low: float, high: float, scale: str | None = None) -> Span:
 
 
 def axis_of(key: str, given: Any) -> Axis:
-    """Take what is tried for a key as people give it: values, a Span, or its ends by name."""
+    """Return what is tried for a key, which people give as values, a Span, or its ends by name."""
     if isinstance(given, Span):
         return span(key, *given)
     if isinstance(given, Mapping):
@@ -117,7 +118,7 @@ def _values(key: str, given: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _plain(key: str, value: Any) -> Any:
-    """A value as JSON has it: a number, a text, a truth value, or a list of these."""
+    """Return a value as JSON has it: a number, a text, a truth value, or a list of these."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple | np.ndarray):
@@ -128,7 +129,7 @@ def _plain(key: str, value: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are one: true is not 1."""
+    """Whether two values are the same; true is not 1."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 

@@ -1,10 +1,10 @@
-"""Who is best among some points, how sure that is, and who cannot be told from it.
+"""Which of some points is best, how sure that is, and which points cannot be told from the best.
 
-The best of many is a little lucky: its score on the worlds that chose it flatters it, the more so
-the more points there were and the fewer worlds. Differences to it are paired, and their intervals
-hold all together with 95 % whichever point leads (Bonferroni's bound, see `racing.rejection`), so
-that luck has no part in who is told from the best. What the best is worth is known from fresh
-worlds alone.
+The best of many points is a little lucky: its score on the worlds that chose it is too good, the
+more so the more points there were and the fewer worlds. Differences to the best are paired, and
+their intervals hold all together with 95 % whichever point leads (Bonferroni's bound, see
+`racing.rejection`), so that luck does not decide which points are told from the best. What the best
+is worth is known from fresh worlds alone.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from paofed.racing.rejection import Student, student_of_race
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.sweeping.points import Point
 
-FAR = 3.0  # dB in one world: to be worse by more says no more of who is best
+FAR = 3.0  # dB: a point that is worse by more in one world tells no more about which is best
 
 
 class Scored(NamedTuple):
-    """What a point scores: the mean over worlds of its final error in dB; infinite: it diverged."""
+    """A point's score: the mean over worlds of its final error in dB; infinite if it diverged."""
 
     point: Point
     score: Estimate  # with its 95 % interval
@@ -30,12 +30,12 @@ class Scored(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Whether it has no finite error in some world."""
+        """Whether the point has no finite error in some world."""
         return not np.isfinite(self.score.mean)
 
 
 class Near(NamedTuple):
-    """A point that cannot be told from the best, and by how much it is behind it."""
+    """A point that cannot be told from the best, and by how much it is behind the best."""
 
     point: Point
     behind: Estimate  # in dB, paired; these intervals hold all together with 95 %
@@ -46,10 +46,11 @@ class Best(NamedTuple):
 
     found: Scored
     among: int  # points that took part
-    diverged: int  # of these
+    diverged: int  # how many of these points diverged
     near: tuple[Near, ...]  # the nearest first
-    at_most: float  # dB by which anything tried can be better (95 %); below 0: nothing is
-    fresh: Estimate | None = None  # its score on worlds that had no part in the choice
+    # DB by which any other point tried can be better (95 %); below 0: none is better.
+    at_most: float
+    fresh: Estimate | None = None  # the point's score on worlds that had no part in the choice
 
     @property
     def point(self) -> Point:
@@ -58,13 +59,13 @@ class Best(NamedTuple):
 
 
 def in_db(finals: FloatArray) -> FloatArray:
-    """Linear errors by world in dB; one that is no number has diverged."""
+    """Return linear errors by world in dB; NaN becomes infinite, since that point has diverged."""
     found = decibels(finals)
     return np.where(np.isnan(found), np.inf, found)
 
 
 def scored(point: Point, values: FloatArray) -> Scored:
-    """What a point with these errors in dB scores."""
+    """Return the score of a point with these errors in dB."""
     score = estimate(values)
     with np.errstate(invalid="ignore"):
         spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
@@ -72,7 +73,7 @@ def scored(point: Point, values: FloatArray) -> Scored:
 
 
 def best_of(points: Mapping[int, Point], values: Mapping[int, FloatArray]) -> Best:
-    """The best of some points, by number, whose errors in dB are over the same worlds."""
+    """Return the best of some points, by number, whose errors in dB are over the same worlds."""
     sound = [number for number in points if np.isfinite(values[number]).all()]
     if not sound:
         first = next(iter(points))
@@ -96,11 +97,12 @@ def best_of(points: Mapping[int, Point], values: Mapping[int, FloatArray]) -> Be
 
 
 def _behind(differences: FloatArray, student: Student) -> Estimate:
-    """By how much a point is worse, by world.
+    """Return by how much a point is worse, from its differences by world.
 
-    For the lower end of the interval, what is worse by more than `FAR` is worse by that much. The
-    mean of that is no more than the mean itself, so the end holds; and a point that blows up in one
-    world of ten does not seem as if it might be far better, as the spread of such errors would say.
+    For the lower end of the interval, a difference above `FAR` counts as `FAR`. The mean of these
+    differences is no more than the mean itself, so the lower end holds; and a point that blows up
+    in one world of ten does not seem as if it might be far better, as the spread of such errors
+    would say.
     """
     low = estimate(np.minimum(differences, FAR), student=student).low
     return estimate(differences, student=student)._replace(low=low)

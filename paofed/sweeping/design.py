@@ -10,14 +10,14 @@ from paofed.core.random import child, key_of, uniforms
 from paofed.errors import InputError
 from paofed.sweeping.axes import Axes, Span
 
-_BRANCH = 2**32 - 1  # under the key of a seed: that of no world
-MOST = 100_000  # combinations of one sweep
+_BRANCH = 2**32 - 1  # a branch under the key of a seed that belongs to no world
+MOST = 100_000  # the most combinations of one sweep
 
-Values = dict[str, Any]  # one of each key
+Values = dict[str, Any]  # one value for each key
 
 
 def grid(axes: Axes) -> list[Values]:
-    """All combinations; the last key turns fastest."""
+    """Return all combinations; the values of the last key change fastest."""
     lists: dict[str, tuple[Any, ...]] = {}
     size = 1
     for key, axis in axes.items():
@@ -36,9 +36,9 @@ def grid(axes: Axes) -> list[Values]:
 
 
 def drawn(axes: Axes, count: int, seed: int) -> list[Values]:
-    """So many combinations at random, evenly spread along every key (a Latin hypercube).
+    """Draw `count` combinations at random, evenly spread along every key (a Latin hypercube).
 
-    The way along a key is cut into `count` equal parts, each of which has one of the combinations.
+    The way along a key is cut into `count` equal parts, and each part has one of the combinations.
     """
     if count > MOST:
         raise InputError(f"random is {count:,}: expected at most {MOST:,} combinations")
@@ -51,7 +51,7 @@ def drawn(axes: Axes, count: int, seed: int) -> list[Values]:
 
 
 def _shares(count: int, seed: int, number: int) -> FloatArray:
-    """A place in each of `count` equal parts of the way from 0 to 1, in a random order."""
+    """Return a place in each of `count` equal parts of the way from 0 to 1, in a random order."""
     lots = uniforms(child(key_of(seed), _BRANCH, number), 2 * count, 0)
     found: FloatArray = (np.argsort(lots[:count], kind="stable") + lots[count:]) / count
     return found

@@ -9,11 +9,11 @@ from paofed.core.arrays import BoolArray
 from paofed.sweeping.axes import same
 from paofed.sweeping.points import Point
 
-Given = Mapping[str, Any]  # values of some keys, which points must have
+Given = Mapping[str, Any]  # values that points must have for some keys
 
 
 def having(points: Sequence[Point], numbers: Sequence[int], given: Given) -> list[int]:
-    """Those of some points, by number, with these values; who has no such key fits any."""
+    """Return which points have these values; a point without such a key fits any value."""
     return [
         number
         for number in numbers
@@ -22,12 +22,12 @@ def having(points: Sequence[Point], numbers: Sequence[int], given: Given) -> lis
 
 
 def begun(finished: BoolArray, numbers: Sequence[int]) -> list[int]:
-    """Those that were run in some world; `finished` says in which, (P, R)."""
+    """Return which points were run in some world; `finished` says in which, (P, R)."""
     return [number for number in numbers if finished[number].any()]
 
 
 def in_most_worlds(finished: BoolArray, numbers: Sequence[int]) -> list[int]:
-    """Those that were run in the most worlds, all in the same: others cannot be chosen among."""
+    """Return the points that were run in the most worlds, all in the same; only these compare."""
     some = begun(finished, numbers)
     if not some:
         return []
@@ -36,7 +36,7 @@ def in_most_worlds(finished: BoolArray, numbers: Sequence[int]) -> list[int]:
 
 
 def distinct(values: Sequence[Any], order: Sequence[Any]) -> list[Any]:
-    """Each value once: rising where all are numbers, else in an order that was given.
+    """Return each value once: rising where all are numbers, else in the given order.
 
     >>> distinct([4, 1, 4], []), distinct(["live", "paper"], ["paper", "live"])
     ([1, 4], ['paper', 'live'])

@@ -1,7 +1,7 @@
 """What a combination of values is: a scenario, and a method with options.
 
-A key is an option of those methods that take it; others are run without it. What no method takes is
-a key of the scenario, with a dot where it is one of a law: `loss.up`.
+A key is an option of the methods that take it; other methods are run without it. A key that no
+method takes is a key of the scenario, with a dot where it belongs to a law: `loss.up`.
 """
 
 import json
@@ -15,7 +15,8 @@ from paofed.errors import AlgorithmError, InputError, ScenarioError, unknown
 from paofed.sweeping.design import Values
 from paofed.world.scenario import UNSAID, Scenario
 
-# Keys of a scenario that whoever runs a fleet chooses; by all others nature decides.
+# Keys of a scenario that whoever runs a fleet chooses; all other keys are conditions, which nature
+# decides.
 CHOSEN = (
     "features",
     "kernel_width",
@@ -27,7 +28,7 @@ CHOSEN = (
     "personal",
     "contacts",
 )
-_NO_KEYS = ("name", "faults")  # of a scenario, that values can be tried for
+_NO_KEYS = ("name", "faults")  # keys of a scenario for which no values can be tried
 
 
 class Point(NamedTuple):
@@ -37,7 +38,7 @@ class Point(NamedTuple):
     values: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """The method and the values in one line, by which a point can be named.
+        """Write method and values in one line, by which a point can be named.
 
         >>> str(Point("pao-fed-u1", {"shared": 4, "loss.up": 0.1}))
         'pao-fed-u1 shared=4 loss.up=0.1'
@@ -58,11 +59,11 @@ class Layout(NamedTuple):
 
     points: list[Point]
     sites: list[Site]
-    conditions: list[str]  # the keys by which nature decides
+    conditions: list[str]  # the keys that nature decides
 
 
 def worded(value: Any) -> str:
-    """A value as the command line takes it."""
+    """Write a value as the command line takes it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -98,7 +99,10 @@ def _name(method: str | Algorithm) -> str:
 
 
 def _taken(method: str | Algorithm, keys: Sequence[str]) -> list[str]:
-    """The keys that are options of a method; one that it has a value for already is refused."""
+    """Return the keys that are options of a method.
+
+    Refuse a key that the method has a value for.
+    """
     row, fixed = parted(method) if isinstance(method, str) else (method, {})
     known = taken_by(row)
     for key in keys:
@@ -110,7 +114,7 @@ def _taken(method: str | Algorithm, keys: Sequence[str]) -> list[str]:
 
 
 def _built(method: str | Algorithm, options: Values, scenario: Scenario, point: Point) -> Algorithm:
-    """The algorithm of a point."""
+    """Return the algorithm of a point."""
     try:
         if not options:
             found = resolve(method)
@@ -129,7 +133,8 @@ def _require_key(key: str, scenario: Scenario, methods: Sequence[str | Algorithm
     """Refuse a key that neither a method nor the scenario has."""
     known = [*_keys(scenario.model_dump()), *UNSAID]
     place = key.rpartition(".")[0]
-    # A law that the scenario does not have yet, as `loss`, has its keys checked when it is made.
+    # The keys of a law that the scenario does not have yet, such as `loss`, are checked when the
+    # law is made.
     absent = place in type(scenario).model_fields and getattr(scenario, place) is None
     if key not in known and not absent:
         options = [option for m in methods for option in taken_by(_row(m))]
@@ -141,7 +146,7 @@ def _row(method: str | Algorithm) -> str | Algorithm:
 
 
 def _keys(values: Mapping[str, Any], above: str = "") -> list[str]:
-    """All keys that hold no keys themselves, with dots."""
+    """Return all keys that hold no keys themselves, with dots."""
     found = []
     for key, value in values.items():
         if isinstance(value, dict):
@@ -152,7 +157,7 @@ def _keys(values: Mapping[str, Any], above: str = "") -> list[str]:
 
 
 def _with_values(scenario: Scenario, own: Values) -> Scenario:
-    """The scenario with some of its values changed, checked whole."""
+    """Return the scenario with some of its values changed, checked whole."""
     if not own:
         return scenario
     values = scenario.model_dump()

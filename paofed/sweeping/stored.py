@@ -24,7 +24,7 @@ SWEPT = Contents(
     optional=(_FRESH,),
     sizes={"P": "points", "R": "worlds", "F": "points judged again", "N": "fresh worlds"},
 )
-# A type, a list of something, or the keys that there must be, among others.
+# The form of provenance: a type, a list of something, or keys that must be there, among others.
 _ORIGIN: Mapping[str, Any] = {
     "scenario": {"name": str, "stream": dict},
     "methods": [str],
@@ -44,11 +44,12 @@ _SPAN: Mapping[str, Any] = {"from": Above(-1e300), "to": Above(-1e300), "scale":
 
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read the arrays of a sweep and its provenance; a file that is none is one clear error."""
+    """Read the arrays of a sweep and its provenance; any other file raises one clear error."""
     arrays = load_arrays(path, SWEPT, "a sweep")
     try:
         provenance = json.loads(str(arrays.pop("provenance")))
-        json.dumps(provenance, ensure_ascii=False).encode()  # refuses halves of characters
+        # Raises for halves of characters, which no text has.
+        json.dumps(provenance, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise FileError(f"{path} is not a sweep: its provenance is not JSON") from None
     wrong = next(_wrong(arrays, provenance), None)
@@ -89,7 +90,7 @@ def _wrong_axes(axes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _wrong_points(provenance: Mapping[str, Any]) -> Iterator[str]:
-    """Points must be of the methods and keys of the sweep, each once."""
+    """Yield what is wrong with points: each must have methods and keys of the sweep, and be new."""
     keys, conditions = set(provenance["axes"]), set(provenance["conditions"])
     if not conditions <= keys:
         yield "its conditions are not among what was swept over"

@@ -23,11 +23,11 @@ from paofed.sweeping.swept import Swept
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
-_AT_ONCE = 32  # points of one call: what is interrupted is not much
+_AT_ONCE = 32  # points of one call of `run`: an interrupt loses at most these
 
 
 class SweepInterrupted(Interrupted):
-    """Ctrl-C during a sweep. `swept` holds what was finished; None: not even one world."""
+    """Ctrl-C during a sweep; `swept` holds what was finished, or is None before the first world."""
 
     def __init__(self, swept: Swept | None) -> None:
         super().__init__()
@@ -56,9 +56,9 @@ def sweep(
 ) -> Swept:
     """Run methods with many settings in the same worlds, and return a record to ask.
 
-    `over` has what is tried by key: values, or {"from": low, "to": high} to draw from. A key is an
-    option of methods (`shared`) or one of the scenario (`features`, `loss.up`). All combinations
-    are run or, with `random`, so many that are drawn. The best of each method are run again in
+    `over` holds by key what is tried: values, or {"from": low, "to": high} to draw from. A key is
+    an option of methods (`shared`) or one of the scenario (`features`, `loss.up`). All combinations
+    are run or, with `random`, that many that are drawn. The best of each method are run again in
     `fresh` worlds. An interrupt (Ctrl-C) raises Interrupted, whose `swept` holds what was finished.
     """
     asked = asked_for(scenario, methods, over, random=random, runs=runs, seed=seed, fresh=fresh)
@@ -74,12 +74,12 @@ def swept_by(
     crew: Crew = HERE,
     report: Report | None = None,
 ) -> Swept:
-    """Run a sweep that was checked."""
+    """Run a sweep that `asked_for` has checked."""
     return _Sweeping(asked, engine, precision, crew, report or ignored).result()
 
 
 class _Sweeping:
-    """One sweep: what is found of it so far."""
+    """One sweep, and what is found so far."""
 
     def __init__(
         self, asked: Sweep, engine: str, precision: Precision, crew: Crew, report: Report
@@ -96,7 +96,7 @@ class _Sweeping:
         self._traffic = np.zeros((len(points), runs, 7), dtype=np.int64)
         self._site_of = {number: site for site in sites for number in site.numbers}
         bests = len(asked.methods) * len({str(_case(asked, point)) for point in points})
-        judged = asked.fresh * bests / len(points)  # of the work of one point in one world
+        judged = asked.fresh * bests / len(points)  # relative to the work of one point in one world
         self._total = sum(map(_cost, sites)) * (runs + judged)
         self._done = 0.0
 
@@ -196,19 +196,19 @@ def _case(asked: Sweep, point: Point) -> list[Any]:
 
 
 def _parts(site: Site) -> Iterator[Site]:
-    """The points of a site, some at a time."""
+    """Yield the points of a site, some at a time."""
     for begin in range(0, len(site.numbers), _AT_ONCE):
         part = slice(begin, begin + _AT_ONCE)
         yield Site(site.scenario, site.numbers[part], site.algorithms[part])
 
 
 def _cost(site: Site) -> float:
-    """How long one world of a site takes, for honest progress."""
+    """Return how long one world of a site takes, for honest progress."""
     return float(len(site.numbers) * site.scenario.ticks * site.scenario.clients)
 
 
 def _finals(result: Result, name: str) -> FloatArray:
-    """The linear final errors of every run, (R, 2): of the devices' models and the server's."""
+    """Return the linear final errors of every run, (R, 2): the devices' and the server's."""
     judged = result.progressive
     own = np.full(result.runs, np.nan) if judged is None else judged.run_finals(name, "device")
     return np.stack([own, result.run_finals(name)], axis=-1)

@@ -28,25 +28,27 @@ _MOST_BESTS = 8  # that a prompt shows
 
 
 class SweepMap(NamedTuple):
-    """Errors over two keys: NaN where nothing was run, infinite where it diverged."""
+    """Errors over two keys: NaN where nothing was run, infinite where the method diverged."""
 
     across: list[Any]
     down: list[Any]
     db: FloatArray  # (down, across)
-    standard_error: FloatArray  # likewise
+    standard_error: FloatArray  # (down, across)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Swept:
-    """P points over R worlds, which are the same for all; not all may be finished."""
+    """P points over R worlds, which are the same for all points; some may not be finished."""
 
     provenance: Mapping[str, Any]  # scenario, methods, axes, points, seed, versions, ...
     finished: BoolArray  # (P, R)
     finals: FloatArray  # (P, R, 2), linear: of the devices' models, known over a table alone, and
     # of the server's; as `Result.run_finals`
-    traffic: IntArray  # (P, R, 7), what was sent in all: see Traffic
-    fresh_points: IntArray | None = None  # (F,): the best, by number, if they were judged again
-    fresh_finals: FloatArray | None = None  # (F, N, 2), on worlds that had no part in the choice
+    traffic: IntArray  # (P, R, 7), the traffic of a whole run: see Traffic
+    # (F,): numbers of the best points, if they were judged again.
+    fresh_points: IntArray | None = None
+    # (F, N, 2), errors of these points on worlds that had no part in the choice.
+    fresh_finals: FloatArray | None = None
 
     def __repr__(self) -> str:
         design = "a grid" if self.is_grid else "drawn at random"
@@ -75,12 +77,12 @@ class Swept:
 
     @property
     def keys(self) -> list[str]:
-        """What was swept over."""
+        """The keys that were swept over."""
         return list(self.provenance["axes"])
 
     @property
     def conditions(self) -> list[str]:
-        """Those of the keys by which nature decides: there is no best value of them."""
+        """The keys that nature decides: there is no best value of them."""
         return list(self.provenance["conditions"])
 
     @property
@@ -100,7 +102,7 @@ class Swept:
 
     @property
     def usual_whose(self) -> Whose:
-        """Whose model counts where nobody says: the devices' over a table, else the server's."""
+        """Whose model counts by default: the devices' over a table, else the server's."""
         return "device" if self.over_table else "server"
 
     def algorithm(self, point: Point) -> str:
@@ -108,14 +110,14 @@ class Swept:
         return str(self.provenance["points"][self._number(point)]["algorithm"])
 
     def values(self, key: str, method: str | None = None) -> list[Any]:
-        """The values of a key that points have: rising where they are numbers, else as given."""
+        """Return the values of a key that points have: numbers rising, others as given."""
         self._require_key(key)
         order = self.provenance["axes"][key].get("values", [])
         mine = [one for one in self.points if method in (None, one.method) and key in one.values]
         return distinct([one.values[key] for one in mine], order)
 
     def cases(self) -> list[dict[str, Any]]:
-        """What nature may do in this sweep: all combinations of the conditions."""
+        """Return what nature may do in this sweep: all combinations of the conditions."""
         seen: dict[str, dict[str, Any]] = {}
         for point in self.points:
             case = {key: point.values[key] for key in self.conditions}
@@ -123,15 +125,15 @@ class Swept:
         return list(seen.values())
 
     def score(self, point: Point | str, whose: Whose | None = None) -> Scored:
-        """What a point scores, over the worlds that it was run in."""
+        """Return the score of a point over the worlds that it was run in."""
         number = self._number(point)
         return scored(self.points[number], self._db(number, whose))
 
     def compare(self, a: Point | str, b: Point | str, whose: Whose | None = None) -> Estimate:
-        """By how many dB one point is better than another, in the worlds that both were run in.
+        """Return by how many dB `a` is better than `b`, in the worlds that both were run in.
 
-        Below 0 it is worse. The interval is that of two points which nobody chose: for the best of
-        many, see `best`.
+        Below 0, `a` is worse. The interval is that of two points which nobody chose: for the best
+        of many points, see `best`.
         """
         numbers = self._number(a), self._number(b)
         both = self.finished[numbers[0]] & self.finished[numbers[1]]
@@ -142,23 +144,27 @@ class Swept:
     def best(
         self, method: str | None = None, given: Given | None = None, whose: Whose | None = None
     ) -> Best:
-        """The point with the least error, of one method or of all, and who cannot be told from it.
+        """Return the point with the least error, and the points that cannot be told from it.
 
-        It is chosen among the points with these values of some keys; conditions must be given.
+        It is chosen among the points of `method` (None: of all) with the values `given`; conditions
+        must be given.
         """
         given = dict(given or {})
         self._require_given(given, ())
         numbers = in_most_worlds(self.finished, self._matching(method, given))
         if not numbers:
-            raise InputError(f"nothing was run {self._said(method, given)}: nothing is best of it")
+            raise InputError(
+                f"nothing was run {self._said(method, given)}: give values that points have"
+            )
         points = {number: self.points[number] for number in numbers}
         found = best_of(points, {number: self._db(number, whose) for number in numbers})
         return found._replace(fresh=self._fresh(self._number(found.point), whose))
 
     def bests(self, whose: Whose | None = None) -> Iterator[tuple[str, dict[str, Any], Best]]:
-        """The best of every method in every case, as far as there are some that were run.
+        """Yield the best of every method in every case in which something was run.
 
-        Nothing where what nature does was drawn at random: no two points meet the same then.
+        Yields nothing where conditions were drawn at random, since then no two points meet the
+        same.
         """
         cases = [] if self.conditions and not self.is_grid else self.cases()
         for case in cases:
@@ -169,9 +175,9 @@ class Swept:
     def curve(
         self, key: str, method: str, given: Given | None = None, whose: Whose | None = None
     ) -> list[tuple[Any, Scored]]:
-        """The error against a key: for every value of it the best of a method's points with it.
+        """Return the error against a key: for each of its values, a method's best point.
 
-        A method without that key has one entry, for None. Conditions must be given, but this key.
+        A method without the key has one entry, for None. All conditions but this key must be given.
         """
         given = dict(given or {})
         self._require_key(key)
@@ -191,7 +197,7 @@ class Swept:
         given: Given | None = None,
         whose: Whose | None = None,
     ) -> SweepMap:
-        """The error over two keys: in every cell the best of a method's points in it."""
+        """Return the error over two keys: in every cell, that of a method's best point there."""
         given = dict(given or {})
         for key in (across, down):
             self._require_key(key)
@@ -209,7 +215,7 @@ class Swept:
         return SweepMap(xs, ys, db, error)
 
     def bytes(self, point: Point | str, tariff: Tariff | str = "payload") -> float:
-        """The bytes of a whole run on the wire, up and down, mean over worlds."""
+        """Return the bytes of a whole run on the wire, up and down, mean over worlds."""
         number = self._number(point)
         sent = Traffic(*np.moveaxis(self.traffic[number, self.finished[number]], -1, 0))
         both = np.asarray(tariff_of(tariff).wire(sent).both, dtype=np.float64)
@@ -241,7 +247,7 @@ class Swept:
         write_table(Path(path), [*header, "bytes", "tariff"], rows)
 
     def judged_again(self, points: list[Point], finals: FloatArray) -> Self:
-        """The same with what some points did on fresh worlds, (F, N, 2)."""
+        """Return the record with what some points did on fresh worlds, (F, N, 2)."""
         numbers = np.array([self._number(point) for point in points], dtype=np.int64)
         return replace(self, fresh_points=numbers, fresh_finals=finals)
 
@@ -254,7 +260,7 @@ class Swept:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a sweep back; a file that is none is one clear error."""
+        """Read a sweep back; any other file raises one clear error."""
         arrays, provenance = stored.load(Path(path))
         return cls(provenance=provenance, **arrays)
 
@@ -305,10 +311,10 @@ class Swept:
         for key in self.conditions:
             if key not in given and key not in but:
                 values = listed([worded(value) for value in self.values(key)])
-                drawn = "" if self.is_grid else ", and it was drawn: points did not meet the same"
+                drawn = "" if self.is_grid else ", and each point was drawn another value"
                 raise InputError(
-                    f"{key} is not given: nature decides by it{drawn}, so say for which value of "
-                    f"it, as in given={{{key!r}: ...}} (known: {values})"
+                    f"{key} is not given: nature decides on it{drawn}, so give its value, as in "
+                    f"given={{{key!r}: ...}} (known: {values})"
                 )
 
     def _said(self, method: str | None, given: Given) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from paofed.theory.second.horizon import BestStep
     from paofed.theory.second.stability import StableStep
 
-# Found when first used: who needs a bound alone need not wait for the rest.
+# Imported on first use: who needs a bound alone need not wait for the rest.
 _HOMES = {
     "BestStep": "paofed.theory.second.horizon",
     "Foresight": "paofed.theory.foresight",

@@ -1,13 +1,14 @@
 """How large a step may be: the paper's bound, and what it does not see.
 
-Theorem I bounds the step by 2 / (the largest eigenvalue of any R_k), which makes the mean of a
-client that is left alone contract in the Euclidean norm. Sharing some coordinates contracts in the
+Theorem I bounds the step by 2 / (the largest eigenvalue of any R_k). Below the bound, the mean of a
+client that is left alone contracts in the Euclidean norm. Sharing some coordinates contracts in the
 maximum norm only, so both together guarantee nothing: docs/theory.md has a fleet that diverges
 below the bound. What does guarantee convergence, for any windows, presence and delays, is that
 every I - mu R_k contracts in the maximum norm.
 
-And the mean is not all: a single LMS step multiplies the error along z by 1 - mu |z|^2, so above
-2 / |z|^2 it expands; since |z|^2 <= 2 for Fourier features, no step size up to 1 ever does.
+And the mean is not all: a single LMS step multiplies the error along z by 1 - mu |z|^2, so a step
+above 2 / |z|^2 expands the error. Since |z|^2 <= 2 for Fourier features, no step size up to 1 ever
+does.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,8 @@ class StepSizes(NamedTuple):
 
     by_client: FloatArray  # (K,), 2 / lambda_max(R_k)
     typical: float  # 2 / E|z|^2, smallest over the clients: above it steps expand on average
-    guaranteed: float | None  # for any windows, presence and delays, or None where nothing is
+    # For any windows, presence and delays; None where no step size is guaranteed.
+    guaranteed: float | None
 
     @property
     def bound(self) -> float:
@@ -40,7 +42,7 @@ class StepSizes(NamedTuple):
         return int(self.by_client.argmin())
 
     def warning(self, mu: float) -> str | None:
-        """Say what is wrong with a step size, if anything is."""
+        """Say what is wrong with a step size, or return None."""
         if mu >= self.bound:
             return (
                 f"step size {mu:g} is not below the bound {self.bound:.2f} of Theorem I: "
@@ -61,7 +63,7 @@ class StepSizes(NamedTuple):
 
 
 def step_sizes(moments: Moments, modes: Modes | None = None) -> StepSizes:
-    """The limits of a fleet; `modes` are those of R, where they are known already."""
+    """Return the limits of a fleet; `modes` are those of its R, if they are known already."""
     largest = _largest_eigenvalues(moments.R) if modes is None else modes.rates[:, -1]
     traces = np.trace(moments.R, axis1=1, axis2=2)
     sums = np.stack([np.abs(R).sum(axis=1) for R in moments.R])

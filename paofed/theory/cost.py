@@ -7,14 +7,17 @@ from paofed.theory.fleet import Contacts
 
 
 def expected(contacts: Contacts, method: Algorithm, features: int) -> Traffic:
-    """Traffic per client and tick, mean over the fleet: exact for any presence, since means add."""
+    """Return the traffic per client and tick, mean over the fleet: exact for any presence.
+
+    Means of dependent events add up too, so no independence is needed.
+    """
     rate = float(contacts.available.mean()) * picked_share(method)
     down, up, _ = method.require_paper_parts("theory")
     return Traffic.of_floats(rate, up.size(features), down.size(features))
 
 
 def picked_share(method: Algorithm) -> float:
-    """The share of the available clients that takes part."""
+    """Return the share of the available clients that takes part."""
     if method.subset is None:
         return 1.0
     if method.subset >= 1:

@@ -16,24 +16,24 @@ from paofed.world.scenario import Scenario
 from paofed.world.trace import Targets, Trace, blend
 
 _MOST_BYTES = 1_500_000_000
-_UNKNOWN = ("loss", "outages", "battery", "faults")  # laws that a scenario may have
+_UNKNOWN = ("loss", "outages", "battery", "faults")  # laws of a scenario that theory does not know
 
 
 class Contacts(NamedTuple):
-    """How often clients see data and are there, and how late their messages are.
+    """How often clients see data and are available, and how late their messages are.
 
-    Rates in the long run: theory takes every tick as independent of the others, which links that
-    go on and off for long, recorded tables and even arrivals are not.
+    These are rates in the long run. Theory takes every tick as independent of the others, which
+    does not hold for links that stay on or off for long, recorded tables and even arrivals.
     """
 
     data: FloatArray  # (K,), probability of a sample at a tick
-    available: FloatArray  # (K,), of a sample and a contact
+    available: FloatArray  # (K,), probability of a sample and a contact at a tick
     ages: IntArray  # (L,), the delays that occur, rising
     late: FloatArray  # (K, L), probability of each delay
 
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
-        """Read the rates off a scenario's laws."""
+        """Compute the rates from a scenario's laws."""
         _require_known(*(name for name in _UNKNOWN if getattr(scenario, name)))
         data = scenario.synthetic.samples_of(scenario.clients) / scenario.ticks
         _require_plain_beginning(scenario.start, scenario.newcomers, personal=scenario.personal)
@@ -68,12 +68,13 @@ class Contacts(NamedTuple):
 class Drifting(NamedTuple):
     """A target that changes during a run; E drifts."""
 
-    targets: Targets  # of the tests
+    targets: Targets  # the targets of the test set
     r: FloatArray  # (E + 1, K, D), E[z y] at the start and after each drift
-    samples: tuple[SampleSource, ...]  # the points of clients with their targets, likewise
+    # The points of clients with their targets, at the start and after each drift.
+    samples: tuple[SampleSource, ...]
 
     def at(self, n: int, values: Sequence[FloatArray]) -> FloatArray:
-        """What holds at tick n, of what is linear in the target and known after each drift."""
+        """Interpolate what is linear in the target, given at the start and after each drift."""
         seen, done = self.targets.progress(n)
         old, new = values[max(int(seen) - 1, 0)], values[int(seen)]
         return blend(old, new, done.astype(new.dtype))
@@ -86,14 +87,15 @@ class FleetInTheory(NamedTuple):
     contacts: Contacts
     z_test: FloatArray  # (T, D)
     y_test: FloatArray  # (T,)
-    samples: SampleSource  # points that stand for what clients see
-    test_noise: float  # variance of what is added to the targets of the tests; 0: not known apart
-    drifts: int = 0  # of the target; if any, neither r nor y_test speaks for the whole run
-    drifting: Drifting | None = None  # how the target drifts, where its laws are known
+    samples: SampleSource  # points that stand for the samples that clients see
+    test_noise: float  # variance of the noise of the test targets; 0: not known separately
+    # How many times the target changes; if any, r and y_test hold for a part of the run alone.
+    drifts: int = 0
+    drifting: Drifting | None = None  # how the target changes, where its laws are known
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
-        """A scenario's fleet in one world; exact where its laws are."""
+        """Return a scenario's fleet in one world; exact where its laws are."""
         _require_room(scenario.clients, scenario.features)
         contacts = Contacts.of(scenario)
         made = make_world(scenario, seed, world)
@@ -111,21 +113,21 @@ class FleetInTheory(NamedTuple):
         return cls(moments, contacts, z_test, targets.y[0], samples, noise, drifts, drifting)
 
     def at(self, n: int, values: Sequence[FloatArray]) -> FloatArray:
-        """What holds at tick n, of what is linear in the target and known after each drift."""
+        """Interpolate what is linear in the target, given at the start and after each drift."""
         return values[0] if self.drifting is None else self.drifting.at(n, values)
 
     @property
     def r_after_drifts(self) -> FloatArray:
-        """E[z y] at the start and after each drift, (E + 1, K, D)."""
+        """Return E[z y] at the start and after each drift, (E + 1, K, D)."""
         return self.moments.r[None] if self.drifting is None else self.drifting.r
 
     def targets_after_drifts(self, clients: IntArray, points: int) -> list[FloatArray]:
-        """The targets of clients' points at the start and after each drift, (K, P) each."""
+        """Return the targets of clients' points at the start and after each drift, (K, P) each."""
         sources = (self.samples,) if self.drifting is None else self.drifting.samples
         return [source(clients, points).y for source in sources]
 
     def last_change(self, n: int) -> int:
-        """The tick up to n from which on the target is what it is at tick n; 0 without drifts."""
+        """Return the tick up to n from which on the target is that of tick n; 0 without drifts."""
         if self.drifting is None:
             return 0
         drifts, _, takes = self.drifting.targets
@@ -134,14 +136,14 @@ class FleetInTheory(NamedTuple):
         return int(np.minimum(ends[begun], n).max(initial=0))
 
     def tests_at(self, ticks: IntArray) -> FloatArray:
-        """The targets of the tests after some ticks (P,), (P, T)."""
+        """Return the test targets after each of the ticks (P,), of shape (P, T)."""
         if self.drifting is None:
             return np.broadcast_to(self.y_test, (ticks.size, self.y_test.size))
         return self.drifting.targets.at(ticks)
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
-        """The fleet of a trace, estimated from it."""
+        """Return the fleet of a trace, estimated from the trace."""
         _require_room(trace.clients, trace.features)
         z_test = trace.fourier_map(trace.x_test)
         contacts = Contacts.seen(trace)
@@ -151,7 +153,7 @@ class FleetInTheory(NamedTuple):
 
 
 def _require_known(*laws: str) -> None:
-    """Refuse what theory cannot follow: messages lost or wrong, contacts that depend."""
+    """Refuse laws that theory cannot follow: lost or wrong messages, contacts that depend."""
     if laws:
         raise InputError(
             f"theory knows no {' and no '.join(laws)}: every message is true and arrives, and "
@@ -160,7 +162,7 @@ def _require_known(*laws: str) -> None:
 
 
 def _require_plain_beginning(start: str, newcomers: str, *, personal: bool) -> None:
-    """Refuse fleets that begin otherwise than the paper's, or whose devices keep something."""
+    """Refuse fleets that begin otherwise than the paper's, or whose devices keep own parameters."""
     got: dict[str, object] = {"start": start, "newcomers": newcomers, "personal": personal}
     known: dict[str, object] = {"start": "zeros", "newcomers": "windows", "personal": False}
     for key in known:
@@ -183,7 +185,10 @@ def _require_room(clients: int, features: int) -> None:
 
 
 def _frequencies(delays: IntArray) -> tuple[IntArray, FloatArray]:
-    """Which delays occur and how often, by client (column); negative entries do not count."""
+    """Return which delays occur and how often, by client (column).
+
+    Negative entries do not count.
+    """
     ages = np.unique(delays[delays >= 0]) if (delays >= 0).any() else np.zeros(1, dtype=np.int64)
     counts = np.stack([(delays == age).sum(axis=0) for age in ages], axis=1)
     return ages, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)

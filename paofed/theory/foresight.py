@@ -16,13 +16,13 @@ from paofed.theory.second.stability import StableStep, stable_step
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
-_FOR_TRACES = Settled(step_size=0.4, max_age=10)  # traces hold no settings: the paper's
+_FOR_TRACES = Settled(step_size=0.4, max_age=10)  # for traces, which hold no settings: the paper's
 
 Report = Callable[[float], None]
 
 
 def _silent(_: float) -> None:
-    """Report to nobody."""
+    """Ignore a report of progress."""
 
 
 def foresee(source: Scenario | Trace | str, *, seed: int = 0, world: int = 0) -> "Foresight":
@@ -41,24 +41,27 @@ class Foresight:
     """
 
     def __init__(self, fleet: FleetInTheory, settings: Settled, ticks: int) -> None:
-        """`ticks` is how far to look where nothing else is said."""
+        """Take a fleet, what algorithms leave open, and `ticks`, how far to look by default."""
         self.fleet, self.settings, self.ticks = fleet, settings, ticks
         self._modes: Modes | None = None
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
-        """A scenario's fleet in one world, exact where its laws are."""
+        """Return a scenario's fleet in one world, exact where its laws are."""
         fleet = FleetInTheory.of(scenario, seed=seed, world=world)
         return cls(fleet, Settled(scenario.step_size, scenario.max_age), scenario.ticks)
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
-        """The fleet of a trace, estimated from it; step size and age limit are the paper's."""
+        """Return the fleet of a trace, estimated from it.
+
+        Step size and age limit are the paper's.
+        """
         return cls(FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks)
 
     @property
     def modes(self) -> Modes:
-        """The clients' correlation matrices taken apart, once: it takes seconds in large fleets."""
+        """The modes of the clients' correlation matrices, computed once: that may take seconds."""
         if self._modes is None:
             self._modes = Modes.of(self.fleet.moments.R)
         return self._modes
@@ -70,7 +73,7 @@ class Foresight:
         every: int = 50,
         report: Report = _silent,
     ) -> Outlook:
-        """Safe step sizes, where the mean of the model goes, and what it costs."""
+        """Return safe step sizes, where the mean of the model goes, and what that costs."""
         several = [methods] if isinstance(methods, str | Algorithm) else methods
         found = outlook(
             self.fleet, [resolve(method) for method in several], self.settings,
@@ -88,32 +91,32 @@ class Foresight:
         every: int = 50,
         report: Report = _silent,
     ) -> LearningCurve:
-        """The expected error of the server's model after every so many ticks and the last one."""
+        """Return the expected error of the server's model, each `every` ticks and the last."""
         points = curve_ticks(self._horizon(ticks), _at_least_one("every", every))
         return learning_curve(
             self.fleet, resolve(method), self.settings, points, modes=self.modes, report=report
         )
 
     def stable_step(self, method: str | Algorithm, *, report: Report = _silent) -> StableStep:
-        """The largest step size that is stable in the mean square."""
+        """Return the largest step size that is stable in the mean square."""
         return stable_step(self.fleet, resolve(method), self.settings, report)
 
     def best_step(
         self, method: str | Algorithm, *, ticks: int | None = None, report: Report = _silent
     ) -> BestStep:
-        """The step size with the least predicted error after so many ticks, and its curve."""
+        """Return the step size with the least predicted error after `ticks`, and its curve."""
         horizon = self._horizon(ticks)
         return best_step(self.fleet, resolve(method), self.settings, horizon, report)
 
     def steady_state(
         self, method: str | Algorithm, *, ticks: int | None = None, report: Report = _silent
     ) -> LearningCurve:
-        """Where the learning curve ends: it is followed for up to sixteen times so many ticks."""
+        """Return the end of the learning curve, followed for up to 16 times `ticks` ticks."""
         begin = self._horizon(ticks)
         return steady_state(self.fleet, resolve(method), self.settings, begin, report)
 
     def _horizon(self, ticks: int | None) -> int:
-        """How many ticks to follow."""
+        """Return how many ticks to follow."""
         return _at_least_one("ticks", self.ticks if ticks is None else ticks)
 
 

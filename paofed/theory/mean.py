@@ -1,12 +1,12 @@
 """The expected recursion E[w], matrix-free, at full size.
 
-The expectation of a tick as the reference engine runs it, under the independence that the paper
-assumes too (a sample does not depend on the models it meets): a client learns
-(I - mu R_k) w + mu r_k, merges with the probability of its contacts, and what it sends is the mean
-given that it is available: merged, then learned. The server: paofed.theory.weights.
+This is the expectation of a tick as the reference engine runs it, under the independence that the
+paper assumes too (a sample does not depend on the models that it meets). A client that learns has
+(I - mu R_k) w + mu r_k; it merges with the probability of its contacts. What it sends is the mean
+given that it is available: merged, then learned. The server's part is in paofed.theory.weights.
 
-All is periodic in the tick with the period of the windows, so whether it converges is decided by
-its growth over periods (its spectral radius), not by a bound.
+The recursion is periodic in the tick with the period of the windows, so whether it converges is
+decided by its growth over periods (its spectral radius), not by a bound.
 """
 
 import math
@@ -28,7 +28,7 @@ from paofed.theory.models import MeanModels, mean_models
 from paofed.theory.modes import THREADS, Modes
 from paofed.theory.reach import Reach
 
-_STRETCH = 20  # ticks between two normalisations: no overflow in between
+_STRETCH = 20  # ticks between two normalisations: few enough that nothing overflows in between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class Prediction(ShapesShown):
     mse: FloatArray  # (A, P), of the mean model on the test set
 
     def ticks_to_each_db(self, name: str) -> dict[int, int]:
-        """The first of the ticks at which the error is at or below each whole number of dB."""
+        """Return the first tick at which the error is at or below each whole number of dB."""
         curve = decibels(self.mse[self.names.index(name)])
         seen = curve[np.isfinite(curve)]
         if not seen.size:
@@ -60,7 +60,7 @@ def predict(
 ) -> Prediction:
     """Follow the means of all algorithms at once, noting them after the ticks `points`.
 
-    `modes` are those of the fleet's R, where they are known already.
+    `modes` are those of the fleet's R, if they are known already.
     """
     models = np.empty((len(methods), points.size, fleet.z_test.shape[1]))
     with one_thread_algebra():
@@ -84,11 +84,11 @@ def growth(
     report: Callable[[float], None] = lambda _: None,
     modes: Modes | None = None,
 ) -> FloatArray:
-    """The factor per tick by which deviations from the fixed point grow in the end, (A,).
+    """Return the factor per tick by which deviations from the fixed point grow in the end, (A,).
 
-    By power iteration: above 1 the mean diverges. Where R_k is nearly singular (Fourier features of
-    smooth data) some modes hardly move, and the factor is just below 1. `modes` are those of the
-    fleet's R, where they are known already.
+    Computed by power iteration. Above 1 the mean diverges. Where R_k is nearly singular (Fourier
+    features of smooth data) some modes hardly move, and the factor is just below 1. `modes` are
+    those of the fleet's R, if they are known already.
     """
     logs, ahead = [], ticks + _STRETCH
     with one_thread_algebra():
@@ -105,9 +105,9 @@ def growth(
 class MeanRecursion:
     """The means of several algorithms' models in one fleet, tick by tick.
 
-    It is followed for `ticks` at most: what is later on its way does not arrive. Not `driven`, it
-    is the recursion of deviations from the fixed point, started at random. `modes` are those of the
-    fleet's R, where they are known already.
+    The recursion is followed for `ticks` at most: messages that would arrive later are left out.
+    Without `driven`, it is the recursion of deviations from the fixed point, started at random.
+    `modes` are those of the fleet's R, if they are known already.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class MeanRecursion:
 
 
 def _follow(ticks: range, models: MeanModels) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):  # in a thread of the pool's
+    with np.errstate(over="ignore", invalid="ignore"):  # needed again here, in a thread of the pool
         for n in ticks:
             models.tick(n)
 
@@ -150,7 +150,7 @@ def require_followed(
     driven: bool = True,
     modes: Modes | None = None,
 ) -> list[Reach]:
-    """Refuse what theory cannot follow for so many ticks; say how far back the algorithms reach."""
+    """Refuse what theory cannot follow for so many ticks; return how far back algorithms reach."""
     if driven and fleet.drifts and fleet.drifting is None:
         raise InputError(
             f"the target of the trace changes (drifts: {fleet.drifts}), and its samples do not say "

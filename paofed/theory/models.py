@@ -24,7 +24,7 @@ class MeanModels(Protocol):
 
     @property
     def w(self) -> FloatArray:
-        """The server's, (D,)."""
+        """The server's mean model, (D,)."""
         ...
 
     def tick(self, n: int) -> None:
@@ -39,25 +39,26 @@ class MeanModels(Protocol):
 def mean_models(
     fleet: FleetInTheory, modes: Modes, method: Algorithm, reach: Reach, *, driven: bool
 ) -> MeanModels:
-    """The mean models of an algorithm at the start, followed in the way that costs least."""
+    """Return the mean models of an algorithm at the start, followed in the way that costs least."""
     if reach.by_sums:
         return _WholeModels(fleet, method, reach, driven=driven)
     return ModelsInModes(fleet, modes, method, reach, driven=driven)
 
 
 class _ServerModel:
-    """The server's mean model, and what is on its way to it as sums by sending tick and age."""
+    """The server's mean model, and sums of what is on its way, by sending tick and age."""
 
     def __init__(self, weights: ExpectedWeights, cells: IntArray, start: FloatArray) -> None:
         self.w = start
         self._weights = weights
-        # What was sent, by age and by tick modulo its cells; where the cells of each age begin.
+        # The sums sent, by age and by tick modulo the number of cells of that age, and where the
+        # cells of each age begin.
         self._cells = cells
         self._begins = np.cumsum(cells) - cells
         self._pulls = np.zeros((int(cells.sum()), start.size))
 
     def move(self, n: int, pulls: FloatArray) -> None:
-        """Send the pulls (L, D) on their way, and take those that arrive at tick n."""
+        """Put the pulls (L, D) of tick n on their way, and apply those that arrive at tick n."""
         self._pulls[self._begins + n % self._cells] = pulls
         arriving = self._pulls[self._begins + (n - self._weights.ages) % self._cells]
         self.w = self._weights.move(self.w, n, arriving)
@@ -83,25 +84,25 @@ class ModelsInModes:
         w, W = _start(K, D, driven=driven)
         self._server = _ServerModel(self._weights, reach.cells, w)
         self._v = modes.of_models(W)
-        # An LMS step is v <- stay v + gain, by mode; without contact only some learn.
+        # An LMS step is v <- stay v + gain, by mode; without contact only some algorithms learn.
         self._stay = 1 - reach.mu * modes.rates
         self._fleet = fleet
         self._gains = [reach.mu * modes.of_models(r * driven) for r in fleet.r_after_drifts]
         self._contact, self._learns = contact, contact + alone
         self._stay_alone = 1 - contact - alone + alone * self._stay
         self._alone = alone
-        # What clients in contact sent at the last tick, (K, m), its coordinates rising.
+        # What clients in contact sent at the last tick, (K, m), in the order of rising coordinates.
         self.sent = np.zeros((K, reach.sizes[1]))
-        # By how much a client that sends has learned more than the mean; for "live" answers.
+        # By how much a client that sends has learned more than the mean client; for "live" answers.
         self._surplus = np.zeros((reach.longest + 1, K, D) if reach.live else (1, 1, 1))
 
     @property
     def w(self) -> FloatArray:
-        """The server's, (D,)."""
+        """The server's mean model, (D,)."""
         return self._server.w
 
     def clients(self, window: IntArray | None = None) -> FloatArray:
-        """The clients' at the coordinates of a window, (K, m), or whole, (K, D)."""
+        """Return the clients' mean models on a window, (K, m), or whole, (K, D)."""
         coordinates = np.arange(self.w.size) if window is None else window
         return self._modes.seen(
             self._v, np.broadcast_to(coordinates, (len(self._v), coordinates.size))
@@ -113,7 +114,7 @@ class ModelsInModes:
         down, up = self._down[phase], self._up[phase]
         merges = self._exchange == "paper"
         merged = self._modes.overwritten(self._v, down, self.w[down]) if merges else self._v
-        told = self._stay * merged  # in the end, the model of a client that has a contact
+        told = self._stay * merged  # becomes the model of a client that has a contact
         gain = self._fleet.at(n, self._gains)
         told += gain
         self.sent = self._modes.seen(told, up)
@@ -132,7 +133,10 @@ class ModelsInModes:
         self._server.move(n, self._weights.pulls(phase, sent))
 
     def _answer(self, n: int, down: IntArray) -> None:
-        """Overwrite where a message arrives; who sent one has learned, so the others have less."""
+        """Overwrite the window where a message arrives.
+
+        A client that sent one has learned, so the mean over the other clients has learned less.
+        """
         begun = self._weights.ages <= n
         ages, q = self._weights.ages[begun], self._weights.q[begun]
         quiet = np.prod(1 - q, axis=0)[:, None]
@@ -140,7 +144,7 @@ class ModelsInModes:
         for i, age in enumerate(ages.tolist()):
             alone = q[i] * np.prod(1 - np.delete(q, i, axis=0), axis=0)
             kept -= alone[:, None] * self._surplus[(n - age) % len(self._surplus)]
-        # On the window: what is kept, and the server's. What is not kept is overwritten by that.
+        # On the window, the part that is kept plus the server's values for the rest.
         answer = (1 - quiet) * self.w[down]
         self._v = kept + self._modes.overwritten(self._v - kept, down, answer)
 
@@ -155,11 +159,12 @@ class ModelsInModes:
 
 
 class _WholeModels:
-    """Whole models travel, and clients rest while away: what they hold is what they once heard.
+    """Whole models travel, and clients rest while away: a client holds what it once heard.
 
-    A contact replaces a client's model by (I - mu R_k) w + mu r_k. The server moves by the clients'
-    weighted sum of that, for which the sum of their R_k is made once; and what a client holds is
-    the same of the mean of what it heard, worked out only where its length is asked for.
+    A contact replaces a client's model by (I - mu R_k) w + mu r_k. The server moves by a weighted
+    sum of these over the clients, for which the weighted sum of the R_k is computed once. What a
+    client holds is that expression for the mean of what it heard, and is computed only where its
+    length is asked for.
     """
 
     def __init__(
@@ -177,12 +182,12 @@ class _WholeModels:
         self._learned = np.tensordot(shares, R, 1).reshape(-1, D)  # (L D, D)
         self._fleet = fleet
         self._gained = [shares @ (r * driven) for r in fleet.r_after_drifts]
-        self._heard = np.zeros((K, D))  # mean of what a client heard since W was worked out
-        self._kept = np.ones((K, 1))  # chance that it has heard nothing since
+        self._heard = np.zeros((K, D))  # mean of what a client heard since W was computed
+        self._kept = np.ones((K, 1))  # chance that the client has heard nothing since then
 
     @property
     def w(self) -> FloatArray:
-        """The server's, (D,)."""
+        """The server's mean model, (D,)."""
         return self._server.w
 
     def tick(self, n: int) -> None:
@@ -208,7 +213,7 @@ class _WholeModels:
 
 
 def _chances(fleet: FleetInTheory, method: Algorithm) -> tuple[FloatArray, FloatArray]:
-    """By client, (K, 1): of a contact at a tick, and of learning without one."""
+    """Return by client, (K, 1), the chance of a contact at a tick and of learning without one."""
     contact = (fleet.contacts.available * picked_share(method))[:, None]
     alone = (fleet.contacts.data[:, None] - contact) * method.learns_while_away
     return contact, alone
@@ -217,7 +222,7 @@ def _chances(fleet: FleetInTheory, method: Algorithm) -> tuple[FloatArray, Float
 def _weights(
     fleet: FleetInTheory, method: Algorithm, reach: Reach, held: BoolArray
 ) -> ExpectedWeights:
-    """Those of an algorithm whose messages hold `held`, (P, K, D)."""
+    """Return the weights of an algorithm whose messages hold the coordinates `held`, (P, K, D)."""
     _, up, server = method.require_paper_parts("theory")
     contact, _ = _chances(fleet, method)
     return ExpectedWeights(
@@ -225,13 +230,13 @@ def _weights(
         np.array([weight_of(server.staleness, age) for age in reach.ages.tolist()]),
         contact.T * fleet.contacts.late[:, reach.counts].T,
         held,
-        # Where all messages hold the same, the holders of a coordinate are the class.
+        # Where all messages hold the same coordinates, "coverage" is the same as "class".
         by_coverage=server.divisor == "coverage" and not up.coordinated and not held.all(),
     )
 
 
 def _start(K: int, D: int, *, driven: bool) -> tuple[FloatArray, FloatArray]:
-    """The models of the server (D,) and the clients (K, D): zeros, or deviations at random."""
+    """Return the models of server (D,) and clients (K, D): zeros, or random deviations."""
     start = np.random.default_rng(0).standard_normal((K + 1, D)) * (not driven)
     return start[0], start[1:]
 
@@ -246,13 +251,13 @@ def _log(length: float) -> float:
 
 
 def _coordinates(windows: Windows, period: int, clients: int, features: int) -> IntArray:
-    """Which coordinates travel, (P, K, m), rising."""
+    """Return which coordinates travel, (P, K, m), rising."""
     travel = [[windows(k, n, features) for k in range(clients)] for n in range(period)]
     return np.sort(np.array(travel, dtype=np.int64), axis=-1)
 
 
 def _masks(coordinates: IntArray, features: int) -> BoolArray:
-    """The same as truth values, (P, K, D)."""
+    """Return coordinates as truth values, (P, K, D)."""
     masks = np.zeros((*coordinates.shape[:2], features), dtype=bool)
     np.put_along_axis(masks, coordinates, values=True, axis=-1)
     return masks

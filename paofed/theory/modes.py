@@ -1,8 +1,8 @@
 """The correlation matrices taken apart: R_k = Q_k diag(rates of k) Q_k^T.
 
-In modes (x = Q_k v) a product with R_k is D multiplications instead of D^2, and what windows of m
-coordinates do to a model takes m D of them: a tick of a fleet that shares little costs little. Q_k
-is orthogonal, so nothing is lost by going there and back, and lengths are the same.
+In modes (x = Q_k v) a product with R_k takes D multiplications instead of D^2, and a window of m
+coordinates takes m D: a tick of a fleet that shares little costs little. Q_k is orthogonal, so
+nothing is lost by going there and back, and lengths stay the same.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,8 +14,8 @@ import numpy as np
 from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import FloatArray, IntArray
 
-THREADS = 2  # what is gathered of the modes comes from memory: more would gain little
-_BLOCK = 2**18  # numbers gathered at once: two megabytes stay near the processor
+THREADS = 2  # rows of Q come from memory, so that more threads would gain little
+_BLOCK = 2**18  # numbers gathered at once: two megabytes, which stay near the processor
 
 
 class Modes(NamedTuple):
@@ -43,7 +43,7 @@ class Modes(NamedTuple):
         return v
 
     def seen(self, v: FloatArray, coordinates: IntArray) -> FloatArray:
-        """The coordinates (K, m) of models in modes (K, D); all of them must be in order."""
+        """Return the coordinates (K, m), which must be in order, of models in modes (K, D)."""
         if coordinates.shape[1] == v.shape[1]:
             return _times(self.Q, v)
         seen = np.empty(coordinates.shape)
@@ -52,9 +52,9 @@ class Modes(NamedTuple):
         return seen
 
     def overwritten(self, v: FloatArray, coordinates: IntArray, values: FloatArray) -> FloatArray:
-        """Models in modes (K, D) after their coordinates (K, m) have been set to values (K, m).
+        """Return models in modes (K, D) after their coordinates (K, m) were set to values (K, m).
 
-        All coordinates must be in order.
+        The coordinates must be in order.
         """
         if coordinates.shape[1] == v.shape[1]:
             return self.of_models(values)
@@ -66,7 +66,7 @@ class Modes(NamedTuple):
         return overwritten
 
     def _rows(self, coordinates: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-        """The rows of Q at the coordinates (K, m), by blocks of clients: (part of K, m, D)."""
+        """Yield the rows of Q at the coordinates (K, m) by blocks of clients: (part of K, m, D)."""
         (K, m), D = coordinates.shape, self.rates.shape[1]
         size = max(_BLOCK // (m * D), 1)
         clients = np.arange(K)[:, None]

@@ -19,28 +19,30 @@ from paofed.world.trace import Trace
 
 ComplexArray = NDArray[np.complex128]
 
-_NARROW = 0.1  # a spread up to which the target is all but smooth over the inputs
-_TURNS = 8.0  # radians over a spread up to which Gauss and Hermite resolve a wave
-_NODES = 50  # of Gauss and Legendre in a panel
-_RADIANS = 30.0  # from its middle to its ends, up to which they resolve a wave
-_MOST_WORK = 1e11  # steps; it is some minutes
-_BATCHES = 10  # of consecutive samples, for a standard error that survives correlated inputs
+_NARROW = 0.1  # up to this spread, the target is nearly smooth over the inputs
+_TURNS = 8.0  # radians over a spread up to which Gauss-Hermite quadrature resolves a wave
+_NODES = 50  # nodes of Gauss-Legendre quadrature in a panel
+# Radians from the middle of a panel to its ends up to which the nodes resolve a wave.
+_RADIANS = 30.0
+_MOST_WORK = 1e11  # the most steps: they take some minutes
+# Batches of consecutive samples, for a standard error that survives correlated inputs.
+_BATCHES = 10
 
 
 class Moments(NamedTuple):
-    """What the mean of an LMS step needs, by client; errors are 0 where they are exact."""
+    """What the mean of an LMS step needs, by client; the errors are 0 where moments are exact."""
 
     R: FloatArray  # (K, D, D), correlation of the mapped inputs
-    r: FloatArray  # (K, D), of mapped inputs and targets
+    r: FloatArray  # (K, D), correlation of mapped inputs and targets
     R_error: float  # root mean square of the entries' standard errors
     r_error: float
 
 
 def after_drifts(fourier_map: FourierMap, laws: ClientLaws, drifts: int) -> FloatArray:
-    """E[z y] at the start and after each of the drifts, (drifts + 1, K, D).
+    """Return E[z y] at the start and after each of the drifts, (drifts + 1, K, D).
 
-    A drift moves the roles of the inputs on by one; the inputs of a client have one law, so it is
-    as if their frequencies had moved on instead.
+    A drift moves the roles of the inputs on by one. All inputs of a client have one law, so the
+    result is as if the frequencies had moved on instead.
     """
     roles = np.arange(INPUTS)
     moved = [
@@ -51,7 +53,7 @@ def after_drifts(fourier_map: FourierMap, laws: ClientLaws, drifts: int) -> Floa
 
 
 def closed_form(fourier_map: FourierMap, laws: ClientLaws) -> Moments:
-    """The moments under the stationary law of each client of the paper's stream."""
+    """Return the moments under the stationary law of each client of the paper's stream."""
     mean, spread = laws.stationary_mean, laws.spread
     features = fourier_map.phases.size
     R = np.empty((mean.size, features, features))
@@ -61,14 +63,14 @@ def closed_form(fourier_map: FourierMap, laws: ClientLaws) -> Moments:
 
 
 def estimated(trace: Trace) -> Moments:
-    """The moments of the samples in a trace, client by client."""
+    """Return the moments of the samples in a trace, client by client."""
     parts = [_of_samples(trace, k) for k in range(trace.clients)]
     R, r, R_error, r_error = (np.stack(column) for column in zip(*parts, strict=True))
     return Moments(R, r, _rms(R_error), _rms(r_error))
 
 
 def _correlation(fourier_map: FourierMap, m: float, s: float) -> FloatArray:
-    """E[z z^T]: a product of two cosines is half the sum of two others."""
+    """Return E[z z^T]: a product of two cosines is half the sum of two other cosines."""
     V, b, _ = fourier_map
     angle, norms, inner = m * V.sum(axis=0) + b, (V**2).sum(axis=0), V.T @ V
     cosines, sines = (np.outer(wave(angle), wave(angle)) for wave in (np.cos, np.sin))
@@ -80,7 +82,7 @@ def _correlation(fourier_map: FourierMap, m: float, s: float) -> FloatArray:
 
 
 def _with_target(fourier_map: FourierMap, mean: FloatArray, spread: FloatArray) -> FloatArray:
-    """E[z f(x)] for the paper's f, a sum of a function of (x1, x4) and one of (x2, x3)."""
+    """Return E[z f(x)] for the paper's f, a sum of a function of (x1, x4) and one of (x2, x3)."""
     (a1, a2, a3, a4), b, _ = fourier_map
     m, s = mean[:, None], spread[:, None]
     wave = np.empty((mean.size, b.size), dtype=np.complex128)
@@ -99,7 +101,7 @@ def _with_target(fourier_map: FourierMap, mean: FloatArray, spread: FloatArray) 
 
 
 def _phi(a: FloatArray, m: FloatArray, s: FloatArray) -> ComplexArray:
-    """E[exp(i a x)] for x ~ N(m, s^2)."""
+    """Return E[exp(i a x)] for x ~ N(m, s^2)."""
     phi: ComplexArray = np.exp(1j * a * m - (a * s) ** 2 / 2)
     return phi
 
@@ -107,7 +109,7 @@ def _phi(a: FloatArray, m: FloatArray, s: FloatArray) -> ComplexArray:
 def _narrow_wave(
     a1: FloatArray, a4: FloatArray, mean: FloatArray, spread: FloatArray
 ) -> ComplexArray:
-    """The same for inputs that hardly vary, by Gauss and Hermite around their mean."""
+    """Return what `_wide_wave` does for inputs that hardly vary, by Gauss-Hermite quadrature."""
     h, weight = np.polynomial.hermite_e.hermegauss(60)
     weight /= weight.sum()
     wave = np.empty((mean.size, a1.size), dtype=np.complex128)
@@ -122,13 +124,13 @@ def _narrow_wave(
 def _wide_wave(
     a1: FloatArray, a4: FloatArray, mean: FloatArray, spread: FloatArray
 ) -> ComplexArray:
-    """E[sqrt(x1^2 + sin^2(pi x4)) exp(i (a1 x1 + a4 x4))], (K, D).
+    """Return E[sqrt(x1^2 + sin^2(pi x4)) exp(i (a1 x1 + a4 x4))], (K, D).
 
-    The function has period 1 in x4: as a Fourier series sum_q c_q(x1) cos(2 pi q x4), its mean over
-    x4 is closed, dies out fast in q, and leaves one integral over x1.
+    The function has period 1 in x4. As a Fourier series sum_q c_q(x1) cos(2 pi q x4), its mean over
+    x4 has a closed form, dies out fast in q, and leaves one integral over x1.
     """
     grid = _grid(a1, a4, mean, spread)
-    # Both integrands have a kink at 0: nodes that gather there make it harmless.
+    # Both integrands have a kink at 0; nodes that gather there make the kink harmless.
     u, weight = _gauss_legendre(grid.panels)
     x1 = np.concatenate([-grid.reach * u**2, grid.reach * u**2])
     dx1 = np.tile(2 * grid.reach * u * weight, 2)
@@ -150,14 +152,14 @@ def _wide_wave(
 class _Grid(NamedTuple):
     """How fine the integrals of `_wide_wave` are: panels of nodes over x1 > 0 and over t."""
 
-    reach: float  # of x1
+    reach: float  # up to which x1 the integral goes
     panels: int
     panels_over_t: int
-    highest: int  # of the Fourier series
+    highest: int  # the highest term of the Fourier series
 
 
 def _grid(a1: FloatArray, a4: FloatArray, mean: FloatArray, spread: FloatArray) -> _Grid:
-    """As fine as densities and waves ask for; what would take for ever is refused."""
+    """Return a grid as fine as densities and waves ask for; refuse one that would take for ever."""
     reach, narrowest = float(np.abs(mean).max() + 9.0 * spread.max()), float(spread.min())
     fastest = float(max(np.abs(a1).max(), np.abs(a4).max()))
     highest = math.ceil((np.abs(a4).max() + 8.0 / narrowest) / (2 * np.pi))
@@ -169,7 +171,7 @@ def _grid(a1: FloatArray, a4: FloatArray, mean: FloatArray, spread: FloatArray) 
         f"radians per unit"
     )
     advice = "take a wider kernel_width, or bring centre and variance nearer to each other"
-    # Of what is worked out for each term of the series, the root takes ten times as long.
+    # For each term of the series, the square root takes ten times as long as the rest.
     work = (highest + 1) * nodes * (10 * columns + mean.size * a1.size)
     if work > _MOST_WORK:
         raise InputError(
@@ -182,7 +184,7 @@ def _grid(a1: FloatArray, a4: FloatArray, mean: FloatArray, spread: FloatArray) 
 
 
 def _gauss_legendre(panels: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights on [0, 1], in equal panels."""
+    """Return nodes and weights on [0, 1], in equal panels."""
     x, weight = np.polynomial.legendre.leggauss(_NODES)
     begins = np.arange(panels)[:, None] / panels
     return (begins + (x + 1) / 2 / panels).ravel(), np.tile(weight / 2 / panels, panels)

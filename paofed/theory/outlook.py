@@ -13,7 +13,7 @@ from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict, require_followed
 from paofed.theory.modes import Modes
 
-_APART = 0.2  # the part of the work that takes the correlation matrices apart, for progress
+_APART = 0.2  # the part of the work that computes the modes, for progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Outlook:
     growth: FloatArray  # per tick, of deviations from the fixed point: above 1 the mean diverges
     costs: list[Traffic]  # per client and tick
     prediction: Prediction
-    modes: Modes  # of the fleet's R, for who goes on with them
+    modes: Modes  # the modes of the fleet's R, for further use
 
     def __repr__(self) -> str:
         names, after = self.prediction.names, int(self.prediction.ticks[-1])
@@ -59,9 +59,9 @@ def outlook(
     report: Callable[[float], None] = lambda _: None,
     modes: Modes | None = None,
 ) -> Outlook:
-    """Compute it; `settings` are for what the algorithms leave open.
+    """Compute the outlook; `settings` are for what the algorithms leave open.
 
-    `modes` are those of the fleet's R, where they are known already.
+    `modes` are those of the fleet's R, if they are known already.
     """
     features = fleet.z_test.shape[1]
     costs = [expected(fleet.contacts, method, features) for method in methods]

@@ -1,4 +1,4 @@
-"""How far back an algorithm reaches, before anything is followed."""
+"""How far back an algorithm reaches: what its recursion must remember, known beforehand."""
 
 import math
 from typing import NamedTuple, Self
@@ -9,19 +9,19 @@ from paofed.theory.fleet import FleetInTheory
 
 
 class Reach(NamedTuple):
-    """How far back one algorithm reaches, and what has to be remembered for it."""
+    """How far back one algorithm reaches, and what has to be remembered for that."""
 
     mu: float
     counts: BoolArray  # which ages of the fleet's messages count
-    ages: IntArray  # (L,), those
-    sizes: tuple[int, int]  # of a message down and up
-    period: int  # of the windows (P)
+    ages: IntArray  # (L,), the ages that count
+    sizes: tuple[int, int]  # coordinates of a message down and up
+    period: int  # the period P of the windows
     live: bool
-    by_sums: bool  # whole models and clients that rest: R_k summed over them by age will do
+    by_sums: bool  # whole models and resting clients: sums of the R_k by age are enough
 
     @classmethod
     def of(cls, fleet: FleetInTheory, method: Algorithm, settings: Settled, ticks: int) -> Self:
-        """Of an algorithm that theory knows, over so many ticks."""
+        """Work out the reach of an algorithm over `ticks` ticks."""
         parts = method.require_paper_parts("theory")
         K, D = fleet.moments.r.shape
         method.require_fits(D)
@@ -48,11 +48,11 @@ class Reach(NamedTuple):
 
     @property
     def cells(self) -> IntArray:
-        """What is on its way for l ticks takes l + 1 cells, used in turn: how many, by age."""
+        """The number of cells by age: messages on their way for l ticks take turns in l + 1."""
         return self.ages + 1
 
     def bytes(self, K: int, D: int) -> float:
-        """What it takes at least: windows, weights, what is on its way, answers or sums."""
+        """Return the least memory: windows, weights, messages on their way, answers or sums."""
         windows, weights = self.period * K * sum(self.sizes), 2 * self.period * self.ages.size * D
         waiting = int(self.cells.sum()) * D
         answers = (self.longest + 1) * K * D if self.live else 0

@@ -13,28 +13,29 @@ from paofed.world.trace import Trace
 
 
 class SamplePoints(NamedTuple):
-    """A sum over the points of a client is an expectation over its samples; P points, K clients."""
+    """P points for each of K clients; a weighted sum over them is an expectation over samples."""
 
     z: FloatArray  # (K, P, D), mapped inputs
     y: FloatArray  # (K, P), targets
     weights: FloatArray  # (K, P), which sum to 1 for each client
-    noise: FloatArray  # (K,), variance of what is added to targets, independently of all else
+    # (K,), variance of the noise that is added to targets, independently of all else.
+    noise: FloatArray
 
 
-# At most so many points of each of the given clients.
+# Takes clients and a number, returns at most that many points of each of these clients.
 SampleSource = Callable[[IntArray, int], SamplePoints]
 
 
 def points_of(fourier_map: FourierMap, laws: ClientLaws, drifts: int = 0) -> SampleSource:
-    """Of the paper's stream: evenly spread under each client's law, differently for each.
+    """Return points of the paper's stream, evenly spread under the law of each client.
 
-    Targets are those after so many drifts.
+    The points differ from client to client. Targets are those after `drifts` drifts.
     """
 
     def points(clients: IntArray, most: int) -> SamplePoints:
-        from scipy.stats import norm, qmc  # which take a second
+        from scipy.stats import norm, qmc  # importing these takes a second
 
-        number = 1 << (most.bit_length() - 1)  # powers of two alone are spread evenly
+        number = 1 << (most.bit_length() - 1)  # only powers of two are spread evenly
         even = qmc.Sobol(INPUTS, rng=0).random(number)
         shifts = np.random.default_rng(0).random((laws.spread.size, 1, INPUTS))[clients]
         normal = norm.ppf((even + shifts) % 1.0)
@@ -48,7 +49,7 @@ def points_of(fourier_map: FourierMap, laws: ClientLaws, drifts: int = 0) -> Sam
 
 
 def points_in(trace: Trace) -> SampleSource:
-    """Of a trace: samples that each client saw, evenly over the run; their noise is in them."""
+    """Return samples that each client of a trace saw, evenly over the run; they include noise."""
 
     def points(clients: IntArray, most: int) -> SamplePoints:
         seen = [np.flatnonzero(trace.has_data[:, k]) for k in clients.tolist()]

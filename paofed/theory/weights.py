@@ -1,16 +1,17 @@
 """How much a message is expected to move the server, by sender, age and coordinate.
 
-A message of age l that holds coordinate j moves it by alpha_l / |K_l| unless a newer one holds j
-too. Client k's message of age l arrives at a tick with probability q_{k,l}, all independently, so
-for the X others of a class E[1 / (1 + X)] is the integral of E[s^X], a product of (1 - q + q s),
-over s in [0, 1]: a polynomial, which Gauss and Legendre integrate exactly.
+A message of age l that holds coordinate j moves the server's value by alpha_l / |K_l|, unless a
+newer message holds j too. Client k's message of age l arrives at a tick with probability q_{k,l},
+independently of all others. So for the X other messages of a class, E[1 / (1 + X)] is the integral
+of E[s^X], a product of (1 - q + q s), over s in [0, 1]: a polynomial, which Gauss-Legendre
+quadrature integrates exactly.
 """
 
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 
-_NODES = 128  # exact for up to 256 messages in a class, and good far beyond
+_NODES = 128  # exact for up to 256 messages in a class, and accurate far beyond
 
 
 class ExpectedWeights:
@@ -34,7 +35,8 @@ class ExpectedWeights:
         s, weight = (s + 1) / 2, weight / 2
         miss = 1 - q[:, None, :] * (1 - s[:, None])  # (L, S, K): E[s^1{arrives}]
         if by_coverage:
-            # The class of a coordinate is who holds it: one product for each, by phase.
+            # With "coverage", the class of a coordinate is who holds it: one product for each
+            # coordinate and phase.
             others = np.stack([np.exp(np.log(miss) @ mask.astype(np.float64)) for mask in held])
             self._by_node = weight[:, None] * others  # (P, L, S, D)
             self._share = alpha[:, None, None] * q[:, None, :] / miss  # (L, S, K)
@@ -43,7 +45,7 @@ class ExpectedWeights:
             expected = np.einsum("ls,lsk->lk", class_product, 1 / miss)
             self._by_node = np.ones((1, 1, 1, 1))
             self._share = (alpha[:, None] * q * expected)[:, None, :]
-        with np.errstate(divide="ignore"):  # a message that is certain leaves no chance: exp(-inf)
+        with np.errstate(divide="ignore"):  # the log of a message that surely arrives is -inf
             lost = np.log1p(-q)
         total, missed = [], []
         for phase, mask in enumerate(held):
@@ -53,7 +55,10 @@ class ExpectedWeights:
         self._total, self._missed = np.stack(total), np.stack(missed)  # (P, L, D)
 
     def pulls(self, phase: int, sent: FloatArray) -> FloatArray:
-        """Sums of what is sent (K, D; zero outside the windows), weighted, by age: (L, D)."""
+        """Return the weighted sums, by age, (L, D), of what is sent.
+
+        `sent` has shape (K, D), and is zero outside the windows.
+        """
         by_node = self._by_node[phase % len(self._by_node)]
         L, S, K = self._share.shape
         by_share = (self._share.reshape(L * S, K) @ sent).reshape(L, S, sent.shape[1])
@@ -61,7 +66,10 @@ class ExpectedWeights:
         return pulled
 
     def move(self, w: FloatArray, n: int, pulls: FloatArray) -> FloatArray:
-        """The server's expected model after tick n; pulls of the age l are those of tick n - l."""
+        """Return the server's expected model after tick n.
+
+        Pulls of age l are those of tick n - l.
+        """
         begun = self.ages <= n
         phase, which = (n - self.ages[begun]) % len(self._total), self._which[begun]
         missed = np.cumprod(self._missed[phase, which], axis=0)
@@ -71,7 +79,7 @@ class ExpectedWeights:
 
 
 def _product(logs: FloatArray, mask: FloatArray) -> FloatArray:
-    """Sum the logs (L, K) over the holders of each coordinate; -inf times 0 is 0 here."""
+    """Sum the logs (L, K) over the holders of each coordinate; -inf times 0 counts as 0."""
     certain = np.isneginf(logs)
     if not certain.any():
         return logs @ mask

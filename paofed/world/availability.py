@@ -1,8 +1,8 @@
 """Who is there: laws of presence, each a small value.
 
-Every law but a recorded one is a link that goes on and off: three thresholds per client say how it
-begins, how likely it comes on and how likely it stays. Being there at random, independently of the
-tick before, is the case where all three are equal.
+Every law but a recorded one is a link that goes on and off. Three thresholds per client say how
+likely the link is on at the first tick, how likely it comes on, and how likely it stays on. A link
+that is on at random, independently of the tick before, is the case where all three are equal.
 """
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
@@ -18,14 +18,17 @@ from paofed.world.value import Durations, Grouped, Probabilities, Value
 
 
 class OnOff(NamedTuple):
-    """Thresholds of some clients: on at the first tick, off to on, on to on."""
+    """Thresholds of some clients: on at the first tick, from off to on, from on to on."""
 
     first: ThresholdArray
     start: ThresholdArray
     stay: ThresholdArray
 
     def follow(self, words: WordArray) -> BoolArray:
-        """Go on and off over the ticks, the first axis of the words."""
+        """Return which links are on at each tick.
+
+        Ticks are the first axis of `words` and of the result.
+        """
         on = np.empty(words.shape, dtype=bool)
         on[0] = words[0] < self.first
         for n in range(1, len(words)):
@@ -34,13 +37,19 @@ class OnOff(NamedTuple):
 
 
 def turns(on: ArrayLike, off: ArrayLike) -> OnOff:
-    """Turns of these mean lengths in ticks, begun in the long-run proportion."""
+    """Return thresholds for turns of these mean lengths in ticks.
+
+    The chance to be on at the first tick is the long-run share of ticks that are on.
+    """
     on, off = np.asarray(on, dtype=np.float64), np.asarray(off, dtype=np.float64)
     return OnOff(threshold(on / (on + off)), threshold(1 / off), threshold(1 - 1 / on))
 
 
 class Bernoulli(Grouped):
-    """There with a fixed probability at each tick; client k has that of group k mod G."""
+    """Available with a fixed probability at each tick.
+
+    Client k has the probability of group k mod G.
+    """
 
     kind: Literal["bernoulli"] = "bernoulli"
     probabilities: Probabilities
@@ -52,7 +61,10 @@ class Bernoulli(Grouped):
 
 
 class Bursts(Value):
-    """On and off in turns whose mean lengths in ticks are given, by group (k mod G)."""
+    """On and off in turns whose mean lengths in ticks are given by group.
+
+    Client k is in group k mod G.
+    """
 
     kind: Literal["bursts"] = "bursts"
     mean_on: Durations
@@ -60,7 +72,7 @@ class Bursts(Value):
 
     @property
     def groups(self) -> int:
-        """Count the groups: the longer list; the shorter one repeats."""
+        """Count the groups: as many as the longer list has; the shorter list repeats."""
         return max(len(self.mean_on), len(self.mean_off))
 
     def on_off(self, clients: IntArray) -> OnOff:
@@ -69,7 +81,7 @@ class Bursts(Value):
 
 
 class RecordedPresence(Recorded):
-    """Who was there: 1, and who was not: 0."""
+    """A recorded table of presence: 1 where a client was available, 0 where it was not."""
 
     most: ClassVar[int] = 1
 

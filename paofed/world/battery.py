@@ -1,4 +1,4 @@
-"""Batteries: a client has so many contacts in store, spends them and gains new ones."""
+"""Batteries: a client has some contacts in store, spends them and gains new ones."""
 
 from typing import Annotated, NamedTuple, Self
 
@@ -13,17 +13,17 @@ _MOST = 2**31 - 1
 
 
 class Cells(NamedTuple):
-    """The batteries of some clients, (K,) each: what they hold, begin with, and how they fill."""
+    """The batteries of K clients, (K,) each: capacity, level at the start, chance to fill."""
 
     capacity: IntArray
     start: IntArray
     fill: ThresholdArray
 
     def offers(self, wanted: BoolArray, words: WordArray) -> BoolArray:
-        """Follow the levels over the ticks; say which of the contacts wanted can be offered.
+        """Follow the levels over the ticks; return which of the wanted contacts can be offered.
 
-        In each tick a battery fills first, up to its capacity; then a contact is offered if one is
-        in store, and drained whatever becomes of it.
+        In each tick a battery fills first, up to its capacity. Then a contact is offered if one is
+        in store, and taken out of the store whatever becomes of it.
         """
         offered, level = np.empty_like(wanted), self.start
         for n, now in enumerate(wanted):
@@ -34,11 +34,12 @@ class Cells(NamedTuple):
 
 
 class Battery(Grouped):
-    """Holds some contacts; every contact that is offered takes one, every tick may bring one."""
+    """A store of contacts: every contact that is offered takes one, every tick may bring one."""
 
     capacity: ByGroup[Annotated[int, Field(ge=1, le=_MOST)]]  # contacts
-    fill: ByGroup[Probability]  # of one contact's worth at a tick
-    start: ByGroup[Annotated[int, Field(ge=0, le=_MOST)]] | None = None  # contacts; None: full
+    fill: ByGroup[Probability]  # the probability that a tick brings one contact
+    # Contacts at the first tick; None: as many as the capacity.
+    start: ByGroup[Annotated[int, Field(ge=0, le=_MOST)]] | None = None
 
     @model_validator(mode="after")
     def _starts_within(self) -> Self:

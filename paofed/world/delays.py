@@ -1,7 +1,7 @@
 """How late a message is: laws of delay, each a small value.
 
-Every law but a recorded one is a list of thresholds: the delay is `step` times the number of
-thresholds that a random word is below. Each group of clients may have a list and a step of its own.
+Every law but a recorded one is a list of falling thresholds: the delay is `step` times the number
+of thresholds above a random word. Each group of clients may have a list and a step of its own.
 """
 
 import math
@@ -16,10 +16,10 @@ from paofed.world.events import CERTAIN, ThresholdArray, threshold
 from paofed.world.recorded import Recorded
 from paofed.world.value import ByGroup, Grouped, Probability, Value
 
-# Beyond this the list of thresholds would be thousands long: a delay that means "lost".
+# A law with a larger base would need a list of thousands of thresholds: its delays mean "lost".
 _LONGEST_TAIL = 0.999
 
-LONGEST = 1_000_000  # ticks that a step or an age limit may have
+LONGEST = 1_000_000  # the most ticks that a step or an age limit may have
 
 Base = Annotated[float, Field(ge=0, le=_LONGEST_TAIL)]
 Step = Annotated[int, Field(ge=1, le=LONGEST)]
@@ -29,8 +29,8 @@ def _falling(chances: tuple[float, ...]) -> tuple[float, ...]:
     for earlier, later in pairwise(chances):
         if later > earlier:
             raise ValueError(
-                f"{later} comes after {earlier}: expected chances that do not rise, since what is "
-                f"late by more steps is late by fewer, too"
+                f"{later} comes after {earlier}: expected chances that do not rise, since a "
+                f"message that is late by more steps counts for fewer steps as well"
             )
     return chances
 
@@ -43,23 +43,24 @@ Chances = Annotated[
 
 
 class Ladder(NamedTuple):
-    """Falling thresholds for one step, two steps, ...; client k has those of group k mod G."""
+    """Falling thresholds for one step, two steps and so on; client k has those of group k mod G."""
 
-    thresholds: ThresholdArray  # (G, L); below a 0, which ends a shorter ladder, no word is
+    thresholds: ThresholdArray  # (G, L); a 0, which no word is below, fills up a shorter list
     step: IntArray  # (G,)
 
     def delays(self, words: WordArray, clients: IntArray) -> IntArray:
-        """Turn words into delays; the last axis of the words goes by client."""
+        """Turn words into delays; clients are the last axis of the words."""
         delay = np.empty(words.shape, dtype=np.int64)
         for group, (thresholds, step) in enumerate(zip(*self, strict=True)):
             mine = clients % len(self.step) == group
-            # Thresholds fall, so those above a word come first; searching wants them rising.
+            # Thresholds fall, so the thresholds above a word come first; `searchsorted` wants them
+            # rising.
             below = np.searchsorted(thresholds[::-1], words[..., mine], side="right")
             delay[..., mine] = step * (thresholds.size - below)
         return delay
 
     def chances(self) -> tuple[IntArray, FloatArray]:
-        """All delays that may be, (L,), rising, and how likely each is in every group, (G, L)."""
+        """Return all possible delays, rising, (L,), and how likely each is by group, (G, L)."""
         groups, rungs = self.thresholds.shape
         beyond = np.pad(self.thresholds / CERTAIN, ((0, 0), (1, 1)))
         beyond[:, 0] = 1.0
@@ -80,7 +81,7 @@ class SteppedDelay(Grouped):
     step: ByGroup[Step]
 
     def ladder(self) -> Ladder:
-        """Return the thresholds of every group down to the last that any word is below."""
+        """Return the thresholds of every group, as long as a random word can be below them."""
         bases, steps = np.broadcast_arrays(np.atleast_1d(self.base), np.atleast_1d(self.step))
         groups = [_thresholds(float(base)) for base in bases]
         longest = max(thresholds.size for thresholds in groups)
@@ -89,7 +90,7 @@ class SteppedDelay(Grouped):
 
 
 def _thresholds(base: float) -> ThresholdArray:
-    # The last threshold that rounds to at least 1 is that of base^i >= 2^-33.
+    # The last threshold that rounds to at least 1 is the one of the last base^i >= 2^-33.
     rungs = 0 if base == 0 else math.ceil(33 * math.log(2) / -math.log(base))
     falling = threshold(base ** np.arange(1, rungs + 1))
     return falling[falling > 0]
@@ -102,7 +103,7 @@ class GeometricDelay(Grouped):
     base: ByGroup[Base]
 
     def ladder(self) -> Ladder:
-        """Return the thresholds of ladders of single ticks."""
+        """Return the thresholds, with a step of one tick."""
         return SteppedDelay(base=self.base, step=1).ladder()
 
 
@@ -124,7 +125,7 @@ class NoDelay(Value):
     kind: Literal["none"] = "none"
 
     def ladder(self) -> Ladder:
-        """Return a ladder without a rung."""
+        """Return a ladder without any threshold."""
         return SteppedDelay(base=0.0, step=1).ladder()
 
 

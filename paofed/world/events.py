@@ -19,6 +19,6 @@ def threshold(probability: ArrayLike) -> ThresholdArray:
 
 
 def by_group(values: float | tuple[float, ...], clients: IntArray) -> FloatArray:
-    """Return the value of each of the clients: client k is in group k mod G."""
+    """Return the value of each client: client k is in group k mod G."""
     groups = np.atleast_1d(np.asarray(values, dtype=np.float64))
     return groups[clients % groups.size]

@@ -7,7 +7,7 @@ from paofed.world.faults import KINDS, Fault
 
 
 def parted(text: str) -> dict[str, Any]:
-    """Take such a word apart; clients by number are joined by +.
+    """Split a word such as `stuck:at=50` into a dictionary; several clients are joined by +.
 
     >>> parted("stuck:at=50,clients=3+17")
     {'kind': 'stuck', 'at': 50, 'clients': [3, 17]}
@@ -30,7 +30,7 @@ def parted(text: str) -> dict[str, Any]:
 
 
 def worded(fault: Fault) -> str:
-    """Write a fault as such a word, without what goes without saying.
+    """Write a fault as a word that `parted` reads; defaults are left out.
 
     >>> from paofed.world.faults import Stuck
     >>> worded(Stuck(clients=(3, 17), at=50.0))
@@ -48,7 +48,7 @@ def _said(value: object) -> str:
 
 
 def _clients(text: str) -> object:
-    """One client by number is a list of it: 3+ stands for client 3 alone."""
+    """Read clients by number as a list: 3+17 is two clients, 3+ is client 3 alone."""
     if "+" not in text[1:]:
         return _value(text)
     return [_value(part) for part in text.split("+") if part]

@@ -1,7 +1,8 @@
 """Faults: what broken devices measure and what broken or dishonest ones send.
 
-Readings are wrong before anything is learned from them, messages on their way to the server. What
-the fleet is judged on is never wrong. Who is hit by a fault is drawn anew in every run.
+Faulty readings are wrong before anything is learned from them; faulty messages become wrong on
+their way to the server. The values on which the fleet is judged are never faulty. Which clients a
+fault hits is drawn anew in every run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,14 +18,14 @@ from paofed.world.events import threshold
 from paofed.world.table.columns import Unit
 from paofed.world.value import Probability, Value
 
-_FAR = 1e30  # a fault of this size is beyond all doubt, and its numbers are still finite
+_FAR = 1e30  # a fault of this size is obvious, and its numbers are still finite
 _Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 _Size = Annotated[float, Field(gt=0, le=_FAR)]
 _Tick = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 def _affected(value: Any) -> float | tuple[int, ...]:
-    """Take a share of the fleet, a count, or the clients themselves."""
+    """Check whom a fault hits: a share of the fleet, a count, or a list of clients."""
     if isinstance(value, list | tuple):
         if value and all(type(k) is int and k >= 0 for k in value):
             if len(set(value)) == len(value):
@@ -36,12 +37,12 @@ def _affected(value: Any) -> float | tuple[int, ...]:
 
 
 class Hits(NamedTuple):
-    """Where the M samples of a run stand, and which of them a fault hits."""
+    """Tick and client of the M samples of a run, and which of the samples a fault hits."""
 
     tick: IntArray  # (M,), in order
     client: IntArray  # (M,)
-    at: IntArray  # (H,), by index
-    words: WordArray  # (4, H): chance at these
+    at: IntArray  # (H,), indices of the samples that are hit
+    words: WordArray  # (4, H): random words for these samples
 
 
 class Fault(Value):
@@ -49,7 +50,7 @@ class Fault(Value):
 
     clients: Annotated[float | tuple[int, ...], PlainValidator(_affected)]
     start: _Tick = 0
-    end: _Tick | None = None  # the first tick at which all is well again; None: it stays
+    end: _Tick | None = None  # the first tick without the fault; None: the fault stays
 
     @model_validator(mode="after")
     def _lasts(self) -> Self:
@@ -58,13 +59,16 @@ class Fault(Value):
         return self
 
     def how_many(self, clients: int) -> int:
-        """How many of so many clients it hits: a share is rounded, to one at least."""
+        """Return how many of so many clients the fault hits.
+
+        A share is rounded, to at least one.
+        """
         if isinstance(self.clients, tuple):
             return len(self.clients)
         return self.clients if type(self.clients) is int else max(1, round(self.clients * clients))
 
     def picked(self, number: int, key: Key, clients: int) -> BoolArray:
-        """Say who is hit, (K,): those who are listed, or the lowest of numbers drawn for all.
+        """Return who is hit, (K,): the clients listed, or those with the lowest drawn numbers.
 
         `number` is the place of the fault among all faults of a scenario. The key is that of what
         goes up in the run (paofed.core.parts.keys_of), so that a channel can draw the same.
@@ -78,7 +82,7 @@ class Fault(Value):
         return hit
 
     def lasts(self, tick: IntArray) -> BoolArray:
-        """Say at which of these ticks it is there."""
+        """Return at which of these ticks the fault is present."""
         there: BoolArray = tick >= self.start
         return there if self.end is None else there & (tick < self.end)
 
@@ -86,26 +90,34 @@ class Fault(Value):
 class FaultyReadings(Fault):
     """A fault of a sensor: changes what clients measure, and so what they learn from."""
 
-    what: str | int = "target"  # or an input: its column, or its place from 0 on
+    # The target, or an input: the name of its column, or its index from 0 on.
+    what: str | int = "target"
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
-        """Return what is measured at the samples that are hit; `values` (M,) are right."""
+        """Return what is measured at the samples that are hit.
+
+        `values` (M,) are the right values.
+        """
         raise NotImplementedError
 
 
 class Stuck(FaultyReadings):
-    """The sensor says the same again and again: a given value, or its last before the fault."""
+    """The sensor repeats one value: a given one, or its last value before the fault."""
 
     kind: Literal["stuck"] = "stuck"
     at: _Number | None = None
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
-        """Hold on to a value; to the first one where there is none of before."""
+        """Repeat the value `at`, or the client's last value before the fault.
+
+        A client without a value from before the fault repeats the first value in it.
+        """
         if self.at is not None:
             return np.full(hits.at.size, self.at)
         held = np.zeros(int(hits.client.max(initial=0)) + 1)
         for known in (hits.at[::-1], np.flatnonzero(hits.tick < self.start)):
-            held[hits.client[known]] = values[known]  # of several, the last one stays
+            # Of several values of a client, the last one in `known` stays.
+            held[hits.client[known]] = values[known]
         return held[hits.client[hits.at]]
 
 
@@ -116,7 +128,7 @@ class Scaled(FaultyReadings):
     by: _Number
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
-        """Multiply."""
+        """Multiply the values that are hit."""
         return values[hits.at] * self.by
 
 
@@ -125,11 +137,12 @@ class Spikes(FaultyReadings):
 
     kind: Literal["spikes"] = "spikes"
     size: _Size
-    probability: Probability = 1.0  # at a sample
-    count: Annotated[int, Field(ge=1)] | None = None  # of each client, at most
+    probability: Probability = 1.0  # the probability that a sample is hit
+    # The most spikes of each client; None: no limit.
+    count: Annotated[int, Field(ge=1)] | None = None
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
-        """Add or subtract the size where chance says so."""
+        """Add or subtract `size` at the samples that chance picks."""
         there, sign = hits.words[0] < threshold(self.probability), hits.words[1] & 1
         if self.count is not None:
             there[there] = _occurrence(hits.client[hits.at[there]]) < self.count
@@ -144,34 +157,34 @@ class Drift(FaultyReadings):
     per_tick: _Number
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
-        """Add what has grown since the start, whose own tick is the first."""
+        """Add an offset of `per_tick` for every tick since `start`, that tick included."""
         return values[hits.at] + self.per_tick * (hits.tick[hits.at] + 1 - self.start)
 
 
 class Noise(FaultyReadings):
-    """A loose contact: normal noise on top."""
+    """A loose contact: normal noise is added."""
 
     kind: Literal["noise"] = "noise"
     deviation: _Size
 
     def changed(self, values: FloatArray, hits: Hits) -> FloatArray:
-        """Add noise of a standard deviation."""
+        """Add normal noise of the given standard deviation."""
         return values[hits.at] + self.deviation * normal(hits.words[2])
 
 
 class FaultyMessages(Fault):
-    """A fault of what clients send; they measure and learn as ever."""
+    """A fault of what clients send; the clients measure and learn as usual."""
 
 
 class Garbage(FaultyMessages):
-    """Messages hold random numbers, uniform within the size around 0."""
+    """Messages hold random numbers, uniform from -size to size."""
 
     kind: Literal["garbage"] = "garbage"
     size: _Size
 
 
 class Liar(FaultyMessages):
-    """Messages hold the client's model, pushed: the same push on every number, every time."""
+    """Messages hold the client's model plus the same offset on every number, every time."""
 
     kind: Literal["liar"] = "liar"
     push: _Number
@@ -190,7 +203,7 @@ KINDS: dict[str, type[Fault]] = {
 
 
 class Chance(NamedTuple):
-    """Whose random numbers faults are made of, in one run of so many clients."""
+    """The run whose random numbers decide about faults, and how many clients it has."""
 
     who: Key
     what: Key
@@ -209,9 +222,9 @@ class Measured(NamedTuple):
     def with_faults(
         self, faults: Iterable[tuple[int, FaultyReadings]], units: Sequence[Unit], chance: Chance
     ) -> "Measured":
-        """Let faults, with their numbers, have their part, one after the other.
+        """Apply faults, given with their numbers, one after the other.
 
-        Units are those of the inputs and then of the target.
+        `units` are those of the inputs and, last, of the target.
         """
         columns = np.column_stack([self.x, self.y])
         for number, fault in faults:
@@ -226,11 +239,13 @@ class Measured(NamedTuple):
 
 
 def column_of(what: str | int, units: Sequence[Unit]) -> int:
-    """The place among inputs and target of what a fault speaks of; raises ValueError."""
+    """Return the index, among inputs and target, of what a fault changes; raises ValueError."""
     names = [unit.name for unit in units[:-1]]
     if what == "target":
         if units[-1].name and units[-1].name in names:
-            raise ValueError("expected an input: the target's lags would have to be faulty, too")
+            raise ValueError(
+                "expected an input, since lags of the target are inputs and stay right"
+            )
         return len(units) - 1
     places: dict[str | int, int] = {i: i for i in range(len(names))}
     places |= {name: i for i, name in enumerate(names) if name}
@@ -246,7 +261,7 @@ def column_of(what: str | int, units: Sequence[Unit]) -> int:
 
 
 def _occurrence(values: IntArray) -> IntArray:
-    """How many equal values come before each.
+    """Return for each value how many equal values come before it.
 
     >>> _occurrence(np.array([7, 5, 7, 7])).tolist()
     [0, 0, 1, 2]

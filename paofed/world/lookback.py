@@ -1,8 +1,9 @@
 """What laws with memory say at some ticks alone, without walking through all ticks before them.
 
-A word below both thresholds of an on-off chain switches it on, whatever it was, and one above both
-switches it off. So the last such word before a tick decides, and only the words since then matter.
-A battery forgets likewise: once it is full, what filled it before does not matter.
+A word below both thresholds of an on-off chain switches the chain on, whatever its state was, and a
+word above both switches it off. So the last such word before a tick decides, and only the words
+since then matter. A battery forgets likewise: once the battery is full, what filled it before does
+not matter.
 """
 
 from collections.abc import Callable
@@ -14,19 +15,20 @@ from paofed.world.availability import OnOff
 from paofed.world.battery import Cells
 from paofed.world.events import ThresholdArray
 
-Words = Callable[[IntArray, IntArray], WordArray]  # the random words of ticks and clients
+# Takes ticks and clients, returns their random words.
+Words = Callable[[IntArray, IntArray], WordArray]
 
-_AT_ONCE = 64  # ticks of a client whose words are drawn together
+_AT_ONCE = 64  # how many ticks of a client have their words drawn together
 
 
 def on_at(chain: OnOff, words: Words, n: IntArray, k: IntArray) -> BoolArray:
-    """Whether the chain of client k[i] is on at tick n[i]; no client stands twice at one tick.
+    """Return whether the chain of client k[i] is on at tick n[i]; each (n[i], k[i]) is given once.
 
-    The thresholds of the chain are given for each of these places.
+    The thresholds in `chain` are given for each i.
     """
     order = np.lexsort((n, k))
     n, k, chain = n[order], k[order], OnOff(*(limits[order] for limits in chain))
-    # Where the place before has the same client, its tick is the last that need be looked at.
+    # Where the entry before has the same client, the search need not go back beyond its tick.
     beyond = np.where(np.diff(k, prepend=-1) == 0, np.roll(n, 1), -1)
     on, known = np.zeros((2, n.size), dtype=bool)
     left, tick = np.arange(n.size), n
@@ -34,12 +36,14 @@ def on_at(chain: OnOff, words: Words, n: IntArray, k: IntArray) -> BoolArray:
         first, start, stay = (limits[left] for limits in chain)
         word = words(tick, k[left])
         if_off, if_on = (word < np.where(tick == 0, first, limit) for limit in (start, stay))
-        # One that is undecided is on where it was on before; or, with `if_off`, where it was not.
+        # An undecided tick leaves the chain as it was at the tick before or, where `if_off` holds,
+        # turns it round: `on` counts these turns.
         on[left] ^= if_off
         known[left] = if_off == if_on
         further = (if_off != if_on) & (tick - 1 > beyond[left])
         left, tick = left[further], tick[further] - 1
-    # What is not known yet is as the place before, or turned: add up the turns since one is known.
+    # An entry that is not known yet equals the entry before, or its opposite: count the turns since
+    # the last known entry.
     turns, place = np.cumsum(on), np.arange(n.size)
     base = np.maximum.accumulate(np.where(known, place, 0))
     found = np.empty_like(on)
@@ -48,17 +52,18 @@ def on_at(chain: OnOff, words: Words, n: IntArray, k: IntArray) -> BoolArray:
 
 
 def offered_at(cells: Cells, words: Words, n: IntArray, k: IntArray) -> BoolArray:
-    """Whether the battery of client k[i] offers the contact wanted at tick n[i]: all that are.
+    """Return whether the battery of client k[i] offers the contact wanted at tick n[i].
 
-    The batteries are given for each of these places.
+    All contacts that are wanted must be given. The batteries in `cells` are given for each i.
     """
     order = np.lexsort((n, k))
     n, k, capacity, fill = n[order], k[order], cells.capacity[order], cells.fill[order]
-    begins = np.flatnonzero(np.diff(k, prepend=-1))  # of each client's contacts
+    begins = np.flatnonzero(np.diff(k, prepend=-1))  # where the contacts of each client begin
     counts = np.diff(begins, append=k.size)
     since, level = np.zeros(begins.size, dtype=np.int64), cells.start[order[begins]]
     offered = np.empty(n.size, dtype=bool)
-    for turn in range(counts.max(initial=0)):  # every client's first contact, then its second, ...
+    # The first contact of every client, then the second of every client, and so on.
+    for turn in range(counts.max(initial=0)):
         who = np.flatnonzero(counts > turn)
         now = begins[who] + turn
         room = capacity[now] - level[who]
@@ -74,7 +79,7 @@ def offered_at(cells: Cells, words: Words, n: IntArray, k: IntArray) -> BoolArra
 def _gained(
     fill: ThresholdArray, words: Words, begin: IntArray, end: IntArray, k: IntArray, room: IntArray
 ) -> IntArray:
-    """What batteries gain over the ticks from `begin` up to `end`, up to the room they have."""
+    """Return what batteries gain over the ticks from `begin` up to `end`, at most `room`."""
     gained, left = np.zeros_like(room), np.flatnonzero(room > 0)
     while left.size:
         ticks = end[left, None] - 1 - np.arange(_AT_ONCE)

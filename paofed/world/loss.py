@@ -12,5 +12,5 @@ class Loss(Grouped):
     down: ByGroup[Probability] = 0.0
 
     def thresholds(self, clients: IntArray) -> tuple[ThresholdArray, ThresholdArray]:
-        """Return those of the clients, up and down."""
+        """Return the clients' thresholds of a loss on the way up and on the way down."""
         return threshold(by_group(self.up, clients)), threshold(by_group(self.down, clients))

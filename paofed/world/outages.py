@@ -10,14 +10,20 @@ from paofed.world.value import ByGroup, Duration, Grouped, Probability
 
 
 class Outages(Grouped):
-    """One after the other for the whole fleet; each hits a client by chance, for all its time."""
+    """Outages of the whole fleet, one after the other.
+
+    Each outage hits a client by chance, until the outage ends.
+    """
 
     mean_length: Duration  # ticks
-    mean_between: Duration  # ticks from the end of one to the beginning of the next
-    share: ByGroup[Probability] = 1.0  # probability of being hit
+    mean_between: Duration  # ticks from the end of an outage to the beginning of the next
+    share: ByGroup[Probability] = 1.0  # the probability that an outage hits a client
 
     def began(self, key: Key, ticks: int, purpose: int) -> IntArray:
-        """Say for every tick when its outage began, (N,): -1 where there is none."""
+        """Return for every tick the tick at which its outage began, (N,).
+
+        -1 where there is no outage.
+        """
         words = philox(key, 0, np.arange(ticks), 0, purpose)[0]
         on = turns(self.mean_length, self.mean_between).follow(words)
         new = on & ~np.append(False, on[:-1])
@@ -25,11 +31,11 @@ class Outages(Grouped):
         return np.where(on, latest, -1)
 
     def shares(self, clients: IntArray) -> ThresholdArray:
-        """Return the thresholds with which the clients are hit."""
+        """Return the thresholds at which an outage hits the clients."""
         return threshold(by_group(self.share, clients))
 
     def hits(self, key: Key, began: IntArray, clients: IntArray, purpose: int) -> BoolArray:
-        """Say which of the clients are hit at every tick, (N, K)."""
+        """Return which of the clients are hit at every tick, (N, K)."""
         there = began >= 0
         outages, which = np.unique(began[there], return_inverse=True)
         words = philox(key, clients, outages[:, None], 0, purpose)[0]

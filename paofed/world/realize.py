@@ -1,9 +1,9 @@
 """Realise nature: (scenario, seed, world, run) -> Trace, the same bits however it is asked for.
 
 The map, the clients' laws and the test set belong to a world; samples, presence, delays and lottery
-to a run in it. Every number is a function of (seed, world, run, client, tick, purpose), so any
-client's part can be produced without the others'. The compiled engine draws the same numbers inside
-its kernels (paofed.simulate.engines.fast.family).
+belong to a run in that world. Every number is a function of (seed, world, run, client, tick,
+purpose), so the part of any client can be produced without the other clients'. The compiled engine
+draws the same numbers inside its kernels (paofed.simulate.engines.fast.family).
 """
 
 from enum import IntEnum
@@ -33,27 +33,30 @@ from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-PHASE_BITS = 24  # of a client's phase in `even` arrivals: exact integers up to 700,000 ticks
-_CELL_BYTES = 100  # what one client of a synthetic world takes at one tick, at most at a time
-_MOST_OF_TABLE = 1 << 30  # bytes of a table's trace: what is larger is nearly all gaps
+# Bits of a client's phase in `even` arrivals: integers stay exact up to 700,000 ticks.
+PHASE_BITS = 24
+_CELL_BYTES = 100  # bytes that one client of a synthetic world needs for one tick, at most
+# The most bytes for the trace of a table: a larger trace is nearly all gaps.
+_MOST_OF_TABLE = 1 << 30
 
 
 class Purpose(IntEnum):
-    """What a random number is for; the last word of its counter."""
+    """What a random number is for; the purpose is the last word of the number's counter."""
 
     LAWS = 0
     TEST = 1
     EVENTS = 2  # one block per client and tick: data, presence, delay, lottery
     SAMPLE = 3  # inputs, then observation noise
     PHASE = 4
-    CONTACT = 5  # one more block per client and tick, where used: loss up and down, charge, use
-    OUTAGE = 6  # of the whole fleet: one word per tick, whether there is an outage
+    # One more block per client and tick, where needed: loss up, loss down, charge, use.
+    CONTACT = 5
+    OUTAGE = 6  # one word per tick for the whole fleet: whether there is an outage
     HIT = 7  # one word per client and tick at which an outage began
     FAULT = 8  # one block per client, tick and faulty reading
 
 
 class World(NamedTuple):
-    """What does not change between the runs of a synthetic world."""
+    """What all runs of a synthetic world have in common."""
 
     key: Key
     fourier_map: FourierMap
@@ -63,7 +66,7 @@ class World(NamedTuple):
 
 
 class _Contacts(NamedTuple):
-    """What nature offers of the contacts that clients might have, and what is lost at them."""
+    """Which of the possible contacts nature offers, and which messages are lost."""
 
     available: BoolArray
     lost_up: BoolArray = NOTHING_LOST
@@ -101,7 +104,7 @@ def make_world(scenario: Scenario, seed: int, world: int) -> World:
 
 
 def _sample_bytes(features: int) -> int:
-    """What one sample of the test set takes: its numbers as they are drawn, then its features."""
+    """Return the bytes of one test sample: its numbers as they are drawn, then its features."""
     return 100 + 8 * features
 
 
@@ -130,7 +133,7 @@ def realize(
 ) -> Trace:
     """Realise one run, for the whole fleet or for some clients of it alone (by index).
 
-    A scenario may be given by a preset's name or a file's path too.
+    `scenario` may also be the name of a preset or the path of a file.
     """
     scenario = scenario_of(scenario)
     cells = scenario.ticks * (scenario.clients if clients is None else len(clients))
@@ -171,7 +174,7 @@ def realize(
 def _faulty(
     scenario: Scenario, samples: _Samples, k: IntArray, seed: int, world: int, run: int
 ) -> _Samples:
-    """The same samples as broken sensors give them."""
+    """Return the samples as broken sensors give them."""
     there = tick, column = np.nonzero(samples.has_data)
     seen = Measured(tick, k[column], samples.x[there], samples.y[there])
     x, y = samples.x.copy(), samples.y.copy()
@@ -180,7 +183,7 @@ def _faulty(
 
 
 def with_faults(scenario: Scenario, seen: Measured, seed: int, world: int, run: int) -> Measured:
-    """Let the faults of a scenario's sensors change what is measured in one run."""
+    """Let the faults of a scenario's sensors change the measured values of one run."""
     faults = scenario.numbered(FaultyReadings)
     key = run_key(world_key(seed, world), run)
     chance = Chance(keys_of(seed, world, run).up, key, Purpose.FAULT, scenario.clients)
@@ -188,12 +191,13 @@ def with_faults(scenario: Scenario, seen: Measured, seed: int, world: int, run: 
 
 
 def _require_room(scenario: Scenario, cells: int) -> None:
-    """Refuse a trace that does not fit; that of a table is soon nearly all gaps."""
+    """Refuse a trace that does not fit in memory, or one of a table that is nearly all gaps."""
     if not isinstance(scenario.stream, Table):
         require_memory(_CELL_BYTES * cells, f"a trace of {cells:,} client ticks")
         return
     readings = read(scenario.stream)
-    size = cells * (8 * readings.inputs + 26)  # y, delay and lottery of 8 bytes, two flags of 1
+    # Three numbers of 8 bytes (y, delay and lottery) and two flags of 1.
+    size = cells * (8 * readings.inputs + 26)
     if size > _MOST_OF_TABLE:
         raise InputError(
             f"a trace of {scenario.name} has {cells:,} cells and needs {size / 1e9:.1f} GB for "
@@ -222,17 +226,17 @@ def table_map(scenario: Scenario, world: Key) -> FourierMap:
 
 
 def start_of(scenario: Scenario, world: Key) -> FloatArray:
-    """The model with which a fleet begins in a world: zeros, or a fit of the calibration period."""
+    """Return the model with which a fleet begins in a world: zeros, or a fit of the calibration."""
     if scenario.start == "zeros":
         return np.zeros(scenario.features)
     return fitted(read(scenario.table), table_map(scenario, world)).model
 
 
 def half_width_of(scenario: Scenario, world: Key) -> float:
-    """Half the width of a device's first interval over a table.
+    """Return half the width of a device's first interval over a table.
 
-    It covers the errors that the model with which a fleet begins makes on the calibration period;
-    those of zeros are the targets themselves.
+    The interval covers the errors of the fleet's first model on the calibration period; a model of
+    zeros has the targets themselves as errors.
     """
     readings = read(scenario.table)
     if scenario.start == "zeros":
@@ -241,7 +245,7 @@ def half_width_of(scenario: Scenario, world: Key) -> float:
 
 
 def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Samples:
-    """What a table says: the same in every world but for the map."""
+    """Return the samples of a table, which are the same in every world but for the map."""
     readings, shape = read(table), (scenario.ticks, scenario.clients)
     there = readings.tick, readings.device
     x, y, has_data = np.zeros((*shape, readings.inputs)), np.zeros(shape), np.zeros(shape, bool)
@@ -251,14 +255,14 @@ def _recorded(scenario: Scenario, table: Table, world: Key, k: IntArray) -> _Sam
 
 
 def past_of(scenario: Scenario, readings: "Readings") -> tuple[FloatArray, Targets]:
-    """The test set of a table: readings of its calibration period, from which nobody learns."""
+    """Return the test set of a table: its calibration period, from which nobody learns."""
     some = some_of(len(readings.y_past), scenario.test_samples)
     never = np.zeros(0, dtype=np.int64)
     return readings.x_past[some], Targets(never, readings.y_past[None, some], never)
 
 
 def _drawn(scenario: Scenario, made: World, key: Key, k: IntArray, words: WordArray) -> _Samples:
-    """What the laws of the clients make of chance."""
+    """Draw the samples of one run from the laws of the clients."""
     has_data = _arrivals(scenario, key, k, words)
     x, y = _samples(made, key, k, has_data)
     return _Samples(made.fourier_map, x, y, has_data, made.x_test, made.test_targets)
@@ -277,8 +281,8 @@ def _arrivals(scenario: Scenario, key: Key, k: IntArray, words: WordArray) -> Bo
     samples = stream.samples_of(scenario.clients)[k]
     if stream.arrivals == "bernoulli":
         return np.less(words, threshold(samples / ticks))
-    # Sample i arrives at floor((i + phase) N / samples), so those that have arrived before tick n
-    # are the i < n samples / N - phase: a count, in exact integers.
+    # Sample i arrives at floor((i + phase) N / samples). So before tick n have arrived all i below
+    # n samples / N - phase: a count, in exact integers.
     n = np.arange(ticks + 1)[:, None]
     arrived = -((phases(key, k) * ticks - (n * samples << PHASE_BITS)) // (ticks << PHASE_BITS))
     moved: BoolArray = np.diff(np.maximum(arrived, 0), axis=0) > 0
@@ -293,7 +297,7 @@ def _presence(scenario: Scenario, k: IntArray, words: WordArray) -> BoolArray:
 
 
 def _contacts(scenario: Scenario, key: Key, k: IntArray, wanted: BoolArray) -> _Contacts:
-    """Let outages, devices that use some, batteries and losses have their part of the contacts."""
+    """Take from the wanted contacts what outages, unused contacts, batteries and losses take."""
     loss, battery, outages = scenario.loss, scenario.battery, scenario.outages
     share = scenario.contacts
     if outages is not None:
@@ -323,7 +327,7 @@ def _delays(scenario: Scenario, k: IntArray, words: WordArray) -> IntArray:
 def _samples(
     made: World, key: Key, k: IntArray, has_data: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Let every client's series move on at each of its samples."""
+    """Draw inputs and targets: a client's series moves on at each of its samples."""
     ticks, where = np.nonzero(has_data)
     draws = np.zeros((*has_data.shape, INPUTS + 1))
     draws[ticks, where] = _normals(key, k[where], ticks, Purpose.SAMPLE)
@@ -344,7 +348,7 @@ def _samples(
 
 
 def _targets(x: FloatArray, targets: Targets) -> FloatArray:
-    """Follow the target over the ticks, the first axis of x."""
+    """Compute the targets of inputs whose first axis is the ticks; drifts change the function."""
     y = target(x)
     for drifts, (begin, end) in enumerate(pairwise([*targets.drifts.tolist(), len(x)]), start=1):
         y[begin:end] = target(x[begin:end], drifts)

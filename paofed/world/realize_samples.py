@@ -1,7 +1,7 @@
-"""Realise nature over a table as a list: wherever there is a sample, what `realize` says.
+"""Realise nature over a table as a list of samples, each as `realize` would have it.
 
 Every number is a function of client and tick, so numbers are drawn at the samples alone. Laws with
-memory look back as far as they remember.
+memory look back over as many ticks as they remember.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.trace import Losses, SparseTrace
 
-_TICK_BYTES = 100  # what one tick of outages takes, which hit all clients at once
+_TICK_BYTES = 100  # bytes that one tick of outages takes
 
 
 def realize_samples(
@@ -73,7 +73,11 @@ class _Chance:
         return philox(self._key, self._k, self._n, 0, purpose)
 
     def contacts(self) -> BoolArray:
-        """Who is there, is hit by no outage, uses the contact and has one in store."""
+        """Return which samples have a contact.
+
+        The client must be available, hit by no outage, use the contact, and have one in its
+        battery.
+        """
         there = self._presence() & ~self._outages() & self._used()
         battery, wanted = self._scenario.battery, np.flatnonzero(there)
         if battery is not None:
@@ -105,7 +109,7 @@ class _Chance:
         return used
 
     def losses(self, available: BoolArray) -> Losses:
-        """What never arrives of the contacts."""
+        """Return which messages of these contacts never arrive."""
         if self._scenario.loss is None:
             return Losses(*np.zeros((2, self._n.size), dtype=bool))
         up, down, _, _ = self.words(Purpose.CONTACT)
@@ -113,7 +117,7 @@ class _Chance:
         return Losses(available & (up < losing_up), available & (down < losing_down))
 
     def delays(self) -> IntArray:
-        """How late the messages are."""
+        """Return the delay of each message."""
         law = self._scenario.delay
         if isinstance(law, Recorded):
             return self._recorded(law)
@@ -123,5 +127,5 @@ class _Chance:
         return law.table(self._scenario.ticks, self._scenario.clients)[self._n, self._k]
 
     def _asked(self, purpose: Purpose, word: int) -> Words:
-        """One of the words of other ticks, for laws that look back."""
+        """Return a function that draws a word at other ticks, for laws that look back."""
         return lambda n, k: philox(self._key, k, n, 0, purpose)[word]

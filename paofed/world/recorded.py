@@ -24,7 +24,7 @@ class Recorded(Value):
 
     kind: Literal["recorded"] = "recorded"
     file: Annotated[str, AfterValidator(_named)]
-    most: ClassVar[int] = 2**31 - 1  # the largest entry that makes sense
+    most: ClassVar[int] = 2**31 - 1  # the largest entry that is allowed
 
     def table(self, ticks: int, clients: int) -> NDArray[np.int64]:
         """Read the table and refuse one that does not fit the scenario."""
@@ -42,7 +42,7 @@ class Recorded(Value):
                 f"{path} has shape {raw.shape}: expected one row per tick and one column per "
                 f"client, ({ticks}, {clients})"
             )
-        with np.errstate(invalid="ignore"):  # infinity has no remainder, and is refused for it
+        with np.errstate(invalid="ignore"):  # infinity has no remainder: the next line refuses it
             whole = raw.dtype.kind in "biuf" and bool(((raw >= 0) & (raw % 1 == 0)).all())
         if not whole:
             raise FileError(f"{path} holds something else than whole numbers from 0 on")
@@ -53,5 +53,6 @@ class Recorded(Value):
 
 def _read_csv(path: Path) -> NDArray[Any]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # an empty file is told by its shape
+        # NumPy warns of an empty file, which its shape already shows
+        warnings.simplefilter("ignore", UserWarning)
         return np.loadtxt(path, delimiter=",", ndmin=2)

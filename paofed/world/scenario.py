@@ -37,7 +37,8 @@ from paofed.world.value import FORMS, Grouped, Value
 _UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
-_FOUND_IN_TABLE = ("ticks", "clients")  # not written into files: the table has them
+# Keys that are not written into files since the table itself says them.
+_FOUND_IN_TABLE = ("ticks", "clients")
 _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "test_samples": 500,
     "linear": True,
@@ -45,14 +46,14 @@ _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "newcomers": "whole",
     "personal": True,
 }
-# What results over tables meant before there were these keys.
+# The values of these keys in results over tables from before the keys existed.
 _BEFORE: Mapping[str, Any] = {
     "linear": False,
     "start": "zeros",
     "newcomers": "windows",
     "personal": False,
 }
-UNSAID = ("tick", "contacts")  # keys that a dump has only where somebody gave them
+UNSAID = ("tick", "contacts")  # keys that are written only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
 
@@ -64,15 +65,18 @@ class Scenario(Value):
     clients: Count
     features: Count
     kernel_width: Annotated[float, Field(ge=1e-6, le=1e6)]
-    step_size: Annotated[float, Field(gt=0)]  # where an algorithm has none of its own
-    max_age: Annotated[int, Field(ge=0, le=LONGEST)]  # likewise
+    step_size: Annotated[float, Field(gt=0)]  # for algorithms without a step size of their own
+    # For algorithms without an age limit of their own.
+    max_age: Annotated[int, Field(ge=0, le=LONGEST)]
     test_samples: Count
-    linear: bool = False  # a constant and the inputs themselves are features too; tables: True
-    start: Literal["zeros", "calibration"] = "zeros"  # tables: calibration
-    newcomers: Literal["windows", "whole"] = "windows"  # tables: whole
-    personal: bool = False  # linear terms, if any, stay a device's own; tables: True
-    tick: str | None = None  # how long one is, as in "1h"; None: a table says it, or nobody does
-    contacts: Annotated[float, Field(gt=0, le=1)] | None = None  # share that is used; None: all
+    # Whether a constant and the inputs themselves are features too; default for tables: True.
+    linear: bool = False
+    start: Literal["zeros", "calibration"] = "zeros"  # the default for tables is calibration
+    newcomers: Literal["windows", "whole"] = "windows"  # the default for tables is whole
+    personal: bool = False  # whether a device's linear terms stay its own; default for tables: True
+    tick: str | None = None  # length of a tick, as in "1h"; None: the table says it, or nobody does
+    # Share of contacts that a device uses; None: all.
+    contacts: Annotated[float, Field(gt=0, le=1)] | None = None
     stream: Stream
     availability: Availability
     delay: Delay
@@ -82,19 +86,22 @@ class Scenario(Value):
     faults: Annotated[tuple[AnyFault, ...], Field(strict=False)] = ()
 
     def numbered(self, kind: type[_Kind]) -> list[tuple[int, _Kind]]:
-        """The faults of a kind, with their places among all faults: chance goes by these."""
+        """Return the faults of a kind with their numbers among all faults.
+
+        A fault's number decides which random numbers it draws.
+        """
         return [(i, fault) for i, fault in enumerate(self.faults) if isinstance(fault, kind)]
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """What the inputs and, last, the target stand for."""
+        """The units of the inputs and, last, of the target."""
         if isinstance(self.stream, Table):
             return read(self.stream).units
         return (Unit(),) * (INPUTS + 1)
 
     @property
     def synthetic(self) -> Synthetic:
-        """The stream, for what works with its laws; a table has none."""
+        """The stream, for callers that need the laws of its data; a table is refused."""
         if isinstance(self.stream, Table):
             raise ScenarioError(
                 f"{self.name} takes its samples from a table, whose laws nobody knows: this works "
@@ -104,7 +111,10 @@ class Scenario(Value):
 
     @property
     def table(self) -> Table:
-        """The stream, for what works with readings of real devices."""
+        """The stream, for callers that need readings of real devices.
+
+        A synthetic stream is refused.
+        """
         if not isinstance(self.stream, Table):
             raise ScenarioError(
                 f"{self.name} has no table of readings: expected a stream of kind table, or --table"
@@ -113,7 +123,7 @@ class Scenario(Value):
 
     @property
     def tick_seconds(self) -> float | None:
-        """How long a tick is; None where neither the scenario nor its table says it."""
+        """How long a tick is in seconds; None where neither the scenario nor its table says it."""
         if self.tick is not None:
             return seconds(self.tick)
         if isinstance(self.stream, Table) and (line := read(self.stream).timeline).calendar:
@@ -122,20 +132,23 @@ class Scenario(Value):
 
     @property
     def files(self) -> list[Path]:
-        """The tables that it names: readings, presence, delays."""
+        """The files that the scenario names: readings, presence, delays."""
         laws = self.stream, self.availability, self.delay
         return [Path(law.file) for law in laws if isinstance(law, Table | Recorded)]
 
     @model_serializer(mode="wrap")
     def _said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """All values; what was said before there were some keys is still said without them."""
+        """Dump all values.
+
+        Keys of UNSAID are left out where they are None, as before they existed.
+        """
         values: dict[str, Any] = dump(self)
         return {key: v for key, v in values.items() if v is not None or key not in UNSAID}
 
     @model_validator(mode="before")
     @classmethod
     def _take_from_table(cls, values: Any) -> Any:
-        """What a table says itself need not be said: ticks, clients, a usual kernel width."""
+        """Fill in what a table says itself: ticks, clients, a usual kernel width."""
         stream = values.get("stream") if isinstance(values, dict) else None
         if not isinstance(stream, Table) and not (
             isinstance(stream, dict) and stream.get("kind") == "table"
@@ -143,7 +156,8 @@ class Scenario(Value):
             return values
         try:
             found = _found_in(Table.model_validate(stream), width="kernel_width" not in values)
-        except ValidationError:  # told with its place when the stream itself is checked
+        # Pydantic tells this error with its place when it checks the stream itself.
+        except ValidationError:
             return {"ticks": 1, "clients": 1, "kernel_width": 1.0, "test_samples": 1, **values}
         for key in _FOUND_IN_TABLE:
             if values.get(key, found[key]) != found[key]:
@@ -264,7 +278,10 @@ class Scenario(Value):
 
     @classmethod
     def load(cls, name: str | Path) -> Self:
-        """Read a preset by name or a TOML file by path; every mistake is told with its place."""
+        """Read a preset by name or a TOML file by path.
+
+        Every error names the place of the mistake.
+        """
         path = source_of(name)
         return cls.parse(_text(path), str(name), folder=path.parent)
 
@@ -279,11 +296,12 @@ class Scenario(Value):
 
     @classmethod
     def made(cls, values: Mapping[str, Any], origin: str, text: str = "") -> Self:
-        """Check values; a mistake is told with their origin, and its place in their text."""
+        """Check values; an error names their `origin`, and the place of the mistake in `text`."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            # A misspelt key or kind is two errors, one missing and one unknown: the latter helps.
+            # A misspelt key or kind gives two errors, "missing" and "unknown": only the second one
+            # helps.
             errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
             raise ScenarioError(_explain(errors[0], text, origin)) from None
 
@@ -293,7 +311,7 @@ class Scenario(Value):
 
 
 def scenario_of(given: Scenario | str | Path) -> Scenario:
-    """Take a scenario as people give it: made, by a preset's name, or by the path of a file."""
+    """Return the scenario that people give: made, by a preset's name, or by a file's path."""
     if isinstance(given, str | Path):
         return Scenario.load(given)
     if not isinstance(given, Scenario):
@@ -305,7 +323,7 @@ def scenario_of(given: Scenario | str | Path) -> Scenario:
 
 
 def source_of(name: str | Path) -> Path:
-    """The file of a preset or of a path; it may not be there."""
+    """Return the file of a preset, or the path itself; the file may not exist."""
     if str(name) in PRESETS:
         return Path(str(files("paofed.world"))) / "presets" / f"{name}.toml"
     return Path(name)
@@ -320,14 +338,14 @@ def _text(path: Path) -> str:
         ) from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path} cannot be read as text: {error}") from None
-    except ValueError as error:  # no name of a file at all
+    except ValueError as error:  # `path` cannot be the name of any file
         raise ScenarioError(f"{str(path)!r} cannot be read: {error}") from None
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def to_toml(values: Mapping[str, Any]) -> str:
-    """Write a scenario's values as a file; what a table says itself is left to it."""
+    """Write a scenario's values as TOML; values that a table says itself are left out."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
     over_table = tables["stream"].get("kind") == "table"
     said = {**_BEFORE, **values} if over_table else values
@@ -351,7 +369,7 @@ def _found_in(table: Table, *, width: bool) -> dict[str, Any]:
 
 
 def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Read the files that a scenario names from beside it, wherever the program was started."""
+    """Look for the files that a scenario names in `folder`, wherever the program runs."""
     return {
         key: {**value, "file": str((folder / value["file"]).resolve())}
         if isinstance(value, dict) and _can_be_file(value.get("file"))
@@ -361,7 +379,8 @@ def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _can_be_file(name: object) -> bool:
-    return isinstance(name, str) and "\0" not in name  # else told when the law itself is checked
+    # Any other value is refused when the law itself is checked.
+    return isinstance(name, str) and "\0" not in name
 
 
 def _assignments(values: Mapping[str, Any]) -> list[str]:
@@ -380,7 +399,7 @@ def toml_value(value: Any) -> str:
 
 
 def _misfit(place: str, message: str) -> NoReturn:
-    """Refuse values that are fine alone but not together, naming the place to look at."""
+    """Refuse values that are right alone but not together; `place` names the key to look at."""
     raise PydanticCustomError("misfit", "{message}", {"message": message, "place": place})
 
 
@@ -390,8 +409,8 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     if kind == "misfit":
         place = place_in_text(error["ctx"]["place"].split("."), text, origin)
         return f"{place}{error['msg']}"
-    # A union of laws puts the chosen kind behind the law's name, and one of forms of a number the
-    # form behind its key; people only wrote the key.
+    # Pydantic puts the kind of a law behind the law's name, and the form of a number (one number,
+    # or by group) behind its key. People wrote neither.
     depth = 2 if loc[:1] == ("faults",) else 1
     unions = ("stream", "availability", "delay", "faults")
     tagged = len(loc) > depth and loc[0] in unions and loc[depth] in _LAWS
@@ -435,7 +454,7 @@ _LAWS: Mapping[str, type[Value]] = {
 
 
 def place_in_text(path: Sequence[str], text: str, origin: str) -> str:
-    """Name the origin and the line of a key, or of the nearest table above it, before a mistake."""
+    """Name `origin` and the line of a key, or of the nearest table above the key."""
     of_list = len(path) > 1 and path[0] == "faults"
     wanted = [p for i, p in enumerate(path) if not p.isdigit() or (of_list and i == 1)]
     table: list[str] = []

@@ -20,17 +20,19 @@ class Start(NamedTuple):
     """What a calibration period teaches."""
 
     model: FloatArray  # (D,)
-    half_width: float  # of a device's first interval: covers errors on that period, out of sample
+    # Half the width of a device's first interval: covers errors out of sample on that period.
+    half_width: float
 
 
 _FITTED: "WeakKeyDictionary[Readings, dict[bytes, Start]]" = WeakKeyDictionary()
-_LOCK = threading.Lock()  # all runs in a world begin alike: one of them fits, the others wait
+# All runs in a world begin alike: one run fits the model, the others wait for it.
+_LOCK = threading.Lock()
 
 
 def fitted(readings: "Readings", fourier_map: FourierMap) -> Start:
-    """Return the ridge fit of the calibration period; made once for a map.
+    """Return the ridge fit of the calibration period; computed once for each map.
 
-    The model is in the digits of float32, as devices of a live fleet are told theirs.
+    The model is rounded to float32, as live devices get it.
     """
     parts = fourier_map.frequencies, fourier_map.phases, *fourier_map.ranges
     key = b"".join(part.tobytes() for part in parts)

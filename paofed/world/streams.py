@@ -10,14 +10,14 @@ from paofed.core.random import Key, philox, uniform
 from paofed.world.table.spec import Table
 from paofed.world.value import Counts, MemoryRange, PlaceRange, Ticks, Value, VarianceRange
 
-INPUTS = 4  # what the paper's function takes
+INPUTS = 4  # how many inputs the paper's function takes
 
 
 def target(x: FloatArray, drifts: int = 0) -> FloatArray:
     """f(x) = sqrt(x1^2 + sin^2(pi x4)) + (0.8 - 0.5 exp(-x2^2)) x3, for x of shape (..., 4).
 
-    Each drift moves the roles of the inputs on by one. A client's inputs have the same law, so
-    over many worlds every target is as hard as the first.
+    Each drift moves the roles of the inputs on by one: after the first, x2 has the role of x1. All
+    inputs of a client have the same law, so over many worlds every target is as hard as the first.
     """
     x1, x2, x3, x4 = (x[..., (role + drifts) % INPUTS] for role in range(INPUTS))
     y: FloatArray = np.sqrt(x1**2 + np.sin(np.pi * x4) ** 2) + (0.8 - 0.5 * np.exp(-(x2**2))) * x3
@@ -37,7 +37,7 @@ class ClientLaws(NamedTuple):
 
     @property
     def stationary_mean(self) -> FloatArray:
-        """Mean of every coordinate of x in the long run; its standard deviation is `spread`."""
+        """The mean of every coordinate of x in the long run; the standard deviation is `spread`."""
         return self.centre * np.sqrt(1 - self.memory**2) / (1 - self.memory)
 
 
@@ -51,11 +51,12 @@ class Synthetic(Value):
     centre: PlaceRange = (-0.2, 0.2)
     variance: VarianceRange = (0.2, 1.2)
     noise_variance: VarianceRange = (0.005, 0.03)
-    drifts: Ticks = ()  # from whose samples on the target is another
-    drift_ticks: Annotated[int, Field(ge=0, lt=2**31)] = 0  # that it takes to get there; 0: at once
+    drifts: Ticks = ()  # ticks; the samples from each of them on have another target
+    # Ticks that each change of the target takes; 0: at once.
+    drift_ticks: Annotated[int, Field(ge=0, lt=2**31)] = 0
 
     def samples_of(self, clients: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Return how many samples each client sees (exactly or on average)."""
+        """Return how many samples each client sees, exactly or on average."""
         group = len(self.samples) * np.arange(clients) // clients
         return np.asarray(self.samples, dtype=np.int64)[group]
 
@@ -71,7 +72,7 @@ class Synthetic(Value):
 
 
 def _kind(stream: Any) -> Any:
-    """The paper's stream needs no word for its kind."""
+    """Tell the kind of a stream; without a kind, the stream is the paper's."""
     if isinstance(stream, dict):
         return stream.get("kind", "synthetic")
     return getattr(stream, "kind", None)

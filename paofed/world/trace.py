@@ -26,7 +26,7 @@ TRACE = Contents(
         "y_test": Form("f", "T"),
     },
     optional=(
-        {"drifts": Form("iu", "E"), "y_test_drifted": Form("f", "ET")},  # the target changes
+        {"drifts": Form("iu", "E"), "y_test_drifted": Form("f", "ET")},  # where the target changes
         {"drift_ticks": Form("iu", "E")},
         {"lost_up": Form("b", "NK")},
         {"lost_down": Form("b", "NK")},
@@ -39,15 +39,15 @@ TRACE = Contents(
         "N": "ticks",
         "K": "clients",
         "d": "inputs",
-        "D": "features",  # Fourier features: linear terms are beside them
+        "D": "features",  # Fourier features; linear terms are not counted
         "P": "parameters",
         "T": "test samples",
         "E": "drifts",
     },
 )
-# Written only if not all are 0 or false.
+# These arrays are written only if some entry is not 0 or false.
 _WHERE_USED = ("drift_ticks", "lost_up", "lost_down", "start", "newcomers_whole", "personal")
-_ALWAYS_NUMBERS = (  # with or without a sample
+_ALWAYS_NUMBERS = (  # arrays whose entries must be numbers also where there is no sample
     "frequencies",
     "phases",
     "linear_low",
@@ -57,41 +57,42 @@ _ALWAYS_NUMBERS = (  # with or without a sample
     "y_test_drifted",
     "start",
 )
-_DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # what the engines compute in
+_DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # the types in which engines compute
 
 
 NOTHING_LOST: BoolArray = np.zeros((0, 0), dtype=np.bool_)
 
 
 class Losses(NamedTuple):
-    """What never arrives of the contacts of all ticks and clients, (N, K) each."""
+    """Which messages of all ticks and clients never arrive, (N, K) each."""
 
     up: BoolArray  # the message that a client sends
-    down: BoolArray  # what the server shares, or answers to that message
+    down: BoolArray  # what the server shares, or its answer to the client's message
 
 
 class Targets(NamedTuple):
     """The targets of one test set, which change at the drifts."""
 
-    drifts: IntArray  # (E,), ticks from whose samples on the target is another
+    drifts: IntArray  # (E,), ticks; the samples from each of them on have another target
     y: FloatArray  # (E + 1, T), at the start and after each drift
-    takes: IntArray  # (E,), ticks that each drift takes: the i-th of them sees i / takes of it
+    # (E,), how many ticks each drift takes: its i-th tick sees i / takes of the change
+    takes: IntArray
 
     def progress(self, ticks: int | IntArray) -> tuple[IntArray, FloatArray]:
-        """Count the drifts that the samples of each tick see, and how much they see of the last."""
+        """Return how many drifts have begun at each tick, and how much of the last one is done."""
         seen = np.searchsorted(self.drifts, ticks, side="right")
-        # Before the first drift, all is as if one had been over at once.
+        # Before the first drift, the result is that of a drift which is done.
         begins, takes = np.append(0, self.drifts), np.append(1, np.maximum(self.takes, 1))
         return seen, np.minimum((ticks + 1 - begins[seen]) / takes[seen], 1.0)
 
     def at(self, ticks: int | IntArray) -> FloatArray:
-        """Return those that hold at one tick, (T,), or at several, (n, T)."""
+        """Return the targets at one tick, (T,), or at several, (n, T)."""
         seen, done = self.progress(ticks)
         return blend(self.y[np.maximum(seen - 1, 0)], self.y[seen], done[..., None])
 
 
 def blend(old: FloatArray, new: FloatArray, done: FloatArray) -> FloatArray:
-    """Go from one target to another, of which a part is done; all of it is exactly the other."""
+    """Mix two targets: `done` 0 is exactly `old`, 1 is exactly `new`."""
     return (1 - done) * old + done * new
 
 
@@ -196,12 +197,12 @@ class Trace(ShapesShown):
 
     @property
     def losses(self) -> Losses:
-        """Return what is lost: nothing, where the trace does not say."""
+        """The losses of the trace: none, where the trace does not say."""
         nothing = np.broadcast_to(np.False_, self.has_data.shape)
         return Losses(*(lost if lost.size else nothing for lost in (self.lost_up, self.lost_down)))
 
     def sparse(self) -> "SparseTrace":
-        """Return the same as a list of its samples."""
+        """Return the trace as a list of its samples."""
         there = tick, client = np.nonzero(self.has_data)
         lost = self.losses
         return SparseTrace(
@@ -246,7 +247,7 @@ class Trace(ShapesShown):
 class SparseTrace(ShapesShown):
     """A trace as a list of its M samples: what happens where there is none decides nothing.
 
-    The samples are in order of ticks, those of a tick in order of clients.
+    The samples are in order of ticks and, within a tick, of clients.
     """
 
     ticks: int
@@ -255,7 +256,7 @@ class SparseTrace(ShapesShown):
     client: IntArray  # (M,)
     x: FloatArray  # (M, d)
     y: FloatArray  # (M,)
-    truth: FloatArray  # (M,): what y would be without faults of sensors; models are judged on it
+    truth: FloatArray  # (M,): y without faults of sensors; models are judged on it
     available: BoolArray  # (M,)
     delay: IntArray  # (M,)
     lottery: FloatArray  # (M,)
@@ -266,7 +267,7 @@ class SparseTrace(ShapesShown):
     test_targets: Targets
     start: FloatArray  # (D,): the model with which all devices and the server begin
     newcomers_whole: bool  # at its first contact a device gets the server's whole model
-    personal: bool  # of windows, devices take no linear terms: these stay their own
+    personal: bool  # devices keep their own linear terms and take none from windows
 
     @property
     def features(self) -> int:
@@ -275,12 +276,12 @@ class SparseTrace(ShapesShown):
 
     @property
     def heard(self) -> int:
-        """Count the coordinates that devices take over from a window: all, or the first ones."""
+        """Count the coordinates that devices take from a window: all, or all but linear terms."""
         own = linear_terms(self.fourier_map.ranges) if self.personal else 0
         return self.features - own
 
     def between(self, begin: int, end: int) -> slice:
-        """Say where the samples of the ticks from `begin` up to `end` stand."""
+        """Return the slice of the samples of the ticks from `begin` up to `end`."""
         return slice(*np.searchsorted(self.tick, [begin, end]).tolist())
 
     def at(self, tick: int) -> "Samples":
@@ -290,7 +291,7 @@ class SparseTrace(ShapesShown):
 
 
 class Samples(NamedTuple):
-    """Samples of one tick, in order of clients, and what becomes of their contacts, (S,) each."""
+    """The S samples of one tick, in order of clients, and what becomes of their contacts."""
 
     client: IntArray
     x: FloatArray  # (S, d)

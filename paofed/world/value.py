@@ -1,4 +1,4 @@
-"""The base of everything a scenario is made of: frozen, strictly typed, no unknown keys."""
+"""The base of all values that make up a scenario: frozen, strictly typed, no unknown keys."""
 
 from itertools import pairwise
 from typing import Annotated, Any, Self, TypeVar
@@ -22,13 +22,13 @@ class Value(BaseModel):
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
-# TOML has lists only; a frozen value keeps them as tuples. `strict=False` allows just that.
+# TOML has lists; a frozen value keeps them as tuples. `strict=False` allows this conversion alone.
 Probabilities = Annotated[tuple[Probability, ...], Field(min_length=1, strict=False)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, strict=False)]
 Duration = Annotated[float, Field(ge=1)]
 Durations = Annotated[tuple[Duration, ...], Field(min_length=1, strict=False)]
 
-FORMS = ("one number", "by group")  # how a number of a grouped law may be given
+FORMS = ("one number", "by group")  # the two forms in which a number of a grouped law may be given
 
 
 def _form(value: Any) -> str:
@@ -44,7 +44,10 @@ ByGroup = Annotated[
 
 
 class Grouped(Value):
-    """A law whose numbers are one for all clients, or one for each group: k is in group k mod G."""
+    """A law whose numbers are one for all clients, or one per group.
+
+    Client k is in group k mod G.
+    """
 
     @property
     def groups(self) -> int:
@@ -53,7 +56,7 @@ class Grouped(Value):
 
     @property
     def _sizes(self) -> dict[str, int]:
-        """How many groups each list has; a list of one is one number."""
+        """Return how many groups each list has; a list of one entry counts as one number."""
         lists = {name: len(value) for name, value in self if isinstance(value, tuple)}
         return {name: size for name, size in lists.items() if size > 1}
 
@@ -85,7 +88,7 @@ def _rising(pair: tuple[float, float]) -> tuple[float, float]:
     return pair
 
 
-_FAR = 1e6  # as far as the widest kernel reaches: beyond, features of inputs are noise
+_FAR = 1e6  # as wide as the widest kernel: beyond, features of inputs are noise
 _Place = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 _Memory = Annotated[float, Field(ge=0, lt=1)]
 _Variance = Annotated[float, Field(ge=0, le=_FAR**2)]

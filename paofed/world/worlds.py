@@ -16,15 +16,15 @@ from paofed.world.realize import realize
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.trace import Trace
 
-MakesTrace: TypeAlias = Callable[[int, int], Trace]  # of a world and a run in it
+MakesTrace: TypeAlias = Callable[[int, int], Trace]  # takes a world and a run in that world
 
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """Anybody's nature: a function that makes the trace of a run in a world, always the same.
+    """Anybody's nature: a function that always makes the same trace for a world and a run.
 
-    Step size and age limit are used where an algorithm has none of its own. `about` holds numbers
-    and words that results keep, so that one can tell later what was run.
+    Step size and age limit are for algorithms without their own. `about` holds numbers and words
+    that results keep, so that one can tell later what was run.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Worlds:
         raise ScenarioError(f"{self.name}: {key} is {got!r}: expected {expected}")
 
     def sized(self) -> "SizedWorlds":
-        """Make the first trace, and learn from it what all the others must agree with."""
+        """Make the first trace, and take from it the sizes that all other traces must have."""
         first = self.made(0, 0)
         return SizedWorlds(
             worlds=self,
@@ -66,13 +66,13 @@ class Worlds:
         )
 
     def made(self, world: int, run: int) -> Trace:
-        """Ask the function; whatever it does wrong is one line."""
+        """Call the function for one run; whatever it does wrong becomes an error of one line."""
         place = f"{self.name}, world {world}, run {run}"
         try:
             trace = self.trace(world, run)
         except PaofedError as error:
             raise TraceError(f"{place}: {error}") from error
-        except Exception as error:  # whatever one's own code does
+        except Exception as error:  # somebody else's code may raise anything
             raise TraceError(f"{place}: its function raised {in_one_line(error)}") from error
         if not isinstance(trace, Trace):
             got = type(trace).__name__
@@ -81,7 +81,7 @@ class Worlds:
 
 
 class FromFunction(NamedTuple):
-    """Where samples come from, in the place of a scenario's stream."""
+    """Stands for a scenario's stream: says that a function makes the samples."""
 
     function: str
     drifts: tuple[int, ...]
@@ -90,7 +90,7 @@ class FromFunction(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SizedWorlds:
-    """Worlds as engines know them, who read the same of a scenario."""
+    """Worlds as engines see them: with the attributes of a scenario that engines read."""
 
     worlds: Worlds
     name: str
@@ -104,16 +104,16 @@ class SizedWorlds:
 
     @property
     def stream(self) -> FromFunction:
-        """Where samples come from."""
+        """Says where samples come from: a function."""
         return FromFunction(_called(self.worlds.trace), self.drifts)
 
     @property
     def table(self) -> NoReturn:
-        """There is none."""
+        """A function has no table of readings: raises ScenarioError."""
         raise ScenarioError(f"{self.name} has no table of readings: a function makes its traces")
 
     def trace(self, world: int, run: int) -> Trace:
-        """Make one trace; all agree in what a result has only one of."""
+        """Make one trace, and refuse it if its sizes differ from those of the first trace."""
         trace = self.worlds.made(world, run)
         for what, here in _sizes(trace).items():
             if here != (first := getattr(self, what)):
@@ -124,7 +124,7 @@ class SizedWorlds:
         return trace
 
     def model_dump(self) -> dict[str, Any]:
-        """Say what was run in plain values, as a scenario does."""
+        """Return what was run as plain values, as a scenario does."""
         kept = ("name", "ticks", "clients", "features", "step_size", "max_age")
         return {
             **{key: getattr(self, key) for key in kept},
@@ -138,7 +138,7 @@ Setting: TypeAlias = Scenario | SizedWorlds  # what algorithms are run over
 
 
 def setting_of(given: Scenario | Worlds | MakesTrace | str | Path) -> Setting:
-    """Take what people run algorithms over: worlds, or a scenario as `scenario_of` takes it."""
+    """Return the setting that people give: worlds, or a scenario as `scenario_of` takes it."""
     if isinstance(given, Worlds):
         return given.sized()
     if callable(given):
@@ -147,14 +147,14 @@ def setting_of(given: Scenario | Worlds | MakesTrace | str | Path) -> Setting:
 
 
 def trace_of(setting: Setting, world: int, run: int, *, seed: int) -> Trace:
-    """Make the trace of one run; a function of one's own knows its seed itself."""
+    """Make the trace of one run; `seed` is ignored for worlds, whose function knows its own."""
     if isinstance(setting, SizedWorlds):
         return setting.trace(world, run)
     return realize(setting, world, run, seed=seed)
 
 
 def require_room(setting: Setting, traces: int) -> None:
-    """Refuse so many traces at a time as this machine cannot hold."""
+    """Refuse more traces at a time than this machine can hold."""
     if isinstance(setting, SizedWorlds):
         what = f"{setting.name}, {traces} traces at a time,"
         require_memory(traces * setting.trace_bytes, what, "ask for fewer workers")
@@ -170,7 +170,7 @@ def _called(function: MakesTrace) -> str:
 
 
 def _of_numpy(value: object) -> object:
-    """Make Python's numbers and lists of NumPy's, for JSON."""
+    """Turn NumPy's numbers and arrays into Python's, for JSON."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError

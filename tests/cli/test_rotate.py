@@ -75,8 +75,8 @@ def test_until_a_time(words: str, folder: Path, capsys: Capsys) -> None:
     ("words", "says"),
     [
         (("--all", "--until", "soon"), "'soon' is no time: expected 2026-12-24, "),
-        (("--all", "--until", "2020-01-01"), "'2020-01-01' is not to come"),
-        (("--all", "--until", "9999-01-01"), "'9999-01-01' is not to come"),
+        (("--all", "--until", "2020-01-01"), "'2020-01-01' is past, or too far ahead"),
+        (("--all", "--until", "9999-01-01"), "'9999-01-01' is past, or too far ahead"),
         (("--all", "--until", "-3d"), "argument --until: expected one argument"),
         (("north", "--until", "3d"), "--until needs --all"),
     ],

@@ -124,7 +124,7 @@ def test_what_nature_decides_must_be_given() -> None:
     axes = {**STEPS, "loss.up": (0.0, 0.3)}
     swept = swept_of(lambda p: bowl(p) + 5 * p.values["loss.up"], axes, conditions=["loss.up"])
     with pytest.raises(
-        InputError, match=r"loss\.up is not given: nature decides by it.*0\.0, 0\.3"
+        InputError, match=r"loss\.up is not given: nature decides on it.*0\.0, 0\.3"
     ):
         swept.best("pao-fed-u1")
     with pytest.raises(InputError, match="nature decides"):
@@ -141,7 +141,7 @@ def test_nothing_is_best_across_what_nature_was_drawn_to_do() -> None:
     axes = {**STEPS, "loss.up": Span(0.0, 0.3, "linear")}
     swept = swept_of(lambda p: bowl(p) + 5 * p.values["loss.up"], axes, conditions=["loss.up"])
     assert list(swept.bests()) == []
-    told = r"loss\.up is not given: nature decides by it, and it was drawn: .* and 15 more\)"
+    told = r"loss\.up is not given: nature decides on it, and each point was drawn .* and 15 more\)"
     with pytest.raises(InputError, match=told):
         swept.best("pao-fed-u1")
     met = {"loss.up": swept.points[0].values["loss.up"]}

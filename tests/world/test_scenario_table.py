@@ -95,15 +95,15 @@ def test_a_target_does_not_predict_itself(folder: Path) -> None:
     at, says = complaint(changed('inputs = ["a", "b"]', 'inputs = ["a", "y:raw"]'), folder)
     assert at == "[stream]"
     assert says == (
-        "y is the target and an input: it would predict itself; what it was before may be one, as "
-        "in y:lag=1"
+        "y is the target and an input: expected other inputs, or an earlier value of y, as in "
+        "y:lag=1"
     )
 
 
 @pytest.mark.parametrize("itself", ["y", "y:raw", "y:diff=1"])
 def test_of_the_target_only_what_it_was_may_be_an_input(folder: Path, itself: str) -> None:
     _, says = complaint(changed('inputs = ["a", "b"]', f'inputs = ["y:lag=1", "{itself}"]'), folder)
-    assert says.startswith("y is the target and an input: it would predict itself")
+    assert says.startswith("y is the target and an input: expected other inputs")
 
 
 @pytest.mark.parametrize("target", ["y:lag=1", "y:diff=1", "time:hour"])

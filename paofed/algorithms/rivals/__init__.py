@@ -12,5 +12,5 @@ from paofed.algorithms.rivals.channels import CHANNELS
 from paofed.algorithms.rivals.devices import DEVICES
 from paofed.algorithms.rivals.servers import SERVERS
 
-# A factory's keywords are the options that shape this row and no other.
+# The keywords of a factory are the options that shape its row and no other row.
 RIVALS: Mapping[str, Callable[..., Algorithm]] = {**SERVERS, **CHANNELS, **DEVICES}

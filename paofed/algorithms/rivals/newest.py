@@ -1,7 +1,7 @@
-"""The paper's mean of what arrived, for server rules that do more with it than to add it.
+"""The paper's mean of what arrived, for server rules that do more with it than add it up.
 
-Twin of paofed.core.rules.aggregate (eq. 9) with weights of 1, in plain loops, so that numba can
-compile what calls it.
+The same as paofed.core.rules.aggregate (eq. 9) with weights of 1, but in plain loops, so that numba
+can compile the rules that call it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def newest_steps(
     oldest = 0
     for message in messages:
         oldest = max(oldest, tick - message.sent)
-    sent = np.zeros(oldest + 1, dtype=np.int64)  # messages of each age
+    sent = np.zeros(oldest + 1, dtype=np.int64)  # how many messages each age has
     newest = np.full(w.size, oldest + 1)
     for message in messages:
         sent[tick - message.sent] += message.coordinates.size > 0

@@ -1,4 +1,4 @@
-"""Numbers that people give as options: taken, or refused in one line."""
+"""Numbers that people give as options: each is taken, or refused in one line."""
 
 import math
 from typing import Any

@@ -7,9 +7,9 @@ from paofed.algorithms.rivals.options import count
 
 
 def row_of(shared: int | None) -> Algorithm:
-    """Return Online-FedSGD, or PAO-Fed-U1 with windows of `shared`.
+    """Return Online-FedSGD for None, else PAO-Fed-U1 with windows of `shared` coordinates.
 
-    Most methods were published for whole models, whose clients rest while they are away. With
-    windows, clients learn while they are away, and rules go coordinate by coordinate.
+    Most rivals were published for whole models, with clients that rest while they are away. With
+    windows, clients learn while they are away, and rules work coordinate by coordinate.
     """
     return online_fedsgd() if shared is None else pao_fed("u1", shared=count("shared", shared))

@@ -1,9 +1,9 @@
 """Measure the engines side by side on this machine, and how they scale.
 
 Times are per client update and algorithm: one sample mapped and one LMS step, with everything
-around it. Rules of one's own stand beside pao-fed-u1, whose rules they write once more, with the
-seconds until they can run, compiled and later from disk. Machines are noisy: read the ratios, which
-are taken inside one run.
+around it. Rules of one's own, which write the rules of pao-fed-u1 once more, stand beside it, with
+the seconds until they can run: compiled, and later from disk. Machines are noisy: read the ratios,
+which are taken inside one run.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Put a gateway on this machine under the load of many sources, one reading a second of each.
 
-How much of a core it takes, how much memory for each source, and what became of the readings.
+Prints how much of a core the gateway takes, how much memory for each source, and what became of the
+readings.
 """
 
 import json

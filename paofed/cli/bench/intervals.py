@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Live through each, then print."""
+    """Run a fleet over each scenario, then print."""
     if args.out is not None:
         require_writable(args.out)
     found: list[HeldRow] = []

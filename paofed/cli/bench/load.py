@@ -1,8 +1,8 @@
 """Put a broker and a server on this machine under the load of thousands of devices.
 
-Contacts per second beside the bare broker with an echo in the server's place, latency, how long it
-takes until everybody is back after the broker was killed, and with --soak the memory over many
-contacts. Machines are noisy: read the ratio, which is taken inside one run.
+Prints contacts per second beside those of the bare broker with an echo in the server's place,
+latency, how long it takes until everybody is back after the broker was killed, and with --soak the
+memory over many contacts. Machines are noisy: read the ratio, which is taken inside one run.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Ask a server on this machine for predictions while thousands of contacts go on.
 
-Questions per second and their latency over 1 and 8 connections that stay, with 1 and 100 readings
-in each question, beside the contacts of devices at a steady rate. The applications that ask run on
-this machine, too, and take their part of it.
+Prints questions per second and their latency over 1 and 8 connections that stay, with 1 and 100
+readings in each question, beside the contacts of devices at a steady rate. The applications that
+ask run on this machine, too, and take their part of its time.
 """
 
 import json

@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
         require_writable(args.out)
     scenarios = [Scenario.load(name) for name in args.scenarios]
     for scenario in scenarios:
-        _ = scenario.table  # one without a table is refused now, not after hours
+        _ = scenario.table  # a scenario without a table is refused now, not after hours
     found: list[Compared] = []
     try:
         for scenario in scenarios:
@@ -82,7 +82,7 @@ def _compared(scenario: Scenario, names: tuple[str, ...], args: Namespace) -> Co
 
 
 def _text(found: list[Compared]) -> str:
-    """All tables side by side, for names of learners are long and numbers are short."""
+    """Return all tables side by side, since names of learners are long and numbers are short."""
     rows = [
         ["predicted", *(one.target for one in found)],
         ["devices", *(f"{one.devices:,}" for one in found)],
@@ -112,7 +112,7 @@ def _options(setting: str) -> str:
 
 
 def _write(found: list[Compared], path: Path | None) -> None:
-    """One line for every table, with every digit."""
+    """Write one line for every table, with every digit."""
     if path is None:
         return
     lines = [_line(one) for one in found]

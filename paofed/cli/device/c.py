@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
 
 
 def _agreed(path: Path) -> tuple[Manifest, FloatArray | None]:
-    """What a fleet has agreed on, and a model to begin with where the file has one."""
+    """Return what a fleet has agreed on, and the model in the file if it has one."""
     if path.suffix == ".npz":
         model = FleetModel.load(path)
         return model.manifest, model.w

@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Read until the input ends; a signal ends it, too."""
+    """Read until the input ends, or a signal ends it."""
     waits = (args.wait, args.save_every, args.join_within or 0.0)
     if args.every < 1 or not all(0 <= wait < _LONGEST_WAIT for wait in waits):
         raise InputError("expected --every of at least 1, and seconds of at least 0")
@@ -85,19 +85,19 @@ def run(args: Namespace) -> int:
 
 
 class _Run:
-    """One life of a device."""
+    """A device from start to end of the command."""
 
     def __init__(self, device: Device, args: Namespace) -> None:
         self.device = device
         self.args = args
         self.samples = self.bad = 0
         self.told = True  # whether the fleet has what was learned last
-        self.meant = False  # whether it is to have it: not every contact is made
+        self.meant = False  # whether this contact is made: not every contact is
         self.chance = np.random.default_rng().random
-        self.away = ""  # why the fleet is not reached, as far as it was told
+        self.away = ""  # why the fleet is not reached, as it was told last
 
     def all(self) -> None:
-        """Join, then take the samples as they come."""
+        """Join the fleet, then process the samples as they come."""
         self._join()
         _say(f"{self.device.label} of {self.device.fleet}: {self.device.footprint}")
         for _ in self._learned():
@@ -109,7 +109,7 @@ class _Run:
             self._contact(_LINGER)
 
     def sum_up(self) -> None:
-        """Say what came of it."""
+        """Say what came of the run."""
         device = self.device
         covered = device.coverage if device.knows_fleet() else math.nan
         past = device.unknown_past
@@ -129,7 +129,7 @@ class _Run:
         return self.samples % int(self.args.every) == 0
 
     def _decided(self) -> bool:
-        """Throw the coin of a contact, once for each: whether it is made."""
+        """Decide by chance, once for each contact, whether it is made."""
         self.meant = self.chance() < self.args.contacts
         return self.meant
 
@@ -140,7 +140,7 @@ class _Run:
         return not self.device.why_not() and not self.device.edge.unanswered
 
     def _join(self) -> None:
-        """Ask until the fleet's manifest is known; a device that has been here knows it."""
+        """Ask until the fleet's manifest is known; a device with a saved state knows it."""
         told, limit = "", self.args.join_within
         end = math.inf if limit is None else time.monotonic() + limit
         while not self.device.knows_fleet():
@@ -153,14 +153,17 @@ class _Run:
                 told = why
 
     def _learned(self) -> Iterator[None]:
-        """Read line by line, by the names that the fleet has agreed on; stops after each sample."""
+        """Read line by line, by the names that the fleet has agreed on.
+
+        Yields after each sample.
+        """
         rows = SampleReader(self.device.manifest)
         for line in sys.stdin:
             try:
                 rows.follow(self.device.manifest)  # the fleet may have been changed meanwhile
                 learned = self._take(rows.parse(line))
             except HeaderError:
-                raise  # up to a right header, all CSV that follows would be passed over as well
+                raise  # until a right header comes, no line of CSV can be used
             except InputError as error:
                 self.bad += 1
                 _say(f"passed over: {error}")
@@ -170,7 +173,7 @@ class _Run:
                     yield
 
     def _take(self, row: Row | None) -> bool:
-        """Predict, and learn if there is a target; whether there was one."""
+        """Predict, and learn if there is a target; return whether there was one."""
         if row is None:
             return False
         x, y, at = row.x, row.y, time.time() if row.at is None else row.at
@@ -202,5 +205,6 @@ def _interrupt(*_: object) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"paofed device run: {text}\n")  # at once: several may share a terminal
+    # At once, since several devices may share a terminal.
+    sys.stderr.write(f"paofed device run: {text}\n")
     sys.stderr.flush()

@@ -28,12 +28,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Add them, one by one."""
+    """Add the devices, one by one."""
     fleet = fleet_of(args)
     for path, label in zip(fleet.add(args.labels), args.labels, strict=True):
         allow = rights_of(fleet, label, Credential.load(path).who)
         text = "\n".join([f"put {path} on its device", *allow])
         say_result(args, text, file=str(path), **({"allow": allow[1:]} if allow else {}))
-    if fleet.settings.security == "password":  # certificates need no telling
+    if fleet.settings.security == "password":  # certificates need not be told to the broker
         say_untold(fleet)
     return 0

@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Write it."""
+    """Write the backup."""
     back_up(Fleet(args.folder), args.file)
     size = args.file.stat().st_size
     text = f"wrote {args.folder} to {args.file} ({size:,} bytes, with all its secrets)"

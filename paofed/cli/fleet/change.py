@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Change it, and say what is kept and what is lost."""
+    """Change the fleet, and say what is kept and what is lost."""
     changes = Changes(
         values=with_options(given(args)),
         inputs=tuple(args.input),

@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Write them."""
+    """Write the messages."""
     require_writable(args.messages)
     with closing(Store.open(args.folder)) as store:
         lines = export_messages(store, args.messages)

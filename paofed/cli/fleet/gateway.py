@@ -1,7 +1,7 @@
 """Add a gateway: one user at the broker that speaks for a number of devices, each with a place.
 
-For a gateway that is there already, so many places are added. Either way it gets a new file, and
-one that it had before is good no more. `paofed gateway` takes part with it.
+For a gateway that exists already, places are added. Either way the gateway gets a new file, and a
+file that it had before is good no more. `paofed gateway` takes part with the new file.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Add it, or its places."""
+    """Add the gateway, or places to it."""
     if not 1 <= args.places <= _MOST:
         raise InputError(f"--places is {args.places}: expected 1 to {_MOST:,}")
     fleet = fleet_of(args)

@@ -95,7 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Make it, and say what comes next."""
+    """Make the folder, and say what comes next."""
     settings = Settings(
         name=args.name or args.folder.resolve().name,
         host=args.host,
@@ -115,14 +115,14 @@ def run(args: Namespace) -> int:
 
 
 def _made(args: Namespace) -> dict[str, str]:
-    """What was made, by name."""
+    """Return the files that were made, by name."""
     configuration = (args.folder / FOLDER / CONFIGURATION).resolve()
     own = {} if args.security == "external" else {"configuration": str(configuration)}
     return {"folder": str(args.folder), **own}
 
 
 def _next(args: Namespace) -> str:
-    """What comes next."""
+    """Say what comes next."""
     fleet, made = Fleet(args.folder, accounts_of(args)), _made(args)
     begin = "\n".join(rights_of(fleet, SERVER, SERVER))
     if "configuration" in made:
@@ -152,7 +152,7 @@ def _agreed(args: Namespace) -> _Agreed:
 
 
 def _begun(args: Namespace) -> Manifest:
-    """What a fleet agrees on that begins with nothing."""
+    """Return the manifest of a fleet that begins with zeros."""
     for option, found in (("--input", args.input), ("--target", args.target)):
         if not found:
             raise InputError(f"fleet init needs {option}, or --from a fleet, a model or a run")
@@ -168,14 +168,14 @@ def _begun(args: Namespace) -> Manifest:
 
 
 def _taken(args: Namespace) -> _Agreed:
-    """What a fleet agrees on that goes on from another's model, and that model."""
+    """Return the manifest of a fleet that goes on from another's model, and that model."""
     model = _model(args.other)
     manifest = _changed(args, model.manifest, with_options(given(args)))
     return _Agreed(replace(manifest, **_new_identity()), model.w)
 
 
 def _as_run(args: Namespace) -> _Agreed:
-    """What a fleet agrees on that does what was run over a table, beginning now."""
+    """Return the manifest of a fleet that does what was run over a table, beginning now."""
     from paofed.cli.shared.run_fleet import best_served, fleet_of
     from paofed.cli.shared.table_run import TableRun
 
@@ -185,7 +185,7 @@ def _as_run(args: Namespace) -> _Agreed:
     start = run.end(name) if args.model == "final" else run.start()
     was = fleet_of(run, name, start, values.get("tick_seconds"))
     manifest, identity = _changed(args, was, values), _new_identity()
-    now = identity["start"]  # in the middle of some tick of the table, if these went on
+    now = identity["start"]  # `now` is in the middle of a tick of the table, if the table went on
     identity["from_time"] = now - (now - was.start) % was.tick_seconds
     added = [f"{key} {_USUAL[key]:g}" for key in _lacking(was, was.algorithm) if key not in values]
     beside = f", with {' and '.join(added)} as in any new fleet" if added else ""
@@ -194,25 +194,26 @@ def _as_run(args: Namespace) -> _Agreed:
 
 
 def _changed(args: Namespace, manifest: Manifest, values: Mapping[str, Any]) -> Manifest:
-    """The same with what is given, and with bounds and ranges of new fleets where it has none."""
+    """Return a manifest with the values given, and with the bounds and ranges of new fleets."""
     algorithm = values.get("algorithm", manifest.algorithm)
     values = {**{name: _USUAL[name] for name in _lacking(manifest, algorithm)}, **values}
     changes = Changes(values=values, inputs=tuple(args.input), target=args.target)
     manifest = changed_manifest(manifest, changes)
-    if manifest.seen is None:  # as old fleets are; others have ranges where there can be any
+    # Old fleets have no ranges; those with `seen` have them where there can be any.
+    if manifest.seen is None:
         inputs = tuple(number.limited() for number in manifest.inputs)
         manifest = replace(manifest, inputs=inputs, target=manifest.target.limited())
     return manifest
 
 
 def _lacking(manifest: Manifest, algorithm: str) -> list[str]:
-    """The bounds of new fleets that it has not, and that it can have under an algorithm."""
+    """Return the bounds of new fleets that a manifest lacks, and can have under an algorithm."""
     possible = ("bound",) if algorithm in UNBOUNDED else ("clip", "bound")
     return [name for name in possible if getattr(manifest, name) is None]
 
 
 def _unbounded(manifest: Manifest) -> str:
-    """What people should know of a server rule that has no `clip`."""
+    """Say what people should know of a server rule that has no `clip`."""
     if manifest.algorithm not in UNBOUNDED:
         return ""
     return (
@@ -222,7 +223,7 @@ def _unbounded(manifest: Manifest) -> str:
 
 
 def _model(other: Path) -> FleetModel:
-    """The present model of a fleet's folder, or the one in a file."""
+    """Return the present model of a fleet's folder, or the model in a file."""
     if not other.is_dir():
         return FleetModel.load(other)
     with closing(Store.open(other)) as store:
@@ -230,7 +231,7 @@ def _model(other: Path) -> FleetModel:
 
 
 def _new_identity() -> dict[str, Any]:
-    """What tells a fleet from every other; a device of another would not be understood."""
+    """Return what tells a fleet from every other: devices of other fleets are not understood."""
     return {
         "start": time.time(),
         "epoch": secrets.randbelow(_EPOCHS),

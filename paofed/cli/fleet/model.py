@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Write it."""
+    """Write the model."""
     require_writable(args.out)
     kind: _Kind = args.format or _BY_ENDING.get(args.out.suffix, "npz")
     with closing(Store.open(args.folder)) as store:
@@ -53,6 +53,6 @@ def run(args: Namespace) -> int:
 
 
 def _name(folder: Path) -> str:
-    """The fleet's; a journal alone, without settings, has the name of its folder."""
+    """Return the fleet's name; a journal without settings has the name of its folder."""
     has_settings = (folder / SETTINGS).is_file()
     return Settings.load(folder).name if has_settings else folder.resolve().name

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Write it."""
+    """Write the page."""
     require_writable(args.out)
     fleet, now = Fleet(args.folder), time.time()
     with closing(Store.open(args.folder)) as store:

@@ -1,4 +1,4 @@
-"""Refuse what devices send, without removing them; or no longer, with --off."""
+"""Refuse what devices send, without removing them; with --off, accept it again."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Do it; a running server notices within a second or two."""
+    """Refuse or accept devices; a running server notices within a second or two."""
     fleet = Fleet(args.folder)
     fleet.require(args.labels)
     for label in args.labels:

@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Remove them, one by one."""
+    """Remove the devices, one by one."""
     fleet = Fleet(args.folder)
     fleet.require(args.labels)
     for label in args.labels:

@@ -1,7 +1,7 @@
 """Go on from what is intact, after damage or with an older copy; copy the folder first.
 
-Keeps the newest intact snapshot and the lines of the journal that can be read behind it, and says
-what was confirmed and is lost: its devices will not send it again.
+Keeps the newest intact snapshot and the lines of the journal after it that can be read, and says
+how many confirmed updates are lost: their devices will not send them again.
 """
 
 from argparse import ArgumentParser, Namespace

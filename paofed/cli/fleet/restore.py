@@ -1,7 +1,7 @@
-"""Make a fleet's folder of a backup, while its server is stopped; what is there is kept beside it.
+"""Make a fleet's folder of a backup, while its server is stopped; the old content is kept.
 
-Devices follow by themselves: they begin from the server's model, and what they sent since the
-backup was made does not come back.
+What was in the folder before is kept beside it. Devices follow by themselves: they begin from the
+server's model, and what they sent since the backup was made does not come back.
 """
 
 from argparse import ArgumentParser, Namespace

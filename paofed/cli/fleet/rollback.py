@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Say what it means, do it, and say what comes next."""
+    """Say what the rollback means, do it, and say what comes next."""
     fleet = Fleet(args.folder)
     with fleet.store() as store:
         tick = tick_of(args.time, store)

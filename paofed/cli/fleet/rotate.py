@@ -34,11 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Rotate what was named."""
+    """Rotate the credentials that were named."""
     if bool(args.labels) + args.all + args.server != 1:
         raise InputError("fleet rotate needs one of: some LABEL, --all, --server")
     if args.until is not None and not args.all:
-        raise InputError("--until needs --all: the old file of a single device is good no more")
+        raise InputError("--until needs --all: the old file of a single device ends at once")
     fleet = fleet_of(args)
     fleet.require(args.labels)
     if args.server:
@@ -56,12 +56,13 @@ def run(args: Namespace) -> int:
 
 
 def _say_file(args: Namespace, fleet: Fleet, path: Path) -> None:
-    told = {} if args.all else {"broker_told": fleet.told}  # all are told in the end
+    # With --all, the broker is told only in the end.
+    told = {} if args.all else {"broker_told": fleet.told}
     say_result(args, f"put {path} on its device", file=str(path), **told)
 
 
 def _time(text: str) -> float:
-    """A time to come, in seconds since 1970: a date, with or without a time of day, or a while."""
+    """Read a time to come, in seconds since 1970: a date, perhaps with a time, or a duration."""
     while_ = re.fullmatch(r"([0-9]{1,5})([dh])", text)
     try:
         if while_:
@@ -72,5 +73,5 @@ def _time(text: str) -> float:
             f"{text!r} is no time: expected 2026-12-24, 2026-12-24T18:00, 14d or 36h"
         ) from None
     if not time.time() < when < _LATEST:
-        raise ArgumentTypeError(f"{text!r} is not to come")
+        raise ArgumentTypeError(f"{text!r} is past, or too far ahead")
     return when

@@ -1,7 +1,7 @@
 """Run a fleet's server until it is told to stop (SIGTERM, Ctrl-C).
 
-It needs its broker, waits for it, and comes back to it. Exit code 3: another server has taken this
-one's place at the broker; do not start it again before you know why.
+The server waits for its broker, and reconnects when the broker was away. Exit code 3: another
+server has taken this one's place at the broker; do not start this one again before you know why.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -31,7 +31,7 @@ def run(args: Namespace) -> int:
     judge = None
     if args.validation is not None:
         judge = partial(_error, args.validation)
-        with fleet.store() as store:  # a file that cannot be used is told before anything begins
+        with fleet.store() as store:  # a store that cannot be used is told before anything begins
             judge(FleetModel.of(store.recover()))
     service = Service(fleet, log, judge=judge)
     try:
@@ -45,5 +45,5 @@ def run(args: Namespace) -> int:
 
 
 def _error(path: Path, model: FleetModel) -> float:
-    """The root mean squared error of a model on a file of samples."""
+    """Return the root mean squared error of a model on a file of samples."""
     return validated(model, path).error

@@ -24,8 +24,9 @@ from paofed.live.server.web.asking import asked
 from paofed.words import counted, size, table
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
-_MOST = 40  # devices shown unless all are asked for
-_AGO = {"a day": 86400.0, "an hour": 3600.0, "a minute": 60.0}  # the first that there was
+_MOST = 40  # devices that are shown without --all
+# How long ago; the first that the history reaches back to is shown.
+_AGO = {"a day": 86400.0, "an hour": 3600.0, "a minute": 60.0}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Ask the server, or the disk."""
+    """Ask the running server, or read the disk."""
     settings = Settings.load(args.folder)
     with closing(Store.open(args.folder)) as store:
         coordinator = at_present(store)
@@ -71,14 +72,14 @@ def run(args: Namespace) -> int:
 
 
 def _asked(folder: Path, settings: Settings, manifest: Manifest) -> Status | None:
-    """What the fleet's server says, if it is there and is this fleet's."""
+    """Return what the server says, if one runs and serves this fleet."""
     status = asked(settings, folder=folder)
     same = status is not None and (status.fleet, status.start) == (settings.name, manifest.start)
     return status if same else None
 
 
 def _validated(found: Validated, manifest: Manifest) -> list[str]:
-    """How wrong the model is on samples, and how often its interval holds them."""
+    """Say how wrong the model is on samples, and how often its interval holds them."""
     error = f"error        {found.error:.4g} {manifest.target.name} (root mean square)"
     decibels = 20 * np.log10(max(found.error / manifest.unit.scale, 1e-300))
     beside = "" if manifest.unit.logarithm else f", {decibels:.2f} dB of its scale squared"
@@ -89,7 +90,7 @@ def _validated(found: Validated, manifest: Manifest) -> list[str]:
 
 
 def _lines(status: Status, *, served: bool) -> list[str]:
-    """What is to be said of the whole."""
+    """Return what is to be said of the whole fleet."""
     counts, service = status.counts, status.service
     word = "refused: "
     refused = {k.removeprefix(word): n for k, n in counts.items() if k.startswith(word)}
@@ -122,7 +123,7 @@ def _lines(status: Status, *, served: bool) -> list[str]:
 
 
 def _fleet_error(status: Status) -> list[str]:
-    """How well the devices predict, and did."""
+    """Say how well the devices predict, and how well they did."""
     error = status.error
     if error is None:
         return []
@@ -137,7 +138,7 @@ def _fleet_error(status: Status) -> list[str]:
 
 
 def _devices(status: Status, *, every: bool) -> str:
-    """A table: first those with which something is the matter, then the longest silent."""
+    """Return a table: first devices in trouble, then those that are silent longest."""
     present = [device for device in status.devices if device.standing != "removed"]
     present.sort(key=lambda device: (not device.faults, _last(device)))
     shown = present if every else present[:_MOST]
@@ -165,7 +166,7 @@ def _last(device: DeviceStatus) -> int:
 
 
 def _standing(device: DeviceStatus) -> str:
-    """What is to be said of it, nothing for a member with which nothing is the matter."""
+    """Say what is the matter with a device; empty if nothing is."""
     standing = [] if device.standing == "member" else [device.standing]
     return ", ".join(dict.fromkeys([*standing, *(fault.kind for fault in device.faults)]))
 

@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Make, revoke or list."""
-    Settings.load(args.folder)  # it is a fleet's folder
+    Settings.load(args.folder)  # refuses a folder that is no fleet's
     if args.name is None:
         if args.revoke or args.may:
             raise InputError("fleet token needs the NAME of a token to make or revoke it")

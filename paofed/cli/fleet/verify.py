@@ -1,6 +1,6 @@
 """Recompute the model from the journal and say whether it equals every snapshot that is kept.
 
-May be run while the fleet is served. Exit code 1: it does not.
+May be run while the fleet is served. Exit code 1: some snapshot differs.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare."""
+    """Compare every snapshot with what the journal makes."""
     with closing(Store.open(args.folder)) as store, Progress("recomputing") as progress:
         found = store.verify(progress)
     verdict = "equals" if found.agrees else "DOES NOT EQUAL"

@@ -1,8 +1,8 @@
 """Replay what the others sent, without some devices, while the server is stopped.
 
-The model is computed anew from the messages of the others since a time, by the present rule. What
-they had already taken over from those devices remains in their messages: a fleet that is ruined
-needs `paofed fleet rollback`.
+The model is computed anew from the messages of all other devices since a time, by the present rule.
+What these devices had already taken over from the devices left out remains in their messages: a
+fleet that is ruined needs `paofed fleet rollback`.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -15,7 +15,7 @@ from paofed.live.fleet.going_back import GoneBack, leave_out
 from paofed.words import counted, listed
 
 EXAMPLE = "paofed fleet without greenhouse north-wall --since 2h --validation measured.csv"
-_RUINED = 1.5  # times the error that the model had
+_RUINED = 1.5  # a model with this many times its former error is ruined
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Say what it means, do it, and say what comes next."""
+    """Say what the replay means, do it, and say what comes next."""
     fleet = Fleet(args.folder)
     with fleet.store() as store:
         tick = tick_of(args.since, store)
@@ -45,7 +45,8 @@ def run(args: Namespace) -> int:
         if args.validation is not None:
             servers = found.then, found.present, found.server
             errors.extend(error_of(server, args.validation) for server in servers)
-        if args.quarantine and not args.dry_run:  # first: until the rest is done, it is all
+        # First, since until the rest is done it is the only protection.
+        if args.quarantine and not args.dry_run:
             _quarantine(fleet, args.labels)
 
     found = leave_out(fleet, args.labels, tick, dry_run=args.dry_run, look=look)

@@ -11,7 +11,8 @@ from paofed.live.protocol.scaling import ManifestError, Scaling
 from paofed.live.protocol.served import SERVED, require_served
 
 NUMBER = "NAME[:OFFSET:SCALE[:LOW:HIGH]]"
-_LEFT_OUT = {0: ("0", "1", "", ""), 2: ("", ""), 4: ()}  # by how many numbers are given
+# What is added for numbers that are left out, by how many are given.
+_LEFT_OUT = {0: ("0", "1", "", ""), 2: ("", ""), 4: ()}
 _NONE = "none"
 
 
@@ -32,7 +33,7 @@ def _yes(text: str) -> bool:
     return text == "yes"
 
 
-# By field of the manifest: the option, what reads it, what stands for its value, and its meaning.
+# By field of the manifest: the option, its type, its placeholder, and its meaning.
 _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
     "tick_seconds": (
         "--tick",
@@ -91,7 +92,7 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
 
 
 def add_agreement(parser: ArgumentParser, usual: Mapping[str, str]) -> None:
-    """Declare the options; `usual` says what a value is where it is not given."""
+    """Declare the options; `usual` says what holds where an option is not given."""
     for name, (option, read, shown, meaning) in _OPTIONS.items():
         parser.add_argument(
             option,
@@ -104,12 +105,12 @@ def add_agreement(parser: ArgumentParser, usual: Mapping[str, str]) -> None:
 
 
 def given(args: Namespace) -> dict[str, Any]:
-    """The values that were given, by field of the manifest."""
+    """Return the values that were given, by field of the manifest."""
     return {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
 
 
 def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values, with an algorithm's options apart, as a manifest has them."""
+    """Return the values with an algorithm's options separate, as a manifest has them."""
     if "algorithm" not in values:
         return dict(values)
     require_served(values["algorithm"].partition(":")[0])
@@ -132,7 +133,7 @@ def scaling(text: str) -> Scaling:
 
 
 def limits(text: str) -> tuple[str, Limits]:
-    """Read the plausible range of a number; nothing in place of a limit is none."""
+    """Read the plausible range of a number; an empty limit means no limit."""
     try:
         name, low, high = text.rsplit(":", 2)
         return name, (_limit(low), _limit(high))

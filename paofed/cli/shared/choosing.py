@@ -16,7 +16,7 @@ from paofed.world.scenario import Scenario
 
 
 def step_size(text: str) -> float | str:
-    """Read a step size, or that it is to be chosen."""
+    """Read a step size, or the word `auto`."""
     try:
         return text if text == AUTO else float(text)
     except ValueError:
@@ -24,21 +24,21 @@ def step_size(text: str) -> float | str:
 
 
 def asked(args: Namespace, words: Sequence[str]) -> list[str]:
-    """The algorithms; with --step-size auto, each that has no step size asks for one."""
+    """Return the algorithms; with --step-size auto, each without a step size gets `auto`."""
     if args.step_size != AUTO:
         return list(words)
     return [_with_auto(word) for word in words]
 
 
 def check(words: Sequence[str]) -> None:
-    """Refuse what is no algorithm before the long work."""
+    """Refuse words that are no algorithms before the long work."""
     for word in words:
         if not asks(word):
             from_text(word)
 
 
 class Choice(NamedTuple):
-    """What is run, and the races that decided it."""
+    """The algorithms to run, and the races that chose their settings."""
 
     words: list[str]
     scenario: Scenario
@@ -46,13 +46,13 @@ class Choice(NamedTuple):
 
 
 def chosen(words: Sequence[str], scenario: Scenario, args: Namespace, crew: Crew) -> Choice:
-    """Put what wins a race in the place of every `auto`."""
+    """Replace every `auto` by what wins a race."""
     races = {word: _raced(word, scenario, args, crew) for word in words if asks(word)}
     found = [races[word].winner if word in races else word for word in words]
     step = lms_step(list(races.values())) if args.step_size == AUTO else None
-    if step is not None:  # for baselines, which have the scenario's
+    if step is not None:  # for baselines, which take the scenario's step size
         scenario = scenario.model_copy(update={"step_size": step})
-    # What was chosen for one may have been given for another.
+    # Two words may now be the same: one with a chosen value, the other with it given.
     return Choice(list(dict.fromkeys(found)) if races else found, scenario, list(races.values()))
 
 

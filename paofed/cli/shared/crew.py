@@ -43,9 +43,9 @@ def add_crew_options(parser: ArgumentParser) -> None:
 
 @contextmanager
 def crew_of(args: Namespace) -> Iterator[Crew]:
-    """Yield who does the work, as the options have it; refuse what cannot be.
+    """Yield the crew that the options name; refuse options that cannot be.
 
-    Open it before anything is written. An interrupt that passes is told how the work goes on.
+    Open it before anything is written. After an interrupt, it says how the work goes on.
     """
     if args.workers is not None:
         whole("workers", args.workers, least=1)
@@ -60,14 +60,14 @@ def crew_of(args: Namespace) -> Iterator[Crew]:
 
 
 class _Reused(logging.Handler):
-    """Adds up the units that were in the store, of which the simulator logs two numbers a run."""
+    """Adds up the units that were in the store, from the two numbers that each run logs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.there = self.asked = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hear how many were there, and how many were asked for."""
+        """Add the number of units found, and of units asked for, of one run."""
         match record.args:
             case (int(there), int(asked)):
                 self.there, self.asked = self.there + there, self.asked + asked

@@ -11,7 +11,7 @@ from paofed.live.protocol.manifest import Manifest
 
 
 def add_folder(parser: ArgumentParser) -> None:
-    """Declare the fleet's folder, and JSON."""
+    """Declare the argument of the fleet's folder, and --json."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="the fleet's folder")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
@@ -22,26 +22,26 @@ def say_result(args: Namespace, text: str, **values: object) -> None:
 
 
 def add_accounts(parser: ArgumentParser) -> None:
-    """Declare the file with what a company has given to each."""
+    """Declare the file with the accounts that a company has given."""
     parser.add_argument("--accounts", type=Path, metavar="FILE",
         help="for a broker that is not the fleet's own: CSV file label,user,password with a line "
         "for each user")  # fmt: skip
 
 
 def fleet_of(args: Namespace) -> Fleet:
-    """The fleet, with the accounts that are given."""
+    """Return the fleet, with the accounts that are given."""
     return Fleet(args.folder, accounts_of(args))
 
 
 def accounts_of(args: Namespace) -> dict[str, BrokerAccount]:
-    """The accounts that are given, if any."""
+    """Return the accounts that are given, if any."""
     return {} if args.accounts is None else read_accounts(args.accounts)
 
 
 def rights_of(fleet: Fleet, label: str, *speaks_for: object) -> list[str]:
-    """What the administrator of another's broker has to allow; nothing where it is the fleet's.
+    """Return what the administrator of a company's broker has to allow; empty for our own broker.
 
-    `speaks_for`: the server, or the indices of the devices for which the user of `label` speaks.
+    `speaks_for` is the server, or the indices of the devices for which the user of `label` speaks.
     """
     if fleet.settings.security != "external":
         return []
@@ -51,7 +51,7 @@ def rights_of(fleet: Fleet, label: str, *speaks_for: object) -> list[str]:
 
 
 def say_untold(fleet: Fleet) -> None:
-    """Say on stderr that the broker has to be told, where it could not be."""
+    """Say on stderr that the broker must still be told, if it could not be."""
     if fleet.settings.security == "external":
         say(
             "the broker is not the fleet's own: its administrator has to change or take away users "
@@ -62,7 +62,7 @@ def say_untold(fleet: Fleet) -> None:
 
 
 def next_step(fleet: Fleet, manifest: Manifest, *, dry_run: bool) -> str:
-    """What to do after the fleet has agreed on something else, once its broker has room for it."""
+    """Say what to do after the fleet has agreed on something else; makes room at its broker."""
     if dry_run:
         return "nothing was changed yet (--dry-run)"
     if fleet.make_room(manifest):

@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def add_tariff(parser: ArgumentParser) -> None:
-    """Declare what bytes are counted."""
+    """Declare the tariff in which bytes are counted."""
     parser.add_argument("--tariff", type=_tariff, default=PAYLOAD, metavar="T",
         help=f"which bytes of a message are counted: {', '.join(TARIFFS)}, or numbers of your own "
         "as in up=31,down=29 (default: payload)")  # fmt: skip
@@ -49,7 +49,7 @@ def _tariff(text: str) -> Tariff:
 
 
 def add_of_results(parser: ArgumentParser) -> None:
-    """Declare what only the verbs that show a result offer."""
+    """Declare the outputs of verbs that show a result."""
     add = parser.add_argument
     add("--traffic-figure", type=Path, metavar="FILE",
         help="file to draw the error against the bytes sent into (.png, .svg, .pdf)")  # fmt: skip
@@ -73,7 +73,7 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
     folder: Path | None = getattr(args, "report", None)
     pages = [] if folder is None else [folder / name for name in PAGE]
     if folder is not None:
-        require_folder(folder)  # made when there is something to put into it
+        require_folder(folder)  # the folder is made when there is something to put into it
     for path in pages:
         if path.resolve() in taken:
             raise InputError(f"{path} would be overwritten by the page: write it elsewhere")
@@ -87,7 +87,7 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
 
 
 def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
-    """Write the files asked for, then print the summary; the result may be `saved` in a file."""
+    """Write the files asked for, then print the summary; `saved` is the result's file, if any."""
     if args.csv is not None:
         result.to_csv(args.csv, args.tariff)
     _draw(result, args)
@@ -114,7 +114,7 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
 
 def _draw(result: Result, args: Namespace) -> None:
     if args.figure is None and args.traffic_figure is None:
-        return  # without importing what draws
+        return  # before anything that draws is imported
     from paofed.report.run import fleet_figures as of_tables
     from paofed.report.shared import figures as draw
 
@@ -132,5 +132,5 @@ def _draw(result: Result, args: Namespace) -> None:
 
 
 def say(text: str) -> None:
-    """Tell people something that is not a result."""
+    """Tell people, on stderr, something that is not a result."""
     print(text, file=sys.stderr)

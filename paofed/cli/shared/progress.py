@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Self
 
-_ON_TERMINAL, _ELSEWHERE = 0.2, 15.0  # seconds between two words
+_ON_TERMINAL, _ELSEWHERE = 0.2, 15.0  # seconds between two reports
 
 
 class Progress:
@@ -14,7 +14,7 @@ class Progress:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._first: tuple[float, float] | None = None  # time and share of the first word heard
+        self._first: tuple[float, float] | None = None  # time and share of the first report
         self._said = time.monotonic()
         self._live = sys.stderr.isatty()
         self._lock = threading.Lock()
@@ -23,7 +23,7 @@ class Progress:
         """Tell the share of the work that is done, from 0 to 1."""
         now = time.monotonic()
         with self._lock:
-            # Speed counts from the first word on: before it, kernels may have been compiled.
+            # Speed counts from the first report on: before it, kernels may have been compiled.
             begin, share_then = self._first = self._first or (now, share)
             quiet = now - self._said < (_ON_TERMINAL if self._live else _ELSEWHERE)
             if quiet or share <= share_then:
@@ -43,7 +43,7 @@ class Progress:
 
 
 class Screen:
-    """Several lines on stderr that change in place; elsewhere, their first one now and then."""
+    """Several lines on stderr that change in place; without a terminal, the first now and then."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -51,7 +51,7 @@ class Screen:
         self._said = -_ELSEWHERE
 
     def show(self, lines: Sequence[str]) -> None:
-        """Draw them over those shown before."""
+        """Draw the lines over those shown before."""
         if self._live:
             up = f"\033[{self._height}A" if self._height else ""
             text = "".join(f"\033[K{line}\n" for line in lines)

@@ -14,16 +14,16 @@ class Row(NamedTuple):
     """One sample."""
 
     x: list[Any]  # numbers, and texts
-    y: float  # NaN where there is none
+    y: float  # NaN where the line has no target
     at: float | None  # seconds since 1970; None: now
 
 
 class SampleReader:
     """Reads lines by the names of a manifest: inputs, target and, where it matters, the time.
 
-    The time is seconds since 1970 or as in 2014-03-01T13:00+01:00, in UTC where no zone is said.
-    It may be left out, and so may the target, unless it is `needed`; it has no place in lines where
-    it is only `looked_back_at`, and nobody does.
+    The time is seconds since 1970 or as in 2014-03-01T13:00+01:00, in UTC where no zone is said; it
+    may be left out. The target may be left out as well, unless it is `needed`. With
+    `looked_back_at`, a line has a target only if some input looks back at the target.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class SampleReader:
             self._reader.rename(self.names, self._optional(), self._others())
 
     def read(self, lines: Iterable[str]) -> Iterator[Row]:
-        """All samples; the first line that cannot be used is an error."""
+        """Yield all samples; raise an error for the first line that cannot be used."""
         return (row for row in map(self.parse, lines) if row is not None)
 
     def parse(self, line: str) -> Row | None:
-        """The next line, or None where it holds no sample."""
+        """Read the next line; None where it holds no sample."""
         values = self._reader.parse(line)
         if values is None:
             return None
@@ -57,7 +57,7 @@ class SampleReader:
         return Row(x, y, None if math.isnan(at) else at)
 
     def _has_time(self) -> bool:
-        """Whether lines may say when: they need not where it does not matter."""
+        """Whether lines may hold the time: only where it matters."""
         seen, measured = self._manifest.seen, [number.name for number in self._manifest.inputs]
         return seen is not None and seen.needs_time and TIME not in measured
 

@@ -1,4 +1,4 @@
-"""What a fleet agrees on that does what was run over a table."""
+"""The manifest of a fleet that does what was run over a table."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,11 +20,12 @@ from paofed.world.realize import map_key
 from paofed.world.start import Start
 
 _OF_MANIFEST = ("step_size", "max_age", "shared", "clip", "aside", "bound", "learner", "forgetting")
-_FAR = 10.0  # halves of the usual range from its middle: beyond that a sensor is broken
+# Halves of the usual range from its middle; a value beyond that is from a broken sensor.
+_FAR = 10.0
 
 
 def best_served(run: TableRun) -> str:
-    """The algorithm that the run's page advises or, where no fleet can serve it, the next best."""
+    """Return the algorithm that the run's page advises, or the next best that can be served."""
     names = run.result.algorithms
     served = [name for name in names if not _why_not(name)]
     if not served:
@@ -36,9 +37,9 @@ def best_served(run: TableRun) -> str:
 
 
 def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None = None) -> Manifest:
-    """What a fleet agrees on that does what an algorithm did, from a start on; None: zeros.
+    """Return the manifest of a fleet that does what an algorithm did; `start` None begins at zeros.
 
-    `tick` is its length in seconds, where the table's is not to be taken.
+    `tick` is the length of a tick in seconds; None takes the table's.
     """
     run.require(name)
     if why := _why_not(name):
@@ -65,7 +66,7 @@ def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None =
 
 
 def _why_not(name: str) -> str:
-    """Why a fleet cannot do what an algorithm did, or an empty text."""
+    """Say why a fleet cannot do what an algorithm did; empty if it can."""
     row = name.partition(":")[0]
     if row not in SERVED:
         return f"{name} cannot be served (served: {', '.join(SERVED)})"
@@ -77,7 +78,7 @@ def _why_not(name: str) -> str:
 
 
 def _settled(scenario: Mapping[str, Any], row: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The algorithm's own values, and the scenario's where it has none."""
+    """Return the algorithm's own values, and the scenario's for those it leaves open."""
     usual = {
         "step_size": scenario["step_size"],
         "max_age": scenario["max_age"],
@@ -90,7 +91,10 @@ def _settled(scenario: Mapping[str, Any], row: str, options: Mapping[str, Any]) 
 
 
 def _ticks(run: TableRun, tick: float | None) -> dict[str, Any]:
-    """Ticks that begin as the table's do: a table takes the nearest, a fleet those that began."""
+    """Return ticks that begin with the table's.
+
+    A table gives a time the nearest tick, a fleet the tick that began last.
+    """
     about = run.result.provenance["table"]
     if tick is None and not about["calendar"]:
         raise InputError(
@@ -102,7 +106,7 @@ def _ticks(run: TableRun, tick: float | None) -> dict[str, Any]:
 
 
 def _plausible(run: TableRun, number: Scaling) -> Scaling:
-    """A number with its plausible range; one that is taken as it is has no spread to go by."""
+    """Return a number with its plausible range; a raw number has no spread to derive one from."""
     columns = (*run.inputs, run.target)
     ends = np.cumsum([len(record.labels) for record in columns])
     places = {

@@ -14,7 +14,7 @@ from paofed.errors import FileError, InputError
 
 
 def opened(path: Path | None) -> AbstractContextManager[TextIO]:
-    """A file, or standard input where none is named."""
+    """Open a file, or standard input where none is named."""
     if path is None:
         return nullcontext(sys.stdin)
     try:
@@ -24,19 +24,20 @@ def opened(path: Path | None) -> AbstractContextManager[TextIO]:
 
 
 class HeaderError(InputError):
-    """Nobody knows which number of a line is which."""
+    """Raised when nobody knows which number of a line is which."""
 
 
 class Reader:
     """Turns lines into numbers, in the order of the names.
 
-    The last `optional` names may be missing or empty, and are then not a number (nan). Values of
-    some names are no numbers; `others` reads these, and says with a ValueError what it cannot read.
+    The last `optional` names may be missing or empty, and are then NaN. Values of some names are no
+    numbers; `others` has functions that read these, and say with a ValueError what they cannot
+    read.
 
-    A line of CSV is read by the last header before it, wherever that stands, or else by the order
-    of the names. Behind either, a line of too few words is no header. A line of words before the
-    first numbers may be their header even if it has none of the names: numbers behind one that is
-    as long as they are, are refused.
+    A line of CSV is read by the last header before it, wherever that header is, or else by the
+    order of the names. After a header or numbers, a line with too few words is no header. A line of
+    words before the first numbers may be their header even if it holds none of the names: if it has
+    as many words as the line after it has numbers, those numbers are refused.
     """
 
     def __init__(
@@ -47,10 +48,10 @@ class Reader:
     ) -> None:
         self._optional = optional
         self._others = others
-        self._columns: list[int] | None = None  # where each name stands in a line of CSV
+        self._columns: list[int] | None = None  # the column of each name in a line of CSV
         self._useless = ""  # what is wrong with the header
-        self._header: list[str] = []  # the last right one
-        self._words: list[str] = []  # what may be a header, before the first numbers
+        self._header: list[str] = []  # the last good header
+        self._words: list[str] = []  # words before the first numbers, which may be a header
         self._number = 0
         self._name(names)
 
@@ -63,7 +64,7 @@ class Reader:
         """Read by these names from now on; the header counts as before.
 
         Where lines were read by the order of the names, they need all numbers from now on: a
-        shorter one may be in the old order.
+        shorter line may be in the old order.
         """
         by_order = self._columns is not None and not self._header
         self._columns = None
@@ -81,14 +82,14 @@ class Reader:
         self._width = len(names)  # the most cells in a line of CSV
 
     def read(self, lines: Iterable[str]) -> Iterator[list[Any]]:
-        """All lines; the first that cannot be used is an error."""
+        """Yield all lines; raise an error for the first that cannot be used."""
         for line in lines:
             values = self.parse(line)
             if values is not None:
                 yield values
 
     def parse(self, line: str) -> list[Any] | None:
-        """The next line, or None where it holds no numbers: it is empty, or a header.
+        """Read the next line; None where it holds no numbers: it is empty, or a header.
 
         A line that cannot be used is an InputError; where the lines that follow cannot be used
         either, it is a HeaderError.
@@ -123,7 +124,7 @@ class Reader:
     def _is_header(self, cells: list[str]) -> bool:
         """Whether these cells are names, by which the lines that follow are to be read."""
         if self._columns is not None and len(cells) < self._needed:
-            return False  # a stray word: numbers as few as that could not be used anyway
+            return False  # a stray word: so few numbers could not be used anyway
         words = any(cells) and not any(map(_is_number, cells))
         if self._columns is None and words and len(cells) > len(self._words):
             self._words = cells
@@ -147,7 +148,7 @@ class Reader:
         self._columns = [cells.index(name) if name in named else -1 for name in self._names]
 
     def _lost(self, why: str) -> HeaderError:
-        """Take no line of CSV any more, unless a right header comes."""
+        """Refuse every line of CSV from now on, unless a good header comes."""
         self._useless = why
         return HeaderError(why)
 

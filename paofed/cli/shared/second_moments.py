@@ -21,14 +21,15 @@ class Foreseen(NamedTuple):
 
     curve: LearningCurve
     stable: StableStep
-    best: BestStep | None  # where it was asked for
-    steady: LearningCurve | str | None  # likewise; where there is none, why
+    best: BestStep | None  # None where it was not asked for
+    # None where it was not asked for; a text says why there is none.
+    steady: LearningCurve | str | None
 
 
 def predicted(
     foresight: Foresight, method: Algorithm, *, every: int, best: bool, steady: bool, title: str
 ) -> Foreseen:
-    """Work it out, with a line of progress for each part."""
+    """Compute what second moments say, with a line of progress for each part."""
 
     def progress(part: str) -> Progress:
         return Progress(f"{title}, {method.name}: {part}")
@@ -50,7 +51,7 @@ def predicted(
 def _steady(
     foresight: Foresight, method: Algorithm, report: Callable[[float], None]
 ) -> LearningCurve | str:
-    """Where the curve ends, or why it does not: the rest is worth showing then."""
+    """Return where the curve ends, or say why it has no end: the rest can still be shown."""
     try:
         return foresight.steady_state(method, report=report)
     except InputError as refusal:
@@ -58,7 +59,7 @@ def _steady(
 
 
 def as_record(name: str, found: Foreseen, beside: Beside) -> dict[str, Any]:
-    """For programs: at the end of the run; NaN is what is refused."""
+    """Return a record for programs, of the end of the run; NaN for what was refused."""
     curves, gap = beside.curves(name), beside.gap(name)
     record: dict[str, Any] = {key: curves[key][-1] for key in (PREDICTED, *PARTS)}
     record |= {"stable_step": found.stable.step, "stable_step_set_by_client": found.stable.client}
@@ -79,7 +80,7 @@ def as_record(name: str, found: Foreseen, beside: Beside) -> dict[str, Any]:
 
 
 def as_table(records: dict[str, dict[str, Any]]) -> str:
-    """For people; one line per algorithm."""
+    """Return a table for people; one line per algorithm."""
     first = next(iter(records.values()))
     columns = {
         PREDICTED: "learning curve (dB)",
@@ -116,7 +117,7 @@ def _cell(key: str, value: float, *, refused: bool) -> str:
 def warnings(
     found: dict[str, Foreseen], beside: Beside, mu: Sequence[float], *, memory: bool
 ) -> list[str]:
-    """What to worry about, one sentence each; `memory`: samples in a row may be alike."""
+    """Say what to worry about, one sentence each; `memory`: consecutive samples may be alike."""
     told = []
     for name, step in zip(beside.names, mu, strict=True):
         if name in found and step > found[name].stable.step:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 def log_to_stderr(name: str) -> logging.Logger:
-    """A log of its own, with the time of every line."""
+    """Return a logger that writes to stderr, with the time of every line."""
     log = logging.Logger(name, logging.INFO)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

@@ -25,7 +25,7 @@ _ERRORS = ("before_db", "worst_db")
 
 
 def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
-    """The summary as JSON can hold it."""
+    """Return the summary as JSON can hold it."""
     advice = advise(result, tariff)
     summary = result.summary(tariff)
     told = {"runs": result.runs, "tariff": asdict(tariff), "algorithms": summary}
@@ -34,9 +34,9 @@ def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
 
 
 def as_table(result: Result, tariff: Tariff = PAYLOAD, saved: Path | None = None) -> str:
-    """Tables for people: errors with their standard errors, traffic of a run; what is beside.
+    """Return tables for people: errors with standard errors, traffic of a run, and advice.
 
-    `saved` is where the result is, if anywhere.
+    `saved` is the file of the result, if there is one.
     """
     summary = result.summary(tariff)
     scenario = result.provenance["scenario"]["name"]
@@ -58,19 +58,19 @@ def as_table(result: Result, tariff: Tariff = PAYLOAD, saved: Path | None = None
 
 
 def _advice(advice: Advice, saved: Path | None) -> str:
-    """What to do, and the command that does it where a file was saved."""
+    """Say what to do, and the command for it where a file was saved."""
     command = [] if saved is None else [f"The fleet: {fleet_command(advice, saved)}"]
     return "\n".join(["what to do", "", *sentences(advice), *command])
 
 
 def _choices(result: Result) -> dict[str, Any]:
-    """What was chosen before the run, where anything was."""
+    """Return what was chosen before the run, if anything was."""
     chosen = list(result.provenance.get("chosen", ()))
     return {"chosen": chosen} if chosen else {}
 
 
 def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str], tariff: Tariff) -> str:
-    """One row per algorithm: errors, by heading and key, each with its standard error; traffic."""
+    """Return one row per algorithm: errors, by heading and key, with standard errors; traffic."""
     header = ["algorithm"]
     for heading in errors:
         header += [heading, "s.e."]
@@ -90,7 +90,7 @@ def _algorithms(summary: list[dict[str, Any]], errors: Mapping[str, str], tariff
 def _over_table(
     result: Result, judged: Progressive, summary: list[dict[str, Any]], tariff: Tariff
 ) -> list[str]:
-    """Both models of every algorithm, the baselines, and newcomers."""
+    """Return tables of both models of every algorithm, the baselines, and newcomers."""
     parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"}, tariff)]
     if judged.baselines:
         rows = [
@@ -118,7 +118,7 @@ def _over_table(
 
 
 def _own_unit(result: Result, lives: Lives) -> str:
-    """Errors of every learner as one would measure them."""
+    """Return the errors of every learner in the unit of the target."""
     rows = [
         [
             name,
@@ -133,7 +133,7 @@ def _own_unit(result: Result, lives: Lives) -> str:
 
 
 def _damages(result: Result, faults: list[str]) -> str:
-    """The faults and, where it is known, what they do to every algorithm."""
+    """Say the faults and, where it is known, what they do to every algorithm."""
     heading = f"faults: {' '.join(faults)}"
     if result.clean is None:
         return heading
@@ -150,7 +150,7 @@ def _model(result: Result, name: str, whose: str) -> str:
 
 
 def _faults(result: Result) -> dict[str, Any]:
-    """The same for JSON."""
+    """Return the faults and what they do, for JSON."""
     faults = faults_of(result)
     found = [
         {
@@ -169,7 +169,7 @@ def _gained(gain: Estimate) -> str:
     if not math.isfinite(gain.mean):
         return "-" if math.isnan(gain.mean) else "diverged"
     half = (gain.high - gain.low) / 2
-    mean = round(gain.mean, 2) + 0.0  # no minus zero
+    mean = round(gain.mean, 2) + 0.0  # adding 0.0 turns -0.0 into 0.0
     return f"{mean:+.2f}" + (f" ± {half:.2f}" if math.isfinite(half) else "")
 
 
@@ -182,7 +182,7 @@ def _significant(value: float) -> str:
 
 
 def _recoveries(summary: list[dict[str, Any]]) -> str:
-    """A table of what every drift did to the algorithms."""
+    """Return a table of what every drift did to the algorithms."""
     header = ["algorithm", "drift", "before (dB)", "worst (dB)", "ticks to recover"]
     rows = [
         [
@@ -198,12 +198,12 @@ def _recoveries(summary: list[dict[str, Any]]) -> str:
 
 
 def _error(error: float) -> str:
-    """Write an error for people; one that is no finite number has diverged, but none at all."""
+    """Write an error in dB for people; NaN or infinity means that the algorithm diverged."""
     return f"{error:.2f}" if math.isfinite(error) or error < 0 else "diverged"
 
 
 def _count(number: float) -> str:
-    """Write a count that an earlier version may not have kept."""
+    """Write a count; an earlier version may not have kept it."""
     return "-" if math.isnan(number) else f"{number:,.0f}"
 
 
@@ -213,7 +213,7 @@ def _known(error: float) -> str:
 
 
 def _beside(result: Result) -> dict[str, Any]:
-    """What a run over a table has beside its algorithms, for JSON."""
+    """Return what a run over a table has beside its algorithms, for JSON."""
     if result.progressive is None:
         return {}
     judged, lives, cold = result.progressive, result.lives, result.cold_start
@@ -246,7 +246,7 @@ def _beside(result: Result) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """JSON has no NaN: what could not be computed is null."""
+    """Replace NaN, which JSON does not have, by None."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """A run over a table, taken further: which of its algorithms, its models, rows to come.
 
-What a run has left says how columns become numbers, and which map they meet. The model that a run
-began with is fitted anew, which takes the table; the models that it ended with are in its file.
+The file of a run says how columns become numbers, and which map they meet. The model that a run
+began with is fitted anew, which needs the table; the models that it ended with are in the file.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from paofed.world.start import Start, fitted
 from paofed.world.table.door import read, seen_in
 from paofed.world.table.spec import Records, Table
 
-_KEPT = ("columns", "ranges")  # what a run of an earlier version has not left
+_KEPT = ("columns", "ranges")  # keys that files of earlier versions lack
 
 
 class TableRun(NamedTuple):
@@ -39,11 +39,11 @@ class TableRun(NamedTuple):
     result: Result
     inputs: tuple[Transform, ...]
     target: Number
-    ranges: FloatArray  # (d + 1, 2): where their numbers lay in the calibration period
+    ranges: FloatArray  # (d + 1, 2): the ranges of these numbers in the calibration period
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read it; a run over anything else is refused."""
+        """Read the file; a run over anything but a table is refused."""
         result = Result.load(path)
         if result.progressive is None:
             name = result.provenance["scenario"]["name"]
@@ -65,7 +65,7 @@ class TableRun(NamedTuple):
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """What was run, in plain values."""
+        """The scenario that was run, in plain values."""
         return dict(self.result.provenance["scenario"])
 
     @property
@@ -90,7 +90,7 @@ class TableRun(NamedTuple):
         )
 
     def best(self, names: Sequence[str], whose: Whose) -> str:
-        """The algorithm whose models have predicted best, among some."""
+        """Return the algorithm, among some, whose models have predicted best."""
         judged = self.result.progressive
         errors = {} if judged is None else {name: judged.final(name, whose).db for name in names}
         return min(errors, key=lambda name: math.inf if math.isnan(errors[name]) else errors[name])
@@ -107,16 +107,16 @@ class TableRun(NamedTuple):
         return w.astype(np.float64)
 
     def end(self, name: str) -> Start:
-        """What others begin with who go on from there: that model.
+        """Return what a fleet begins with that goes on from the end of the run: the final model.
 
-        Their first interval covers normal errors that are as large as those of the run's devices.
+        Its first interval covers normal errors that are as large as those of the run's devices.
         """
         judged, w = self.result.progressive, self.final_model(name)
         mse = np.nan if judged is None else float(judged.run_finals(name, "device")[0])
         return Start(w, NormalDist().inv_cdf(1 - MISS / 2) * math.sqrt(mse))
 
     def start(self) -> Start | None:
-        """What all began with, fitted anew to the table; None: zeros."""
+        """Return what all devices began with, fitted anew to the table; None for zeros."""
         if self.scenario.get("start", "zeros") == "zeros":
             return None
         self._require_same_table()
@@ -141,10 +141,10 @@ class TableRun(NamedTuple):
             )
 
     def predicted(self, name: str, file: Path) -> FloatArray:
-        """What the final model of an algorithm predicts of every row of a file like the table.
+        """Predict every row of a file like the table, with the final model of an algorithm.
 
-        In the unit of the target; NaN where an input of the row is missing, or what it looks back
-        at.
+        Predictions are in the unit of the target; NaN where an input of the row, or an earlier
+        value that it needs, is missing.
         """
         w, about = self.final_model(name), self.result.provenance["table"]
         records = Records(self.inputs, about["calendar"], about["begin"], about["tick"])

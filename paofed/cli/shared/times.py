@@ -12,9 +12,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def tick_of(text: str, store: Store) -> int:
-    """The tick that a text means; one that the journal does not reach back to is refused."""
+    """Return the tick that a text means; refuse one before the journal begins."""
     oldest = store.reaches()
-    if re.fullmatch(r"[0-9]{1,10}|[0-9]{1,3}(,[0-9]{3}){1,3}", text):  # also as it is printed
+    # With or without the commas with which ticks are printed.
+    if re.fullmatch(r"[0-9]{1,10}|[0-9]{1,3}(,[0-9]{3}){1,3}", text):
         tick = int(text.replace(",", ""))
         seconds = store.time_of(tick)
     else:
@@ -29,7 +30,7 @@ def tick_of(text: str, store: Store) -> int:
 
 
 def when(seconds: float) -> str:
-    """A time as a date, in this machine's zone."""
+    """Write a time as a date, in this machine's zone."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
 
 

@@ -22,20 +22,21 @@ def add_validation(parser: ArgumentParser) -> None:
 
 
 class Validated(NamedTuple):
-    """What a file of samples says of a fleet's model."""
+    """How a fleet's model fares on a file of samples."""
 
     error: float  # root mean square, as measured
-    samples: int  # whose past is known
-    held: float | None  # share inside the interval of the server's predictions; None: there is none
+    samples: int  # samples for which all earlier values are known
+    # The share inside the interval of the server's predictions; None: there is no interval.
+    held: float | None
 
 
 def error_of(coordinator: Coordinator, path: Path) -> float:
-    """Root mean squared error of a server's model on a file of samples, as measured."""
+    """Return the root mean squared error of a server's model on a file of samples, as measured."""
     return validated(FleetModel.of(coordinator), path).error
 
 
 def validated(model: FleetModel, path: Path) -> Validated:
-    """Predict every sample of a file, in their order."""
+    """Predict every sample of a file in the order of its lines, and count."""
     device = model.device()
     rows = SampleReader(device.manifest, needed=True)
     pairs = []

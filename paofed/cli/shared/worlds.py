@@ -37,12 +37,12 @@ _VALUES = (
     "contacts",
 )
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
-# What a scenario says of its own samples alone.
+# Keys of a scenario that are about its own samples alone.
 _OF_A_STREAM = {
     *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
     *("linear", "start", "newcomers", "personal", "tick"),
 }
-_LAWS_WITHOUT = "ideal"  # who is there and how late, where no scenario is named
+_LAWS_WITHOUT = "ideal"  # whose laws of presence and delay hold where no scenario is named
 
 
 def add_arguments(
@@ -171,7 +171,7 @@ def _fault(text: str) -> dict[str, Any]:
 
 @contextmanager
 def _told_as_typed(faults: Sequence[str]) -> Iterator[None]:
-    """Let errors name options where they speak of the keys of a file."""
+    """Let errors name options of the command line where they name keys of a file."""
     try:
         yield
     except ScenarioError as error:
@@ -179,7 +179,7 @@ def _told_as_typed(faults: Sequence[str]) -> Iterator[None]:
         if found is not None:
             said = str(error)[found.end() :]
             raise ScenarioError(f"--fault {faults[int(found[1])]}: {said}") from None
-        # What a checker of values says begins with the key, and perhaps the place in a list.
+        # An error of pydantic begins with the key, and perhaps the place in a list.
         keys = "|".join((r"stream\.\w+", "tick", *_VALUES))
         begin = rf"^({keys})(?:\.\d+)? is "
         quoted = re.sub(begin, lambda key: f"`{key[1].split('.')[-1]}` is ", str(error))
@@ -187,7 +187,7 @@ def _told_as_typed(faults: Sequence[str]) -> Iterator[None]:
 
 
 def _as_typed(text: str) -> str:
-    """Put options for the keys in a text, which stand in backquotes.
+    """Replace keys in backquotes by options in a text.
 
     >>> _as_typed("line 3: time is 7: give `time_format`, see `this`")
     'line 3: time is 7: give --time-format, see `this`'
@@ -196,7 +196,7 @@ def _as_typed(text: str) -> str:
 
 
 def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
-    """The values of a scenario whose laws are another's, over the table that was named."""
+    """Return the values of a scenario over the table that was named, with the laws of another."""
     laws = base.model_dump(exclude=_OF_A_STREAM)
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))
     for key in _LISTS:
@@ -208,7 +208,7 @@ def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
 
 
 def tell(scenario: Scenario, args: Namespace) -> None:
-    """Say what nobody asked for in so many words: what was found in a table, and what it chose."""
+    """Say what was found in a table, and what that decided."""
     if not isinstance(scenario.stream, Table):
         return
     if args.scenario is None:

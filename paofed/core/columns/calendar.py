@@ -1,4 +1,4 @@
-"""The time of a sample as inputs: what comes round with days, weeks and years; zones."""
+"""The time of a sample as inputs: time of day, weekday and day of the year; time zones."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ _DAY = 86400
 class Calendar(Transform):
     """Sine and cosine of the time of day, the weekday or the day of the year, by a zone's clocks.
 
-    Weekday and day of the year change at midnight, the time of day all the time.
+    Weekday and day of the year change at midnight, the time of day changes all the time.
     """
 
     cycle: Cycle
@@ -41,21 +41,21 @@ class Calendar(Transform):
 
     @property
     def measures(self) -> Measures:
-        """Times."""
+        """A calendar is computed from times."""
         return "time"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Sine, then cosine."""
+        """The names of the two numbers: sine, then cosine."""
         return turn_labels(self.cycle)
 
     @property
     def recipe(self) -> str:
-        """What a full turn is, and by whose clocks."""
+        """Say what a full turn is, and by which zone's clocks."""
         return f"sin and cos of 2 pi {_TURNS[self.cycle]}; {self.zone}"
 
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
-        """Two numbers for each time."""
+        """Return two numbers for each time."""
         local = values[0] + ahead_of_utc(self.zone, values[0])
         if self.cycle == "hour":
             return turn(np.mod(local, _DAY) / _DAY)
@@ -68,7 +68,7 @@ class Calendar(Transform):
 
 
 def ahead_of_utc(zone: str, times: FloatArray) -> FloatArray:
-    """By how many seconds the clocks of a zone are ahead of UTC at each time."""
+    """Return by how many seconds the clocks of a zone are ahead of UTC at each time."""
     if zone == "UTC":
         return np.zeros_like(times)
     found, where = np.unique(np.floor(times), return_inverse=True)
@@ -80,7 +80,7 @@ def ahead_of_utc(zone: str, times: FloatArray) -> FloatArray:
 
 @cache
 def zone_of(name: str) -> ZoneInfo:
-    """The clocks of a zone by its name in the tz database."""
+    """Return the clocks of a zone by its name in the tz database."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Records of numbers: scaled, their logarithms, lags and differences; and what comes round."""
+"""Records of numbers: scaled, their logarithms, lags and differences; and periodic values."""
 
 import math
 from dataclasses import dataclass
@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.transform import Measures, Transform, require, turn, turn_labels
 
-FAR = 1e300  # where numbers end that people mean
-MOST_LAG = 1000  # ticks: a device keeps so many values of a column
+FAR = 1e300  # numbers beyond this are no measurements
+MOST_LAG = 1000  # ticks: a device has to keep that many values of a column
 
 
 @dataclass(frozen=True)
 class Number(Transform):
-    """(value - offset) / scale, of the logarithm log(1 + value) if asked for.
+    """A number as (value - offset) / scale, or its logarithm log(1 + value) scaled likewise.
 
-    With a lag, of the value so many ticks before; with a difference, of the value less that one.
+    With a `lag`, the value is the one so many ticks before; with a `diff`, it is the value of now
+    less the value so many ticks before.
     """
 
     offset: float = 0.0
@@ -37,27 +38,27 @@ class Number(Transform):
 
     @property
     def lags(self) -> tuple[int, ...]:
-        """Of now, of before, or of both."""
+        """How many ticks back the values are from: `lag`, or 0 and `diff`."""
         return (0, self.diff) if self.diff else (self.lag,)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """As in log1p(O3[n-1])."""
+        """The name of the number, such as log1p(O3[n-1])."""
         places = (f"{self.name}[n-{lag}]" if lag else self.name for lag in self.lags)
         return (" - ".join(f"log1p({p})" if self.logarithm else p for p in places),)
 
     @property
     def recipe(self) -> str:
-        """As in (O3 - 3) / 2."""
+        """The formula in words, such as (O3 - 3) / 2."""
         (label,) = self.labels
         if (self.offset, self.scale) == (0.0, 1.0):
             return label
         return f"({label} {'-+'[self.offset < 0]} {abs(self.offset):.6g}) / {self.scale:.6g}"
 
     def plain(self, *values: NDArray[Any]) -> FloatArray:
-        """Logarithm and difference of the values, before they are scaled.
+        """Return logarithm and difference of the values, before they are scaled.
 
-        What has no logarithm makes NaN.
+        A value that has no logarithm gives NaN.
         """
         if self.logarithm:
             values = tuple(np.log1p(np.where(v > -1.0, v, math.nan)) for v in values)
@@ -65,11 +66,14 @@ class Number(Transform):
         return found
 
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
-        """One number for each value."""
+        """Return one number for each value."""
         return ((self.plain(*values) - self.offset) / self.scale)[:, None]
 
     def measured(self, numbers: FloatArray) -> FloatArray:
-        """From what a model sees back to what was measured; for neither lag nor difference."""
+        """Turn numbers that a model sees back into measured values.
+
+        Refuses lags and differences.
+        """
         plain = numbers * self.scale + self.offset
         with np.errstate(over="ignore"):
             return np.expm1(plain) if self.logarithm else plain
@@ -77,7 +81,7 @@ class Number(Transform):
 
 @dataclass(frozen=True)
 class Cyclic(Transform):
-    """Sine and cosine of a full turn in each period: of a number or, if asked for, of the time."""
+    """Sine and cosine of a full turn in each period, of a number or of the time."""
 
     period: float
     time: bool = False
@@ -89,19 +93,19 @@ class Cyclic(Transform):
 
     @property
     def measures(self) -> Measures:
-        """Numbers or times."""
+        """A cycle is computed from numbers or from times."""
         return "time" if self.time else "number"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Sine, then cosine."""
+        """The names of the two numbers: sine, then cosine."""
         return turn_labels(self.name)
 
     @property
     def recipe(self) -> str:
-        """As in sin and cos of 2 pi hour / 24."""
+        """The formula in words, such as sin and cos of 2 pi hour / 24."""
         return f"sin and cos of 2 pi {self.name} / {self.period:g}"
 
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
-        """Two numbers for each value."""
+        """Return two numbers for each value."""
         return turn(values[0] / self.period)

@@ -1,4 +1,4 @@
-"""What the records of all columns have."""
+"""The base class of the records of all columns."""
 
 import math
 from abc import ABC, abstractmethod
@@ -23,18 +23,21 @@ class Transform(ABC):
 
     @property
     def measures(self) -> Measures:
-        """What its values are; times are seconds since 1970."""
+        """What the column holds: numbers, texts or times in seconds since 1970."""
         return "number"
 
     @property
     def lags(self) -> tuple[int, ...]:
-        """How many ticks back its values are from; 0 is the tick of the sample."""
+        """How many ticks back the values are from that the record needs.
+
+        0 is the sample's own tick.
+        """
         return (0,)
 
     @property
     @abstractmethod
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are called, for people."""
+        """The names for people of the numbers that the record makes."""
 
     @property
     @abstractmethod
@@ -43,23 +46,23 @@ class Transform(ABC):
 
     @abstractmethod
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
-        """What a model sees of M values for each of the lags, of shape (M, labels).
+        """Return what a model sees of M values for each of the lags, of shape (M, labels).
 
-        A number is missing where it is NaN, a text where it is empty: that makes NaN.
+        A missing number is NaN and a missing text is empty; either gives NaN.
         """
 
 
 def require(right: bool, record: Transform, expected: str) -> None:  # noqa: FBT001 (an assertion)
-    """Refuse a record that makes no sense."""
+    """Refuse a record for which `right` is false; `expected` says what would be right."""
     if not right:
         raise InputError(f"{record}: expected {expected}")
 
 
 def turn_labels(name: str) -> tuple[str, str]:
-    """What the two numbers of `turn` are called."""
+    """Return the names of the two numbers of `turn`."""
     return f"sin {name}", f"cos {name}"
 
 
 def turn(turns: FloatArray) -> FloatArray:
-    """Sine and cosine of M turns, (M, 2): what comes round is near to itself."""
+    """Return sine and cosine of M turns, of shape (M, 2): a turn's end is near its beginning."""
     return np.stack([np.sin(math.tau * turns), np.cos(math.tau * turns)], axis=1)

@@ -21,7 +21,7 @@ class Text(Transform):
 
     @property
     def measures(self) -> Measures:
-        """Texts."""
+        """A text column holds texts."""
         return "text"
 
 
@@ -33,16 +33,16 @@ class Compass(Text):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Sine, then cosine."""
+        """The names of the two numbers: sine, then cosine."""
         return turn_labels(self.name)
 
     @property
     def recipe(self) -> str:
-        """With the order of the directions."""
+        """What a device computes, with the order of the directions."""
         return f"sin and cos of 2 pi {self.name} / 16, with N = 0, NNE = 1, ... NNW = 15"
 
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
-        """Two numbers for each value; a text that is no direction is an error."""
+        """Return two numbers for each value; a text that is no direction is an error."""
         found, where = np.unique(values[0], return_inverse=True)
         for name in found.tolist():
             if name and name.upper() not in COMPASS:
@@ -56,7 +56,7 @@ class Compass(Text):
 
 @dataclass(frozen=True)
 class OneHot(Text):
-    """1 for one of the categories and 0 for the others; of an unknown category, 0 for all."""
+    """A 1 for the category that a text is, and a 0 for all others; all 0 if it is unknown."""
 
     categories: tuple[str, ...]
 
@@ -69,16 +69,16 @@ class OneHot(Text):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """One for each category."""
+        """The names of the numbers, one for each category."""
         return tuple(f"{self.name}={category}" for category in self.categories)
 
     @property
     def recipe(self) -> str:
-        """With the categories in their order."""
+        """What a device computes, with the categories in their order."""
         return f"1 where {self.name} is {', '.join(self.categories)}, in turn; else 0"
 
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
-        """As many numbers for each value as there are categories."""
+        """Return a number for each category and value."""
         same = values[0][:, None] == np.array(self.categories)
         found: FloatArray = same.astype(np.float64)
         found[values[0] == ""] = math.nan

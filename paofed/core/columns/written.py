@@ -1,4 +1,4 @@
-"""Records of columns as JSON: what is not the default."""
+"""Records of columns as JSON; values that are the default are left out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, fields
@@ -49,7 +49,10 @@ def written(column: Transform) -> dict[str, Any]:
 
 
 def read(value: object) -> Transform:
-    """Read what `written` wrote; what a newer version may have written is told as such."""
+    """Read what `written` wrote.
+
+    The error for an unknown transform or key says to upgrade paofed.
+    """
     found = dict(value) if isinstance(value, dict) else {}
     kind = str(found.pop("transform", None))
     if kind not in KINDS:

@@ -5,21 +5,22 @@
 #define PAOFED_FLEET_HERE
 #include "paofed_fleet.h"
 
-/* The device's number in the fleet: that of its topics, NAME/k/u and NAME/k/d. */
+/* Return the device's number k in the fleet, as in its topics NAME/k/u and NAME/k/d. */
 uint32_t board_number(void);
-/* Milliseconds since the board was started, also while it slept. */
+/* Return the milliseconds since the board was started, with those that it slept. */
 uint32_t board_milliseconds(void);
-/* Sleep until there is something to measure; then inputs and target, as measured. */
+/* Sleep until there is something to measure; put inputs and target, as measured, into x and y. */
 void board_measure(float *x, float *y);
-/* Whether the radio may be used now: a battery, a plan, a quiet hour. */
+/* Return whether the radio may be used now: by the battery, a plan, a quiet hour. */
 bool board_may_talk(void);
-/* Publish to NAME/k/u at quality of service 0, or lose it. */
+/* Publish to NAME/k/u at quality of service 0; the message may be lost. */
 void board_send(const uint8_t *message, size_t size);
-/* What came on NAME/k/d since the last call; 0: nothing. */
+/* Read what came on NAME/k/d since the last call; return its size, or 0. */
 size_t board_heard(uint8_t *message, size_t most);
-/* The next piece of what is retained under NAME/c2; 0: it has ended, or cannot be had now. */
+/* Read the next piece of what is retained under NAME/c2; return its size, or 0 at its end, or if
+ * it cannot be had now. */
 size_t board_manifest(char *text, size_t most);
-/* Two places of the flash, each as large as struct paofed_kept. */
+/* Write and read one of two places of the flash, each as large as struct paofed_kept. */
 bool board_write(unsigned slot, const void *bytes, size_t size);
 bool board_read(unsigned slot, void *bytes, size_t size);
 
@@ -51,9 +52,9 @@ static const struct paofed_port port = {NULL, milliseconds, send, write, read};
 static struct paofed device;
 static uint8_t heard[PAOFED_LARGEST_HEARD];
 
-enum { SELDOM = 64 }; /* samples from save to save, since flash wears out, and see below */
+enum { SELDOM = 64 }; /* samples between two saves, since flash wears out, or two reads */
 
-/* Follow the manifest, if it is one that needs no new firmware; returns whether it is. */
+/* Follow the manifest, if it needs no new firmware. Returns whether that is so. */
 static bool read_manifest(void)
 {
     struct paofed_manifest manifest;
@@ -82,7 +83,7 @@ int main(void)
         (void)paofed_predict(&device, x);
         (void)paofed_learn(&device, x, y);
         if (board_may_talk()) {
-            /* A manifest is long: one that needs a new firmware is looked at seldom. */
+            /* A manifest is long, so one that needs a new firmware is read seldom. */
             if (device.outdated && (followed || (samples % (unsigned)SELDOM == 0u))) {
                 followed = read_manifest();
             }

@@ -1,5 +1,5 @@
 /*
- * A device of a paofed fleet, for microcontrollers: C99, float32, no heap, no recursion, no library.
+ * A device of a paofed fleet, for microcontrollers: C99, float32, no heap, recursion or library.
  *
  * The device learns from every sample, predicts at any time, and sends the fleet's server a few
  * numbers whenever the application says that it may. docs/device-in-c.md says how to port it and
@@ -23,20 +23,22 @@ extern "C" {
 
 enum {
     PAOFED_WAITING = 4, /* updates that a device keeps until they are confirmed */
-    PAOFED_ERRORS = 16, /* errors whose median is the usual one */
+    PAOFED_ERRORS = 16, /* the usual error is the median of so many last errors */
     PAOFED_HEADER = 6,  /* bytes before the values of every message */
     PAOFED_LONGEST = PAOFED_HEADER + 1 + PAOFED_BLOCK
         + (PAOFED_WAITING - 1) * (2 + PAOFED_BLOCK), /* bytes of the longest message sent */
-    /* Bytes of the largest message heard: a whole model, or a reply with an age and all parameters. */
+    /* Bytes of the largest message from the server: a whole model, or a reply with an age and all
+     * parameters. */
     PAOFED_LARGEST_HEARD = PAOFED_HEADER + 1 + 4 * PAOFED_FEATURES,
     PAOFED_PLAIN = 32, /* bits of a value that is a float32 */
-    PAOFED_SLOTS = 2 /* places of the storage, which are written in turn */
+    PAOFED_SLOTS = 2 /* places of the storage, written in turn */
 };
 
 /* How a device learns. */
 enum { PAOFED_LMS = 0, PAOFED_BOUNDED = 1, PAOFED_TWO_SPEED_LEARNER = 2 };
 
-/* One number of a sample: the model sees (value - offset) / scale; plausible is low to high. */
+/* One number of a sample: the model sees (value - offset) / scale; values from low to high are
+ * plausible. */
 struct paofed_number {
     float offset;
     float scale;
@@ -44,7 +46,8 @@ struct paofed_number {
     float high;
 };
 
-/* One linear term: gain (x - middle), where x is an input as the model sees it, kept to a range. */
+/* One linear term: gain (x - middle), where x is an input as the model sees it, cut to the range
+ * from low to high. */
 struct paofed_linear {
     float low;
     float high;
@@ -52,34 +55,34 @@ struct paofed_linear {
     float gain;
 };
 
-/* What the fleet has agreed on; the header that `paofed device c` writes has one in flash. */
+/* What the fleet has agreed on; the header that `paofed device c` writes has one such record. */
 struct paofed_agreed {
-    uint16_t features; /* D, at most PAOFED_FEATURES; likewise for the next two */
-    uint16_t shared;   /* m */
-    uint16_t inputs;   /* d */
+    uint16_t features; /* D, at most PAOFED_FEATURES */
+    uint16_t shared;   /* m: coordinates of a window */
+    uint16_t inputs;   /* d: inputs of a sample */
     uint16_t waves;    /* how many of the features are cosines; the others are linear terms */
-    uint16_t heard;    /* how many coordinates are taken over from a reply */
+    uint16_t heard;    /* how many coordinates, from the first on, a reply may overwrite */
     uint8_t epoch;
     uint8_t max_age;
-    uint8_t ahead;       /* by how many windows what goes up is ahead of what comes down */
+    uint8_t ahead;       /* by how many windows the uplink is ahead of the downlink */
     uint8_t coordinated; /* whether all devices have the same window */
     uint8_t learner;
-    uint8_t bits;      /* of a value that goes up, PAOFED_PLAIN or 2 to 16, */
-    uint8_t down_bits; /* and of one that comes down */
+    uint8_t bits;      /* bits of a value on the uplink: PAOFED_PLAIN, or 2 to 16 */
+    uint8_t down_bits; /* bits of a value on the downlink */
     uint32_t tick_ms;
     uint32_t lineage;
     uint32_t meaning; /* equal where a model's parameters mean the same */
     uint32_t fleet;   /* tells the fleet from others */
-    uint32_t rules;   /* equal where nothing that a device needs differs but epoch and lineage */
+    uint32_t rules;   /* equal where all that a device needs is equal, but for epoch and lineage */
     float step_size;
-    float bound;      /* an error counts at most so many usual ones; 0: as it is */
-    float forgetting; /* of the two-speed learner */
+    float bound;      /* an error counts as at most so many usual errors; 0: no bound */
+    float forgetting; /* the part of its lead that the quick model of two speeds keeps */
     float wave_scale;
     float constant;           /* the last linear term */
-    float frequency_scale;    /* of frequencies that are drawn */
-    uint32_t key[2];          /* of the chances by which values of few bits are rounded */
-    uint32_t seed[2];         /* of frequencies and phases that are drawn, the low word first */
-    const float *frequencies; /* inputs x waves, in turns; NULL: they are drawn, and so are phases */
+    float frequency_scale;    /* scale of frequencies that are drawn on the device */
+    uint32_t key[2];          /* key of the random numbers that round values of few bits */
+    uint32_t seed[2];         /* seed of frequencies and phases that are drawn, low word first */
+    const float *frequencies; /* inputs x waves, in turns; NULL: drawn, as are the phases */
     const float *phases;      /* waves, in turns */
     const float *start;       /* features: the model to begin with; NULL: zeros */
     const struct paofed_linear *linear; /* inputs; NULL: no linear terms */
@@ -89,29 +92,30 @@ struct paofed_agreed {
 /* What the application provides; `context` is handed back to each function. */
 struct paofed_port {
     void *context;
-    /* A clock that nobody sets and that goes on while the device sleeps; it may wrap. */
+    /* Return a clock that nobody sets and that goes on while the device sleeps; it may wrap. */
     uint32_t (*milliseconds)(void *context);
-    /* Send a message to the server, or lose it: nothing is asked of the network. */
+    /* Send a message to the server; the message may be lost, the device will send again. */
     void (*send)(void *context, const uint8_t *message, size_t size);
-    /* Write a slot of the storage, of PAOFED_SLOTS; false: it could not be done. */
+    /* Write slot 0 to PAOFED_SLOTS - 1 of the storage; return false if that failed. */
     bool (*write)(void *context, unsigned slot, const void *bytes, size_t size);
-    /* Read the first bytes of a slot; false: there are not so many. */
+    /* Read the first `size` bytes of a slot; return false if the slot has fewer. */
     bool (*read)(void *context, unsigned slot, void *bytes, size_t size);
 };
 
 /* An update that is not confirmed yet, with the bytes of its values as they travel. */
 struct paofed_update {
     uint32_t tick;
-    uint32_t left; /* tick of the last message that carried it */
+    uint32_t left; /* tick of the last message that carried this update */
     uint8_t level;
-    uint8_t carried; /* a bit for each waiting update that was in every message which this one led */
+    /* A bit for each waiting update that was in every message which began with this update. */
+    uint8_t carried;
     uint8_t block[PAOFED_BLOCK];
 };
 
 /* What survives a power cut. */
 struct paofed_kept {
-    uint32_t mark; /* what this is, and its size */
-    uint32_t sum;  /* of all that follows */
+    uint32_t mark; /* marks this record and its size */
+    uint32_t sum;  /* checksum of all that follows */
     uint32_t sequence;
     uint32_t device;
     uint32_t fleet;
@@ -122,9 +126,9 @@ struct paofed_kept {
     int64_t stamped; /* the last tick that an update was sent for; -1: none */
     uint8_t epoch;
     uint8_t learner;
-    uint8_t joined;  /* whether it ever had the fleet's model */
+    uint8_t joined;  /* whether the device ever had the fleet's model */
     uint8_t waiting; /* how many updates wait */
-    float samples;   /* what the level is made of */
+    float samples;   /* the level is computed from these three */
     float square;
     float implausible;
     float errors[PAOFED_ERRORS]; /* sizes of the last errors, the newest last; 0: none */
@@ -142,18 +146,18 @@ struct paofed {
     const struct paofed_port *port;
     struct paofed_kept kept;
     float z[PAOFED_FEATURES];
-    uint32_t clock_tick; /* a tick of the server, */
-    uint32_t clock_ms;   /* and what the device's own clock showed then */
+    uint32_t clock_tick; /* a tick of the server */
+    uint32_t clock_ms;   /* what the device's own clock showed at that tick */
     uint32_t doubt_ms;
-    uint32_t doubt_left; /* ticks after which no message of an earlier life is on its way */
-    uint32_t unanswered; /* contacts since anything was heard */
-    uint32_t restarts;   /* times that its numbers could not travel */
+    uint32_t doubt_left; /* ticks until no message from before the last start is on its way */
+    uint32_t unanswered; /* contacts since the last message from the server */
+    uint32_t restarts;   /* how often the model was too large to send and began again */
     uint32_t passed_over; /* samples that were not plausible */
-    uint32_t confirmed[PAOFED_WAITING]; /* ticks of the updates that a message has confirmed */
+    uint32_t confirmed[PAOFED_WAITING]; /* ticks of the updates that the last message confirmed */
     uint16_t patience;   /* ticks to wait before an update is sent again */
     uint16_t doubt;      /* ticks that a doubt lasts */
     bool has_clock;
-    bool outdated; /* the fleet has agreed on something else: its manifest says what */
+    bool outdated; /* the fleet has agreed on something else, which its manifest says */
 };
 
 /* What was read of a manifest so far. */
@@ -161,10 +165,10 @@ struct paofed_manifest {
     uint32_t rules;
     uint32_t lineage;
     uint32_t number;
-    uint32_t sum; /* of the member that is being read */
+    uint32_t sum; /* checksum of the member that is being read */
     uint8_t epoch;
     uint8_t depth;
-    uint8_t length; /* of the key */
+    uint8_t length; /* characters of the key */
     char key[16];
     bool in_string;
     bool escaped;
@@ -175,48 +179,49 @@ struct paofed_manifest {
     bool broken;
 };
 
-/* Begin, or go on from what was saved. Returns whether there was anything of this device. What
- * `agreed` and `port` point to must stay: it is not copied. */
+/* Begin, or go on from what was saved. Returns whether the storage held anything of this device.
+ * What `agreed` and `port` point to must stay in memory: it is not copied. */
 bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
                   const struct paofed_port *port, uint32_t number);
 
-/* Go on under something else that the fleet has agreed on, as another header says it. */
+/* Go on with another header, after the fleet has agreed on something else. */
 void paofed_adopt(struct paofed *device, const struct paofed_agreed *agreed);
 
-/* Read the manifest that is retained under NAME/c2, in pieces of any size; then follow it. Returns
- * false where more differs than epoch and lineage, or the text is none: the device then goes on
- * alone, and needs a new header. */
+/* Read the manifest that is retained under NAME/c2, in pieces of any size; then follow it.
+ * `paofed_manifest_follow` returns false where more differs than epoch and lineage, or the text is
+ * no manifest: the device then goes on alone, and needs a new header. */
 void paofed_manifest_begin(struct paofed_manifest *manifest);
 void paofed_manifest_read(struct paofed_manifest *manifest, const char *text, size_t size);
 bool paofed_manifest_follow(struct paofed *device, const struct paofed_manifest *manifest);
 
-/* Whether this device maps inputs as the fleet does; call it once when a firmware is new, with the
- * `paofed_probes` of the fleet's header. */
+/* Return whether this device maps inputs as the fleet does. Call it once when a firmware is new,
+ * with the `paofed_probes` of the fleet's header. */
 bool paofed_has_the_map(struct paofed *device, const float *probes);
 
 /* Predict the target at one input, both as measured. */
 float paofed_predict(struct paofed *device, const float *x);
 
-/* Learn from one sample, as measured. Returns false for one that is not plausible. */
+/* Learn from one sample, as measured. Returns false for a sample that is not plausible. */
 bool paofed_learn(struct paofed *device, const float *x, float y);
 
-/* Send what was learned. Returns false where the server has all there is. */
+/* Send what was learned. Returns false where the server has all of it already. */
 bool paofed_contact(struct paofed *device);
 
-/* A message arrived from the server. Returns how many updates it says to be on the server's disk:
- * those of the first ticks of `device->confirmed`. */
+/* Take a message from the server. Returns how many updates the message says to be on the server's
+ * disk; their ticks are the first entries of `device->confirmed`. */
 unsigned paofed_receive(struct paofed *device, const uint8_t *message, size_t size);
 
 /* Save what must survive a power cut. Returns whether it could be written. */
 bool paofed_save(struct paofed *device);
 
-/* The server's tick by the device's own clock; call it at least once in two weeks. -1: unknown. */
+/* Return the server's tick by the device's own clock, or -1 if it is unknown. Call it at least once
+ * in two weeks, since the clock wraps. */
 int64_t paofed_tick(struct paofed *device);
 
-/* How well the device predicts, as it is told to the server: docs/live.md, "The level". */
+/* Return how well the device predicts, as the server is told: docs/live.md, "The level". */
 uint8_t paofed_level(const struct paofed *device);
 
-/* Between the files of this library. */
+/* For use between the files of this library alone. */
 void paofed_map(const struct paofed_agreed *agreed, const float *x, float *z);
 float paofed_log2(float x);
 void paofed_philox(const uint32_t *key, uint32_t *words);

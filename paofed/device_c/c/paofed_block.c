@@ -1,14 +1,14 @@
 /*
  * The values of a window as they travel: a block of float32, or of few bits a value.
  *
- * Of few bits, a block is a scale and then whole numbers, the highest bit first: docs/live.md,
+ * A block of few bits is a scale and then whole numbers, the highest bit first: docs/live.md,
  * "Values of few bits".
  */
 #include "paofed.h"
 
 #include <string.h>
 
-/* Words, the lowest byte first, whatever the processor's order is. */
+/* Words in a message have the lowest byte first, whatever the processor's order is. */
 
 void paofed_put_word(uint8_t *to, uint32_t word)
 {
@@ -42,15 +42,15 @@ static float float_at(const uint8_t *from)
 }
 
 #if PAOFED_FEW_BITS
-static const float LARGEST = 1e6f; /* as messages have it */
+static const float LARGEST = 1e6f; /* the largest parameter that a message may hold */
 
-/* The largest of the whole numbers, which lie between it and its opposite. */
+/* Return the largest whole number of so many bits; the smallest is its opposite. */
 static int32_t levels(uint8_t bits)
 {
     return (int32_t)((1u << (bits - 1u)) - 1u);
 }
 
-/* Bits of a block from a place on, behind the scale. */
+/* Access the bits of a block from a place on, counted from the end of the scale. */
 static uint32_t bits_at(const uint8_t *block, uint32_t place, uint32_t count)
 {
     uint32_t found = 0u;
@@ -67,7 +67,7 @@ static float size_of(float value)
     return (value < 0.0f) ? -value : value;
 }
 
-/* A value with a scale as a whole number, rounded up or down by chance: right on average. */
+/* Return a value as a whole number of steps, rounded up or down by chance: right on average. */
 static int32_t rounded(float value, float scale, int32_t most, float chance)
 {
     int32_t size = 0;
@@ -94,7 +94,7 @@ static void write_few_bits(const struct paofed *device, uint32_t tick, uint32_t 
 
         scale = (size > scale) ? size : scale;
     }
-    scale = scale * 1.00000012f; /* no smaller, also after rounding */
+    scale = scale * 1.00000012f; /* not below the largest value, also after rounding */
     (void)memset(block, 0, paofed_block_size(agreed->shared, agreed->bits));
     put_float(block, scale);
     for (i = 0u; i < agreed->shared; i++) {
@@ -131,11 +131,11 @@ static bool few_bits_are_sane(const uint8_t *block, uint16_t shared, uint8_t bit
         return false;
     }
     if (bits_at(block, used, (8u - used % 8u) % 8u) != 0u) {
-        return false; /* something stands behind the last number */
+        return false; /* bits are set behind the last number */
     }
     for (i = 0u; i < shared; i++) {
         const uint32_t number = bits_at(block, (uint32_t)i * bits, bits);
-        /* A scale that was rounded up makes a value a little larger. */
+        /* The sender rounds the scale up, which makes a value a little larger. */
         const float value = scale * ((float)number - (float)levels(bits)) / (float)levels(bits);
 
         if ((number > most) || !(size_of(value) <= 1000000.95f)) {
@@ -154,7 +154,7 @@ size_t paofed_block_size(uint16_t shared, uint8_t bits)
     return 4u + ((size_t)shared * bits + 7u) / 8u;
 }
 
-/* Write what goes up of the model: the window that begins at a coordinate. */
+/* Write the part of the model that goes up: the window that begins at coordinate `from`. */
 void paofed_write_block(const struct paofed *device, uint32_t tick, uint32_t from, uint8_t *block)
 {
     const struct paofed_agreed *agreed = device->agreed;
@@ -172,7 +172,7 @@ void paofed_write_block(const struct paofed *device, uint32_t tick, uint32_t fro
     }
 }
 
-/* Whether a block that came down says numbers that a model may have. */
+/* Return whether a block from the server holds values that a model may have. */
 bool paofed_block_is_sane(const uint8_t *block, uint16_t shared, uint8_t bits)
 {
     uint16_t i;
@@ -192,7 +192,7 @@ bool paofed_block_is_sane(const uint8_t *block, uint16_t shared, uint8_t bits)
     return true;
 }
 
-/* One of the values that a block says. */
+/* Return the value at a place of a block. */
 float paofed_value_at(const uint8_t *block, uint16_t place, uint8_t bits)
 {
 #if PAOFED_FEW_BITS

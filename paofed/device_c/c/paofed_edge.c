@@ -16,7 +16,7 @@ static uint8_t *put_header(uint8_t *to, int kind, uint8_t epoch, uint32_t tick)
     return &to[PAOFED_HEADER];
 }
 
-/* Which coordinates travel: the first of the window of a tick. */
+/* Return the first coordinate of the window of a tick. */
 static uint32_t window(const struct paofed *device, uint32_t tick, uint32_t ahead)
 {
     const struct paofed_agreed *agreed = device->agreed;
@@ -27,7 +27,7 @@ static uint32_t window(const struct paofed *device, uint32_t tick, uint32_t ahea
     return agreed->shared * steps % features;
 }
 
-/* Updates that wait. */
+/* Updates that wait for confirmation. */
 
 static void drop(struct paofed_kept *kept, unsigned place)
 {
@@ -75,7 +75,7 @@ static uint32_t ticks_since(const struct paofed *device, uint32_t *since)
     return ticks;
 }
 
-/* Look at the clock: the tick and the doubt go on by what has passed. */
+/* Read the clock, and move the tick and the doubt on by the time that has passed. */
 static void pass_time(struct paofed *device)
 {
     uint32_t ticks;
@@ -155,7 +155,8 @@ static void send_updates(struct paofed *device, uint32_t now)
             end += 2u + size;
         }
     }
-    /* A reply does not say which of several messages with this head it answers. */
+    /* A reply names the first update of the message it answers, and several messages may begin with
+     * the same update: it confirms only the updates that all of them carried. */
     head->carried = (uint8_t)(head->carried & carried);
     device->port->send(device->port->context, message, (size_t)(end - message));
 }
@@ -172,7 +173,7 @@ bool paofed_contact(struct paofed *device)
     }
     while ((kept->waiting > 0u)
            && (now - (int64_t)kept->updates[0].tick > (int64_t)device->agreed->max_age)) {
-        drop(kept, 0u); /* worthless by now */
+        drop(kept, 0u); /* too old: the server would drop this update */
     }
     if (now > kept->stamped) {
         stamp(device, (uint32_t)now);
@@ -244,7 +245,7 @@ static unsigned reply(struct paofed *device, uint32_t tick, const uint8_t *body)
     return confirmed;
 }
 
-/* The time may go back here, and here alone: ticks may be used again. */
+/* Only here may the time go back: ticks may then be used again. */
 static void set_back(struct paofed *device, uint32_t tick)
 {
     struct paofed_kept *kept = &device->kept;

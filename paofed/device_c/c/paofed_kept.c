@@ -1,11 +1,11 @@
-/* What survives a power cut, and what goes on under something else that was agreed on. */
+/* What survives a power cut, and what a device keeps when the fleet agrees on something else. */
 #include "paofed.h"
 
 #include <string.h>
 
-static const uint32_t MARK = 0x70616F32u; /* with the size of what is kept added */
+static const uint32_t MARK = 0x70616F32u; /* the size of struct paofed_kept is added to it */
 
-/* CRC-32, of which `sum` is that of the bytes before; 0: there are none. */
+/* Return the CRC-32 of bytes that follow others with the checksum `sum`; 0: none before. */
 uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size)
 {
     const uint8_t *byte = bytes;
@@ -44,12 +44,12 @@ bool paofed_save(struct paofed *device)
     kept->sum = checksum(kept);
     written = device->port->write(device->port->context, kept->sequence & 1u, kept, sizeof *kept);
     if (!written) {
-        kept->sequence--; /* the other slot has what was saved last: never the next to be written */
+        kept->sequence--; /* write this slot again next time: the other has the last save */
     }
     return written;
 }
 
-/* Read a slot into the device: whether it is whole. */
+/* Read a slot into the device; return whether the slot is whole. */
 static bool load(struct paofed *device, unsigned slot)
 {
     struct paofed_kept *kept = &device->kept;
@@ -58,7 +58,7 @@ static bool load(struct paofed *device, unsigned slot)
         && (kept->mark == mark()) && (kept->sum == checksum(kept));
 }
 
-/* The slot that was written last; where that was cut off, the other one is whole. */
+/* Return the slot that was written last; if that was cut off, the other one is whole. */
 static unsigned newest_slot(const struct paofed_port *port)
 {
     uint32_t headers[PAOFED_SLOTS][3] = {{0u, 0u, 0u}, {0u, 0u, 0u}}; /* mark, sum, sequence */
@@ -90,7 +90,7 @@ static void begin_level(struct paofed_kept *kept)
     kept->implausible = 0.0f;
 }
 
-/* Take over what the device remembers of what was agreed on. */
+/* Remember which agreement the kept values belong to. */
 static void note_agreed(struct paofed *device)
 {
     struct paofed_kept *kept = &device->kept;
@@ -102,7 +102,7 @@ static void note_agreed(struct paofed *device)
     kept->learner = agreed->learner;
 }
 
-/* `sequence`: that of the newest slot, of whatever device it is; the next save must be newer. */
+/* `sequence` is that of the newest slot, of whatever device; the next save must be newer. */
 static void begin_anew(struct paofed *device, uint32_t number, uint32_t sequence)
 {
     struct paofed_kept *kept = &device->kept;
@@ -118,7 +118,7 @@ static void begin_anew(struct paofed *device, uint32_t number, uint32_t sequence
     paofed_begin_learning(device);
 }
 
-/* Go on under another epoch; no update of an earlier one travels. */
+/* Go on in another epoch; updates of earlier epochs are not sent any more. */
 void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
 {
     struct paofed_kept *kept = &device->kept;
@@ -136,7 +136,7 @@ void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
     } else if ((kept->joined == 0u) || (kept->learner != agreed->learner)) {
         paofed_forget_errors(device);
     } else {
-        /* The errors are still those of this model. */
+        /* The model is the same, so its errors still say what is usual. */
     }
     if (kept->joined == 0u) {
         begin_level(kept);
@@ -183,7 +183,7 @@ bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
         return false;
     }
     for (i = 0u; i < kept->waiting; i++) {
-        kept->updates[i].carried = 0u; /* what messages of an earlier life carried is not known */
+        kept->updates[i].carried = 0u; /* what messages before the restart carried is not known */
     }
     if (is_news(kept, agreed)) {
         paofed_adopt(device, agreed);

@@ -64,7 +64,7 @@ static bool is_plausible(const struct paofed_number *number, float value)
     return is_finite(value) && (value >= number->low) && (value <= number->high);
 }
 
-/* Map one input, as measured; the features are then in `device->z`. */
+/* Map one input, as measured; puts the features into `device->z`. */
 static void see(struct paofed *device, const float *x)
 {
     const struct paofed_agreed *agreed = device->agreed;
@@ -111,7 +111,7 @@ bool paofed_has_the_map(struct paofed *device, const float *probes)
     return true;
 }
 
-/* The median of the last errors, or 0 where there are none. */
+/* Return the median of the last errors, or 0 where there are none. */
 static float usual_error(const float *errors)
 {
     float sorted[PAOFED_ERRORS] = {0.0f};
@@ -133,7 +133,7 @@ static float usual_error(const float *errors)
     return (count == 0) ? 0.0f : 0.5f * (sorted[(count - 1) / 2] + sorted[count / 2]);
 }
 
-/* How much of an error counts; it is remembered uncut. */
+/* Return how much of an error counts; the error itself is remembered uncut. */
 static float counted(struct paofed *device, float error)
 {
     float *errors = device->kept.errors;
@@ -244,7 +244,7 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
         error = (y - target->offset) / target->scale
             - dot(kept->w, device->z, agreed->features);
     }
-    if (!plausible || !is_finite(error)) { /* numbers may be too large to be scaled */
+    if (!plausible || !is_finite(error)) { /* not finite where a number is too large to be scaled */
         kept->implausible += FORGET * (1.0f - kept->implausible);
         device->passed_over++;
         return false;
@@ -261,7 +261,7 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
     lms_step(device, error);
 #endif
     if (!paofed_is_sane(kept->w, agreed->features)) {
-        /* The server would refuse such numbers always: begin again from the fleet's model. */
+        /* The server would refuse such a model again and again: begin with the fleet's model. */
         paofed_begin_learning(device);
         kept->joined = 0u;
         device->restarts++;

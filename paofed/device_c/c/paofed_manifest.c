@@ -3,13 +3,13 @@
  *
  * Most of what people do to a fleet changes epoch and lineage alone for its devices: going back,
  * restoring, other bounds of the server. Such a manifest can be followed without a new header. It
- * has the header's rules: the sum of the checksums of all its members, but for those below.
+ * has the same `rules` as the header: the sum of the checksums of all its members but those below.
  */
 #include "paofed.h"
 
 #include <string.h>
 
-/* What a device takes from the text, and what it does not need or has checked before. */
+/* Members that a device reads from the text, does not need, or has checked before. */
 static const char *const OTHERS[] = {
     "epoch", "lineage", "from_tick", "from_time", "clip", "aside", "first_interval", "probes",
 };
@@ -50,12 +50,12 @@ static void end_member(struct paofed_manifest *manifest)
         manifest->has_lineage = true;
         manifest->lineage = manifest->number;
     } else {
-        /* It is not needed. */
+        /* This member is not needed. */
     }
     begin_member(manifest);
 }
 
-/* A byte of a key or of a value. */
+/* Take one byte of a key or of a value. */
 static void take(struct paofed_manifest *manifest, char c, bool quoted)
 {
     manifest->sum = paofed_checksum(manifest->sum, &c, 1u);
@@ -102,7 +102,7 @@ static void read_one(struct paofed_manifest *manifest, char c)
         }
     }
     if (manifest->depth == 0u) {
-        manifest->broken = true; /* there is something before or behind the object */
+        manifest->broken = true; /* text before or behind the object */
         return;
     }
     if (!quoted && ((c == '}') || (c == ']'))) {
@@ -138,6 +138,6 @@ bool paofed_manifest_follow(struct paofed *device, const struct paofed_manifest 
     if (manifest->epoch != device->kept.epoch) {
         paofed_go_on(device, manifest->epoch, manifest->lineage);
     }
-    device->outdated = false; /* whoever said so may have gone; if not, it says so again */
+    device->outdated = false; /* if the server still disagrees, it will say so again */
     return true;
 }

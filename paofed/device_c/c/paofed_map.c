@@ -17,7 +17,7 @@
 #error "-ffast-math and -ffinite-math-only let numbers pass that are none: compile without them"
 #endif
 
-/* cos(2 pi turns): a polynomial of the sine of a quarter turn less the angle. */
+/* Return cos(2 pi turns), as the sine of a quarter turn less the angle, by a polynomial. */
 static float cosine(float turns)
 {
     float rest;
@@ -25,7 +25,7 @@ static float cosine(float turns)
     float square;
 
     if (!((turns > -8388608.0f) && (turns < 8388608.0f))) {
-        /* So large an angle is a whole number of turns; of what is no number there is none. */
+        /* A float this large is a whole number of turns; NaN has no cosine. */
         return 1.0f + (turns - turns);
     }
     rest = turns - (float)(int32_t)turns;
@@ -41,7 +41,7 @@ static float cosine(float turns)
                  - 41.3416557f) * square + 6.28318501f);
 }
 
-/* The logarithm of a normal number above 0. */
+/* Return the logarithm to base 2 of a number above 0 that is not subnormal. */
 float paofed_log2(float x)
 {
     uint32_t bits;
@@ -66,7 +66,7 @@ float paofed_log2(float x)
 }
 
 #if PAOFED_DRAWS || PAOFED_FEW_BITS
-/* Four random words in the place of a counter of four: Philox4x32-10. */
+/* Replace a counter of four words by four random words: Philox4x32-10. */
 void paofed_philox(const uint32_t *key, uint32_t *words)
 {
     uint32_t low = key[0];
@@ -103,12 +103,12 @@ static float square_root(float x)
     return root;
 }
 
-/* The normal quantile at (word + 1/2) 2^-32, by Wichura's AS241 (PPND7). */
+/* Return the normal quantile at (word + 1/2) 2^-32, by Wichura's AS241 (PPND7). */
 static float normal(uint32_t word)
 {
     const uint32_t middle = 0x80000000u;
     const bool below = word < middle;
-    const uint32_t outside = below ? word : ~word; /* from the nearer end */
+    const uint32_t outside = below ? word : ~word; /* the distance to the nearer end of the range */
     const uint32_t inside = (middle - 1u) - outside;
     const float size = ((float)inside + 0.5f) * 2.32830644e-10f;
     float found;
@@ -128,7 +128,7 @@ static float normal(uint32_t word)
     return below ? -found : found;
 }
 
-/* Number n of the map's, for a purpose: a new block of four words is drawn where one begins. */
+/* Return random word n of the map for a purpose; every fourth call draws a block of four words. */
 static uint32_t drawn_word(const struct paofed_agreed *agreed, uint32_t n, uint32_t purpose,
                            uint32_t *words)
 {
@@ -142,7 +142,7 @@ static uint32_t drawn_word(const struct paofed_agreed *agreed, uint32_t n, uint3
     return words[n & 3u];
 }
 
-/* The angles, with frequencies and phases drawn on the fly. */
+/* Compute the angles, with frequencies and phases drawn on the fly. */
 static void drawn_angles(const struct paofed_agreed *agreed, const float *x, float *z)
 {
     uint32_t words[4] = {0u, 0u, 0u, 0u};
@@ -187,7 +187,7 @@ static void angles(const struct paofed_agreed *agreed, const float *x, float *z)
     }
 }
 
-/* The features of inputs as the model sees them. */
+/* Compute the features z of inputs x, given as the model sees them. */
 void paofed_map(const struct paofed_agreed *agreed, const float *x, float *z)
 {
     uint16_t i;

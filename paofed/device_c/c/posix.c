@@ -22,11 +22,11 @@
 
 enum {
     KEEP_ALIVE = 30,       /* seconds */
-    SHORTEST_PAUSE = 500,  /* milliseconds before a connection is tried again; then twice as long, */
-    LONGEST_PAUSE = 60000, /* up to this */
-    PACE = 1000,           /* milliseconds from contact to contact; twice as long after each that */
-    MOST_DOUBLED = 20,     /* was not answered, up to a tick */
-    LINGER = 5000,         /* milliseconds to join in, and for what is left when samples have ended */
+    SHORTEST_PAUSE = 500,  /* milliseconds before the first new try to connect; */
+    LONGEST_PAUSE = 60000, /* each pause is twice the last, up to this */
+    PACE = 1000,           /* milliseconds from contact to contact; doubled after each */
+    MOST_DOUBLED = 20,     /* that is not answered, so many times at most, up to a tick */
+    LINGER = 5000,         /* milliseconds to wait for joining, and for replies at the end */
     LONGEST_LINE = 64 * (PAOFED_INPUTS + 2),
     LONGEST_NAME = 250 /* bytes */
 };
@@ -41,12 +41,12 @@ static struct paofed device;
 static struct mosquitto *broker;
 static volatile sig_atomic_t ended;
 static bool connected;
-static bool away;  /* the last connection has failed, */
-static bool told;  /* people were told so, */
-static uint32_t failed_at; /* then, and the next is tried after a pause, */
+static bool away;  /* whether the last connection has failed */
+static bool told;  /* whether people were told that */
+static uint32_t failed_at; /* when it failed; the next is tried after a pause */
 static uint32_t pause_now;
-static uint32_t pause_next = SHORTEST_PAUSE; /* which is longer each time */
-static bool asked; /* for the manifest, on this connection */
+static uint32_t pause_next = SHORTEST_PAUSE; /* the next pause, longer each time */
+static bool asked; /* whether the manifest was asked for on this connection */
 static char down[LONGEST_NAME + 4];
 static char up[LONGEST_NAME + 4];
 static char agreed[LONGEST_NAME + 4]; /* the topic of the manifest */
@@ -122,7 +122,7 @@ static void save(void)
     }
 }
 
-/* There is no connection: the next is tried after a pause, of which a part is chance. */
+/* Note that the connection failed; the next is tried after a partly random pause. */
 static void not_reached(const char *why)
 {
     away = true;
@@ -161,7 +161,7 @@ static void read_manifest(const char *text, size_t size)
     if (paofed_manifest_follow(&device, &manifest)) {
         (void)mosquitto_unsubscribe(broker, NULL, agreed);
         asked = false;
-    } else { /* the next one comes by itself */
+    } else { /* the next manifest comes without asking */
         (void)fputs("posix: the fleet has changed what this program was built for; it goes on "
                     "alone: write the header anew\n", stderr);
     }
@@ -190,13 +190,13 @@ static void on_message(struct mosquitto *client, void *context,
     (void)fflush(stdout);
 }
 
-/* What went wrong, by what libmosquitto returned. */
+/* Return what went wrong in words, from the code that libmosquitto returned. */
 static const char *reason(int code)
 {
     return (code == MOSQ_ERR_ERRNO) ? strerror(errno) : mosquitto_strerror(code);
 }
 
-/* Hear and send for so many milliseconds, or try again to connect. */
+/* Receive and send for so many milliseconds, or try again to connect. */
 static void talk(int wait)
 {
     int code;
@@ -213,7 +213,7 @@ static void talk(int wait)
     }
 }
 
-/* Contact the fleet, if it is time for that. Returns false where the server has all there is. */
+/* Contact the fleet, if it is time. Returns false where the server has all that was learned. */
 static bool contact(void)
 {
     static uint32_t contacted;
@@ -222,7 +222,7 @@ static bool contact(void)
     const uint32_t pace = (uint32_t)PACE << doubled;
     const uint32_t shortest = (pace < paofed_fleet.tick_ms) ? pace : paofed_fleet.tick_ms;
 
-    if (connected && device.outdated && !asked) { /* what is retained comes at once */
+    if (connected && device.outdated && !asked) { /* subscribing brings the manifest at once */
         asked = mosquitto_subscribe(broker, NULL, agreed, 0) == MOSQ_ERR_SUCCESS;
     }
     if (!connected || device.outdated || (before && (milliseconds(NULL) - contacted < shortest))) {
@@ -233,7 +233,7 @@ static bool contact(void)
     return paofed_contact(&device);
 }
 
-/* Learn from one line; one that is no sample is passed over. */
+/* Learn from one line; a line that is no sample is passed over. */
 static void take(const char *line)
 {
     float numbers[PAOFED_INPUTS + 1];
@@ -258,7 +258,7 @@ static void take(const char *line)
     (void)paofed_learn(&device, numbers, numbers[PAOFED_INPUTS]);
 }
 
-/* The next line, if there is one by now; false: the samples have ended. */
+/* Read the next line, if there is one by now. Returns false where the samples have ended. */
 static bool next_line(int file, char *line, bool *found)
 {
     static char buffer[LONGEST_LINE];
@@ -275,13 +275,13 @@ static bool next_line(int file, char *line, bool *found)
         line[length - 1u] = '\0';
         held -= length;
         (void)memmove(buffer, buffer + length, held);
-        if (too_long) { /* this is its end */
+        if (too_long) { /* this newline ends the line that was too long */
             (void)strcpy(line, "too long");
             too_long = false;
         }
         return true;
     }
-    if (held == sizeof buffer) { /* no sample is so long */
+    if (held == sizeof buffer) { /* the line is too long for a sample */
         held = 0u;
         too_long = true;
     }
@@ -290,7 +290,7 @@ static bool next_line(int file, char *line, bool *found)
 
         if (got > 0) {
             held += (size_t)got;
-        } else if ((got == 0) && (held > 0u)) { /* the last line needs no end of its own */
+        } else if ((got == 0) && (held > 0u)) { /* the last line may lack a newline */
             buffer[held] = '\n';
             held++;
         } else {
@@ -315,7 +315,7 @@ static void live(int file, uint32_t interval, uint32_t save_every)
     bool more = true;
     bool found;
 
-    /* The fleet's model takes the place of what was learned alone: wait for it, if not for long. */
+    /* The fleet's model will replace what the device learns alone: wait for it a few seconds. */
     while (!ended && (device.kept.joined == 0u) && (milliseconds(NULL) - learned < LINGER)) {
         (void)contact();
         talk(10);
@@ -393,7 +393,7 @@ int main(int count, char **words)
     }
     (void)signal(SIGTERM, end);
     (void)signal(SIGINT, end);
-    (void)signal(SIGPIPE, SIG_IGN); /* a connection that has ended is noticed otherwise */
+    (void)signal(SIGPIPE, SIG_IGN); /* libmosquitto reports a connection that has ended */
     srand((unsigned)time(NULL) ^ (unsigned)getpid());
     (void)mosquitto_lib_init();
     broker = mosquitto_new(NULL, true, NULL);

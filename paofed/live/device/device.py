@@ -1,7 +1,7 @@
 """A device of a fleet, for applications: learn, predict, contact.
 
-Needs NumPy and paho-mqtt. Learning and predicting never wait for the network; a contact waits for
-its reply for as long as it is told to, and what was not answered travels again.
+Needs NumPy and paho-mqtt. Learning and predicting never wait for the network. A contact waits for
+its reply for as long as it is told to; an update that was not answered is sent again.
 """
 
 import logging
@@ -32,7 +32,7 @@ _NO_MANIFEST = "the fleet has a new manifest, which is not there: a newer paofed
 
 
 class NotJoinedError(PaofedError):
-    """A device that has not heard what its fleet has agreed on."""
+    """Raised by a device that has not heard yet what its fleet has agreed on."""
 
 
 class Device:
@@ -51,11 +51,11 @@ class Device:
     ) -> None:
         """Begin, with the file that `paofed fleet add` wrote; the connection is made meanwhile.
 
-        `file` may also be what such a file holds. `state`: where model and unconfirmed updates
-        survive a power cut, written at most every `save_every` seconds. `patience`: ticks to wait
-        before an update is sent again. `stay`: whether it stays connected between contacts.
-        `keep_alive`: seconds of silence after which a connection is tried. `transport`: what
-        carries the messages, if not MQTT.
+        `file` may also be the Credential that such a file holds. `state`: a file in which model and
+        unconfirmed updates survive a power cut, written at most every `save_every` seconds.
+        `patience`: ticks to wait before an update is sent again. `stay`: whether the device stays
+        connected between contacts. `keep_alive`: seconds of silence after which a connection is
+        checked. `transport`: what carries the messages, if not MQTT.
         """
         credential = file if isinstance(file, Credential) else Credential.load(file)
         if credential.who == SERVER:
@@ -66,19 +66,20 @@ class Device:
         self._state = None if state is None else Path(state)
         self._save_every, self._saved = save_every, seconds()
         self._patience = patience
-        self.confirmed = 0  # updates that the server has on disk, in this life
+        self.confirmed = 0  # updates that the server has on disk, since this start
         self.contacts = self.answered = 0  # messages sent, and those that were answered in time
-        self.implausible = 0  # samples outside the plausible ranges, in this life
-        self.unknown_past = 0  # samples that look back at what the device does not know, likewise
+        self.implausible = 0  # samples outside the plausible ranges, since this start
+        # Samples that look back at values that the device does not know, since this start.
+        self.unknown_past = 0
         self._edge: Edge | None = None
         self._topics = credential.topics
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
-        self._why = ""  # the last connection ended, or could not be made
-        self._connected = True  # in the last contact
+        self._why = ""  # why the last connection ended, or could not be made
+        self._connected = True  # whether there was a connection in the last contact
         self._silent = False  # whether a server's answer was waited for in vain
-        self._unchanged = False  # whether it read the manifest again, and it is the same
-        self._unreadable: bytes | None = None  # a manifest that cannot be read,
-        self._cannot = ""  # and why
+        self._unchanged = False  # whether the manifest was read again and is the same
+        self._unreadable: bytes | None = None  # a manifest that cannot be read
+        self._cannot = ""  # why that manifest cannot be read
         self._link = (transport or Mqtt(keep_alive)).connect(
             credential,
             [self._topics.down(self.device)],
@@ -93,7 +94,7 @@ class Device:
         if stay:
             self._link.open()
 
-    # What an application does
+    # What an application calls
 
     @property
     def manifest(self) -> Manifest:
@@ -102,30 +103,30 @@ class Device:
 
     @property
     def edge(self) -> Edge:
-        """The device's part of the protocol: its model, its updates that wait."""
+        """The device's part of the protocol: its model, and its updates that wait."""
         return self._joined()
 
     @property
     def footprint(self) -> Footprint:
-        """What taking part costs."""
+        """What taking part costs the device."""
         return footprint(self.manifest, self.fleet, self.device)
 
     @property
     def bytes_sent(self) -> int:
-        """Of MQTT messages."""
+        """The bytes of MQTT messages sent."""
         return self._link.sent
 
     @property
     def bytes_received(self) -> int:
-        """Of MQTT messages."""
+        """The bytes of MQTT messages received."""
         return self._link.received
 
     def learn(self, x: Sample, y: float, at: float | None = None) -> None:
-        """Learn from one sample, as measured; one that is not plausible is counted, not learned.
+        """Learn from one sample, as measured; a sample that is not plausible is only counted.
 
-        `at`: when it was measured, in seconds since 1970 (now); it matters where the fleet's inputs
-        look back or go by the calendar. One that looks back at what the device does not know is
-        counted, too.
+        `at` is when the sample was measured, in seconds since 1970 (None: now). It matters where
+        the fleet's inputs look back or go by the calendar. A sample that looks back at values that
+        the device does not know is only counted as well.
         """
         edge, when = self._joined(), _when(at)
         restarts = edge.restarts
@@ -139,27 +140,34 @@ class Device:
         self._save_now_and_then()
 
     def predict(self, x: Sample, at: float | None = None) -> float:
-        """The target at one input, as measured; NaN where it looks back at what is not known."""
+        """Return the target at one input, as measured.
+
+        The result is NaN where an input looks back at a value that the device does not know.
+        """
         return self._joined().predict(x, _when(at))
 
     def remember(self, x: Measured, y: float | None = None, at: float | None = None) -> None:
-        """Keep what was measured, for inputs that look back; None is what was not measured."""
+        """Keep what was measured, for inputs that look back.
+
+        None stands for what was not measured.
+        """
         self._joined().remember(x, y, _when(at))
         self._save_now_and_then()
 
     def interval(self, x: Sample, at: float | None = None) -> tuple[float, float]:
-        """From where to where the target is at one input, nine times in ten in the long run."""
+        """Return low and high between which the target is, nine times in ten in the long run."""
         return self._joined().interval(x, _when(at))
 
     @property
     def coverage(self) -> float:
-        """The share of samples that were within their interval; NaN before the first."""
+        """The share of samples that were within their interval; NaN before the first sample."""
         return self._joined().intervals.coverage
 
     def contact(self, wait: float = 5.0) -> bool:
-        """Send what was learned, if there is a connection; whether the server has answered.
+        """Send what was learned, if there is a connection; return whether the server has answered.
 
-        True as well where it has all there is already. With `wait` 0, a later call finds the reply.
+        Returns True as well where the server has all that was learned already. With `wait` 0, a
+        later call finds the reply.
         """
         deadline = seconds() + wait
         if not self._stay:
@@ -167,7 +175,8 @@ class Device:
             self._link.open()
         try:
             self._connected = self._link.up.wait(wait)
-            why = self._why or _SILENT_BROKER  # closing it makes another reason
+            # Noted now, since closing the connection sets another reason.
+            why = self._why or _SILENT_BROKER
             answered = self._connected and self._talk(deadline)
         finally:
             if not self._stay:
@@ -180,14 +189,14 @@ class Device:
         return answered
 
     def close(self) -> None:
-        """Save the state and leave; what is not confirmed is sent in the next life."""
+        """Save the state and disconnect; unconfirmed updates are sent after the next start."""
         self._hear()
         self.save()
         if self._stay:
             self._link.close()
 
     def save(self) -> bool:
-        """Write the state now; whether there is one, and it could be."""
+        """Write the state now; return whether there is a state file and it could be written."""
         if self._state is None or self._edge is None:
             return False
         self._saved = seconds()
@@ -199,12 +208,12 @@ class Device:
         return True
 
     def knows_fleet(self) -> bool:
-        """Whether it has heard what the fleet has agreed on, so that it can learn and predict."""
+        """Whether the device knows what the fleet has agreed on, so that it can learn."""
         self._hear()
         return self._edge is not None
 
     def why_not(self) -> str:
-        """Why the fleet is not reached, or an empty text where nothing is known to be wrong."""
+        """Say why the fleet is not reached; empty where nothing is known to be wrong."""
         self._hear()
         if not (self._link.up.is_set() if self._stay else self._connected):
             return self._why
@@ -218,7 +227,7 @@ class Device:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # How
+    # Internals
 
     def _joined(self) -> Edge:
         self._hear()
@@ -229,7 +238,7 @@ class Device:
         return self._edge
 
     def _adopt(self, payload: bytes) -> None:
-        """Follow a manifest; one that cannot be read is told, and the device goes on without."""
+        """Follow a manifest; if it cannot be read, say so and go on without it."""
         try:
             manifest, old = Manifest.from_json(payload), self._edge
         except InputError as error:
@@ -250,17 +259,17 @@ class Device:
     def _talk(self, deadline: float) -> bool:
         self._hear()
         if self._unchanged and self._edge is not None:
-            self._edge.outdated = False  # whoever said so may have gone; if not, it says so again
+            self._edge.outdated = False  # if the server still disagrees, it will say so again
         self._unchanged = False
         return self._agreed(deadline) and self._exchange(deadline)
 
     def _agreed(self, deadline: float) -> bool:
-        """Have a manifest that the server follows, too."""
+        """Wait until the device has a manifest that the server follows, too."""
 
         def missing() -> bool:
             return self._edge is None or self._edge.outdated
 
-        if missing() and self._unreadable is None:  # another one will come by itself
+        if missing() and self._unreadable is None:  # a new manifest will come without asking
             self._link.subscribe(self._topics.manifest)
         return self._wait_while(missing, deadline)
 
@@ -274,7 +283,8 @@ class Device:
                 return True
             self._link.send(self._topics.up(self.device), payload)
             self.contacts += 1
-            # Few hellos are answered in a tick: one that was not is tried again in the next.
+            # The server answers few hellos in a tick: a hello without answer is sent again in the
+            # next.
             tick = max(edge.manifest.tick_seconds, _SHORTEST_WAIT)
             patience = min(deadline, seconds() + tick) if hello else deadline
             answered = self._wait_while(_unanswered(edge), patience)
@@ -287,7 +297,10 @@ class Device:
                 return False
 
     def _wait_while(self, missing: Callable[[], bool], deadline: float) -> bool:
-        """Hear until something is no longer missing, or the time is over."""
+        """Process messages until nothing is missing, or the deadline is over.
+
+        Return whether nothing is missing any more.
+        """
         while missing():
             try:
                 topic, payload = self._inbox.get(timeout=max(deadline - seconds(), 0.0))
@@ -308,14 +321,17 @@ class Device:
             self._silent = self._silent and self._edge.unanswered > 0
 
     def _safe(self, ticks: frozenset[int]) -> None:
-        """The updates of these ticks are on the server's disk."""
+        """Note that the updates of these ticks are on the server's disk."""
         self.confirmed += len(ticks)
 
     def _lost(self, why: str) -> None:
         self._why = why
 
     def _passed_over(self, why: str) -> None:
-        """Count an implausible sample; the first is told, and then one whenever they doubled."""
+        """Count an implausible sample.
+
+        Log the first, and then one whenever their number has doubled.
+        """
         self.implausible += 1
         if self.implausible.bit_count() == 1:
             _log.warning("%s; not learned from: %s", why, counted(self.implausible, "sample"))
@@ -330,10 +346,10 @@ def _unanswered(edge: Edge) -> Callable[[], bool]:
 
 
 def _when(at: float | None) -> float:
-    """When a sample was measured: now, unless somebody says when."""
+    """Return when a sample was measured: now, unless `at` says when."""
     return time.time() if at is None else at
 
 
 def seconds() -> float:
-    """A clock that nobody sets, and that goes on while the device sleeps, where there is one."""
+    """Return a clock that nobody sets; where there is one, it goes on while the device sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

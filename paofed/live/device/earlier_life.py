@@ -1,4 +1,4 @@
-"""From one life to the next: a device as its file says that it was."""
+"""Takes up a device from the state file of its last start."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ TOO_LARGE = (
 
 
 def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | None:
-    """A device as it was saved; a file that is damaged or another fleet's is put aside."""
+    """Return a device as it was saved; put aside a file that is damaged or of another fleet."""
     if not state.exists():
         return None
     if not os.access(state, os.R_OK):

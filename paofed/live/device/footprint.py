@@ -7,17 +7,18 @@ from paofed.live.network.topics import Topics
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import HEADER, MOST_REPEATS
 
-_FLOAT, _WIRE = 8, 4  # bytes of a number in memory, and of one that travels
+_FLOAT, _WIRE = 8, 4  # bytes of a number in memory, and of a number that travels
 
 
 class Footprint(NamedTuple):
     """Bytes; all but the memory are MQTT packets, without TCP/IP."""
 
-    memory: int  # Fourier map, model, updates that wait for their reply, what lags look back at
+    # Fourier map, model, updates that wait for their reply, values that lags look back at.
+    memory: int
     up: int
     down: int
-    whole: int  # the model that a device gets when it joins
-    manifest: int  # and what the fleet has agreed on
+    whole: int  # the message with the model that a device gets when it joins
+    manifest: int  # the message with what the fleet has agreed on
 
     def __str__(self) -> str:
         return (
@@ -32,7 +33,7 @@ def footprint(manifest: Manifest, fleet: str, device: int) -> Footprint:
     numbers = features * (manifest.numbers + 4) + manifest.shared * (MOST_REPEATS + 1)
     if manifest.seen is not None:
         numbers += len(manifest.seen.reaches) * max(manifest.seen.reaches.values(), default=0)
-    topics = Topics(fleet, full=True)  # those of short names are as long
+    topics = Topics(fleet, full=True)  # fleets with short names have topics as long as these
     up, down = topics.up(device), topics.down(device)
     return Footprint(
         _FLOAT * numbers,

@@ -24,13 +24,14 @@ STATE = Contents(
         "stamped": Form("iu"),
         "ticks": Form("iu", "U"),
         "left": Form("iu", "U"),
-        "values": Form("iuf", "Vm"),  # as they travel; one empty row where no update is on its way
+        "values": Form("iuf", "Vm"),  # as they travel; one empty row where no update waits
     },
     optional=(
         {"manifest": Form("U")},
         {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
-        {"intervals": Form("f", "3")},  # since there are some
-        {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},  # for lags
+        {"intervals": Form("f", "3")},  # since devices have intervals
+        # The values that lags look back at.
+        {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},
     ),
     beside="model_",  # the state of the learner
     sizes={
@@ -52,7 +53,7 @@ def save_state(path: str | Path, edge: Edge) -> None:
 
 
 def load_state(path: str | Path, edge: Edge) -> bool:
-    """Let a device take up what it saved; whether there was anything of its own.
+    """Let a device take up what it saved; return whether the file held anything of this device.
 
     A damaged file is an error, and so is one that a newer paofed wrote.
     """
@@ -69,7 +70,7 @@ def load_state(path: str | Path, edge: Edge) -> bool:
 
 
 def saved_manifest(path: str | Path) -> Manifest | None:
-    """The manifest that a device followed when it saved its state, if it did."""
+    """Return the manifest that a device followed when it saved its state, or None."""
     if not Path(path).exists():
         return None
     try:
@@ -87,7 +88,7 @@ def _read(path: str | Path) -> dict[str, NDArray[Any]]:
 def _require_sense(state: dict[str, NDArray[Any]]) -> None:
     """Refuse ticks that no server ever had: a device that believed them would be silent.
 
-    Refuse counts as well that no device can have had.
+    Refuse also counts that no device can have had.
     """
     updates = [*state["ticks"].tolist(), *state["left"].tolist()]
     heard = int(state["merged"]), int(state["stamped"])  # -1: never

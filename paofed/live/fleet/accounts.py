@@ -18,7 +18,7 @@ from paofed.files import read_text
 from paofed.live.network.topics import SERVER, Topics
 
 _COLUMNS = ("label", "user", "password")
-_MARK = "user "  # before a name, where the store keeps what the broker knows somebody by
+_MARK = "user "  # a prefix in the store, before the name by which a company's broker knows somebody
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class BrokerAccount:
 
 
 def read_accounts(path: Path) -> dict[str, BrokerAccount]:
-    """Accounts by label; whatever is wrong with the file is told without showing a password."""
+    """Return accounts by label; an error about the file never shows a password."""
     lines = csv.reader(read_text(path).splitlines())
     header = tuple(next(lines, []))
     if header != _COLUMNS:
@@ -52,7 +52,7 @@ def _require_different(path: Path, what: str, names: Iterable[str]) -> None:
 
 
 def account_of(accounts: Mapping[str, BrokerAccount], label: str) -> BrokerAccount:
-    """The account of a label."""
+    """Return the account of a label; refuse a label without one."""
     if label not in accounts:
         raise InputError(
             f"the broker is not the fleet's own, and there is no account for {label!r}: give "
@@ -62,12 +62,12 @@ def account_of(accounts: Mapping[str, BrokerAccount], label: str) -> BrokerAccou
 
 
 def mark_of(account: BrokerAccount) -> str:
-    """What the store knows an account by; the password is in the credential alone."""
+    """Return the text by which the store knows an account; only the credential has the password."""
     return f"{_MARK}{account.user}"
 
 
 def rights(topics: Topics, who: object) -> Iterator[str]:
-    """What an administrator has to allow, in lines: a device's index, or the server."""
+    """Yield lines that say what an administrator has to allow a device (by index) or the server."""
     if who == SERVER:
         yield f"read   {topics.up('+')}"
         yield f"write  {topics.down('+')}"

@@ -21,13 +21,15 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from paofed.errors import FileError
 from paofed.files import read_text, write_secret
 
-YEARS = 20  # of the authority itself; a list of what was revoked must be valid as long
+# The authority's own certificate; the list of revoked certificates must be valid as long.
+YEARS = 20
 _YEAR = timedelta(days=365.25)
-_EARLY = timedelta(days=1)  # a device's clock may be slow
+# Certificates are valid from before now, since a device's clock may be slow.
+_EARLY = timedelta(days=1)
 
 
 class Issued(NamedTuple):
-    """A certificate with its key, as PEM, and the number it is revoked by."""
+    """A certificate with its key, as PEM, and the serial number by which it is revoked."""
 
     certificate: str
     key: str
@@ -43,7 +45,7 @@ class Authority:
 
     @classmethod
     def create(cls, fleet: str) -> Self:
-        """A new one for a fleet."""
+        """Make a new authority for a fleet."""
         key = _new_key()
         name = _name(f"{fleet} (a paofed fleet)")
         usage = x509.KeyUsage(
@@ -69,7 +71,7 @@ class Authority:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read it back."""
+        """Read an authority from its file."""
         content = read_text(path).encode()
         try:
             key = load_pem_private_key(content, None)
@@ -81,16 +83,16 @@ class Authority:
         return cls(key, certificate)
 
     def save(self, path: Path) -> None:
-        """Write key and certificate, for its owner alone."""
+        """Write key and certificate so that their owner alone may read them."""
         write_secret(path, _key_text(self._key) + self.certificate)
 
     @property
     def certificate(self) -> str:
-        """What everybody may know, as PEM."""
+        """The authority's certificate, which everybody may know, as PEM."""
         return self._certificate.public_bytes(Encoding.PEM).decode()
 
     def issue(self, name: str, *, years: float, hosts: Sequence[str] = ()) -> Issued:
-        """Certify a name; one that has hosts is a broker's."""
+        """Certify a name; a certificate with `hosts` is a broker's."""
         key = _new_key()
         usage = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
         builder = (
@@ -110,9 +112,10 @@ class Authority:
         return Issued(text, _key_text(key), f"{certificate.serial_number:x}")
 
     def revocations(self, numbers: Iterable[str]) -> str:
-        """The list of certificates that are good no more, as PEM.
+        """Return the list of revoked certificates, as PEM.
 
-        It is valid as long as the authority: a broker refuses everybody when it runs out.
+        The list is valid as long as the authority: a broker refuses everybody when its list runs
+        out.
         """
         now = datetime.now(UTC)
         builder = (
@@ -133,16 +136,16 @@ class Authority:
 
 
 def revoked_numbers(revocations: str) -> set[str]:
-    """The numbers in a list that `Authority.revocations` made."""
+    """Return the serial numbers in a list that `Authority.revocations` made."""
     try:
         listed = x509.load_pem_x509_crl(revocations.encode())
     except ValueError:
-        return set()  # damaged, and about to be written anew
+        return set()  # the list is damaged, and about to be written anew
     return {f"{entry.serial_number:x}" for entry in listed}
 
 
 def trusted_text(path: Path) -> str:
-    """The certificates of an authority that is somebody else's, as PEM, and nothing beside them."""
+    """Return the certificates of somebody else's authority, as PEM, and nothing beside them."""
     content = read_text(path).encode()
     try:
         found = x509.load_pem_x509_certificates(content)

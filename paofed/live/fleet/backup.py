@@ -1,7 +1,7 @@
 """A fleet's folder as one file, and back: each whole or not at all.
 
-A backup may be made while the fleet is served. What is restored begins the next epoch and lineage:
-devices begin from the server's model, and what they had sent meanwhile is never applied.
+A backup may be made while the fleet is served. A restored fleet begins its next epoch and lineage:
+devices begin from the server's model, and what they had sent since the backup is never applied.
 """
 
 import io
@@ -32,19 +32,19 @@ from paofed.live.protocol.manifest import Manifest
 
 _FILES = (SETTINGS, AUTHORITY, SERVER_FILE, TOKENS)
 _FOLDERS = (DEVICES, mosquitto.FOLDER)
-_PASSING = (".log", ".pid")  # files of a broker that runs
+_PASSING = (".log", ".pid")  # files of a running broker, which are left out
 _NAMES = "contents"  # the first file in a backup: the names of the others, one in a line
 Sync = Callable[[str], None]
 
 
 def back_up(fleet: Fleet, path: Path) -> None:
-    """Write all that the fleet is to one file, which its owner alone may read."""
+    """Write all files of the fleet to one file, which its owner alone may read."""
     require_writable(path)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as place:
             with fleet.store() as store:
                 store.copy_to(Path(place))
-            Store.open(place).close()  # it can be opened, and all is there
+            Store.open(place).close()  # checks that the copy can be opened, and has everything
             _pack(fleet.folder, Path(place), path)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror}") from None
@@ -63,7 +63,7 @@ def _pack(folder: Path, copy: Path, path: Path) -> None:
 
 
 def _rest(folder: Path) -> Iterator[Path]:
-    """What is in a fleet's folder beside the database."""
+    """Yield the files in a fleet's folder beside the database."""
     yield from (folder / name for name in _FILES if (folder / name).is_file())
     for name in _FOLDERS:
         for path in sorted((folder / name).glob("*")):
@@ -74,19 +74,20 @@ def _rest(folder: Path) -> Iterator[Path]:
 class Restored(NamedTuple):
     """A fleet that was restored."""
 
-    tick: int  # of the model
-    time: float  # the same in seconds since 1970
-    server: Coordinator  # as it goes on
-    aside: Path | None  # where that is now which was in the folder
-    forgotten: tuple[str, ...]  # whom the broker refuses, which the backup did not know
+    tick: int  # the tick of the restored model
+    time: float  # the time of that tick in seconds since 1970
+    server: Coordinator  # the server as it goes on
+    aside: Path | None  # where the former content of the folder is now
+    # Labels that the broker refuses and that the backup did not know to be refused.
+    forgotten: tuple[str, ...]
 
 
 def restore(
     path: Path, folder: Path, *, now: float | None = None, sync: Sync = lambda _: None
 ) -> Restored:
-    """Make a fleet's folder of a backup; what is in that folder is kept beside it.
+    """Make a fleet's folder of a backup; the former content of the folder is kept beside it.
 
-    `now` is in seconds since 1970, by default the clock's. `sync` is told where it stands: until
+    `now` is in seconds since 1970, by default the clock's. `sync` is called at each stage: until
     the folders change places, the old one is as it was.
     """
     folder = folder.resolve()
@@ -109,7 +110,7 @@ def restore(
 
 
 def _aside(folder: Path) -> Path:
-    """A name beside a folder that is not in use."""
+    """Return a name beside a folder that is not in use."""
     now = time.strftime("%Y%m%dT%H%M%S")
     names = (folder.with_name(f"{folder.name}.before-{now}{'-' * more}") for more in count())
     return next(name for name in names if not name.exists())
@@ -120,7 +121,7 @@ def _is_fleet(folder: Path) -> bool:
 
 
 def _require_place(folder: Path) -> None:
-    """Refuse a folder with something else in it."""
+    """Refuse a folder with anything but a fleet in it."""
     if folder.exists() and not _is_fleet(folder) and (folder.is_file() or any(folder.iterdir())):
         raise FileError(f"{folder} is neither a fleet nor an empty folder: choose another")
 
@@ -139,7 +140,7 @@ def _reading(path: Path) -> Iterator[tarfile.TarFile]:
 
 
 def _unpack(path: Path, place: Path) -> None:
-    """Write the files of a backup; one that holds anything else is refused."""
+    """Write the files of a backup; refuse one that holds anything else."""
     for name in _FOLDERS:
         (place / name).mkdir(mode=0o700)
     names: set[str] = {SETTINGS, STORE, CONFIRMED}
@@ -167,7 +168,7 @@ def _is_part(name: str) -> bool:
 
 
 def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:
-    """Let what was unpacked begin its next epoch, with the paths that it will have."""
+    """Let the unpacked fleet begin its next epoch; `folder` is where it will be."""
     fleet = Fleet(place)
     with fleet.store() as store:
         server, known = store.recover(), [epoch.manifest for epoch in store.epochs()]
@@ -188,7 +189,7 @@ def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:
 
 
 def _last(folder: Path, now: float) -> tuple[list[Manifest], int] | None:
-    """What the fleet in a folder had agreed on, and its tick, if there is one that can be read."""
+    """Return the manifests and the tick of the fleet in a folder, if one can be read there."""
     with suppress(PaofedError, OSError), closing(Store.open(folder, to_repair=True)) as store:
         manifests = [epoch.manifest for epoch in store.epochs()]
         ticks = [snapshot.tick for snapshot in store.snapshots()]
@@ -200,10 +201,10 @@ def _last(folder: Path, now: float) -> tuple[list[Manifest], int] | None:
 
 
 def _following(known: list[Manifest], last: list[Manifest] | None, now: float) -> Manifest:
-    """The manifest of a backup, with an epoch and a lineage that devices have not seen.
+    """Return the manifest of a backup, with an epoch and a lineage that devices have not seen.
 
-    Where nobody knows what came since the backup, a lineage is taken from the time, and an epoch,
-    which is one byte, by chance from those that are not known to have been.
+    Where nobody knows which manifests came since the backup, the lineage is taken from the time,
+    and the epoch, which is one byte, is drawn from those that are not known to have been used.
     """
     every = [*known, *(last or ())]
     used = {manifest.epoch for manifest in every}
@@ -220,10 +221,11 @@ def _refuse_again(fleet: Fleet, store: Store, home: Path) -> tuple[str, ...]:
         newer = home / mosquitto.FOLDER / name
         if newer.is_file():
             shutil.copy(newer, fleet.folder / mosquitto.FOLDER / name)
-    if (home / TOKENS).is_file():  # one that was revoked since the backup stays so
+    if (home / TOKENS).is_file():  # a token that was revoked since the backup stays revoked
         shutil.copy(home / TOKENS, fleet.folder / TOKENS)
     mosquitto.write_configuration(fleet.folder, home, fleet.settings, store.manifest())
     forgotten: list[str] = []
-    with suppress(FileError):  # its authority is kept elsewhere: the server does it when it starts
+    # The authority is kept elsewhere: the server writes the files when it starts.
+    with suppress(FileError):
         fleet.reconcile(store, forgotten.append)
     return tuple(forgotten)

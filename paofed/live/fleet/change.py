@@ -18,9 +18,9 @@ def change_fleet(
 ) -> Changed | None:
     """Begin the next epoch, in one step, while no server runs; None where nothing is different.
 
-    With `dry_run`, nothing is written, and a server may be at work. `sync` is told where the write
-    stands: tests let the power fail there. The broker's settings follow (`Fleet.make_room`), at the
-    latest when the server starts.
+    With `dry_run`, nothing is written, and a server may be at work. `sync` is called at each stage
+    of the write: tests let the power fail there. The broker's settings follow (`Fleet.make_room`),
+    at the latest when the server starts.
     """
     with fleet.store() as store, nullcontext() if dry_run else locked(fleet.folder):
         changed = change(store.recover(), changes, time.time())

@@ -7,8 +7,8 @@ authority.pem    the key that certifies; keep a copy in a safe place
 server.json      the server's own credential
 tokens.json      who may ask the server over HTTP, if that is not everybody
                  (paofed.live.fleet.tokens)
-devices/         a file for each device, to be moved there
-broker/          what mosquitto reads; follows from the rest
+devices/         a file for each device, to be moved onto the device
+broker/          what mosquitto reads; made from the rest
 """
 
 import shutil
@@ -35,7 +35,8 @@ from paofed.live.network.topics import SERVER
 from paofed.live.protocol.manifest import Manifest
 
 _LONGEST_LABEL = 64
-_LENT = 60.0  # seconds for ending a connection
+# Seconds that a temporary credential is good, which ends a connection by taking its name.
+_LENT = 60.0
 
 
 class Fleet(Issuing):
@@ -54,9 +55,9 @@ class Fleet(Issuing):
     ) -> Self:
         """Make a folder with all that a server and a broker need, whole or not at all.
 
-        The fleet begins with the model `w`, or with one that knows nothing. Where the broker is
-        not the fleet's own, `accounts` has one for the server, and `trusted` is the text of the
-        file that the setting `authority` names.
+        The fleet begins with the model `w`, or with zeros. Where the broker is not the fleet's own,
+        `accounts` has one for the server, and `trusted` is the text of the file that the setting
+        `authority` names.
         """
         folder = Path(folder)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -68,7 +69,7 @@ class Fleet(Issuing):
             raise FileError(f"{folder} cannot be made: {error.strerror}") from None
         try:
             Store.create(place, manifest, w).close()
-            (place / STORE).chmod(0o600)  # as will be what SQLite writes beside it
+            (place / STORE).chmod(0o600)  # SQLite gives its other files the same rights
             for name in (DEVICES, mosquitto.FOLDER):
                 (place / name).mkdir(mode=0o700)
             settings.save(place)
@@ -81,10 +82,13 @@ class Fleet(Issuing):
             raise
         return cls(folder)
 
-    # Who is in it
+    # Members of the fleet
 
     def add(self, labels: Iterable[str]) -> Iterator[Path]:
-        """Add devices; gives the file to put on each. All are told to the broker in the end."""
+        """Add devices.
+
+        Yield the file to put on each. The broker is told of all of them in the end.
+        """
         labels = list(labels)
         _require_labels(labels)
         make_folder(self.folder / DEVICES)
@@ -97,9 +101,9 @@ class Fleet(Issuing):
                 self._tell_broker(store)
 
     def add_gateway(self, label: str, places: int) -> Path:
-        """Add a gateway that speaks for so many devices, or let one speak for so many more.
+        """Add a gateway that speaks for `places` devices, or let one speak for so many more.
 
-        Gives the file to put on the gateway: one that it had before is good no more.
+        Returns the file to put on the gateway; an earlier file of the gateway is no longer good.
         """
         make_folder(self.folder / DEVICES)
         with self.store() as store:
@@ -126,7 +130,7 @@ class Fleet(Issuing):
                 store.member(label)
 
     def rotate(self, label: str) -> Path:
-        """Give a device a new credential; the old one is good no more."""
+        """Give a device a new credential and return its file; the old one is no longer good."""
         with self.store() as store:
             member = store.member(label)
             if member.is_spoken_for:
@@ -137,19 +141,20 @@ class Fleet(Issuing):
             self._require_accounts(store, [label])
             path, credential = self._equip(store, member.device, label)
             if self._tell_broker(store) and credential.certificate is not None:
-                take_over(credential)  # no certificate is looked at while its connection lasts
+                # Ends an open connection, since a broker checks certificates only when one begins.
+                take_over(credential)
         return path
 
     def rotate_all(self, until: float | None = None) -> Iterator[Path]:
-        """Give every device a new credential; gives the file to put on each.
+        """Give every device a new credential; yield the file to put on each.
 
-        The old ones are good until a time, in seconds since 1970, or no more.
+        The old credentials are good until `until`, in seconds since 1970; with None, no longer.
         """
         security, issued = self.settings.security, []
         if until is not None and security != "certificate":
             raise InputError(
-                f"with security {security!r}, old files cannot be good beside new ones: only "
-                f"certificates are known by more than a name; leave the date out"
+                f"with security {security!r}, old files cannot be good beside new ones: only a "
+                f"certificate can be valid beside another of its name; leave the date out"
             )
         make_folder(self.folder / DEVICES)
         with self.store() as store:
@@ -166,9 +171,9 @@ class Fleet(Issuing):
                 end_connections(issued)
 
     def revoke_due(self, store: Store, now: float) -> list[Credential]:
-        """Revoke what was good until now; gives what ends the connections that were made with it.
+        """Revoke credentials whose time is over; return credentials that end their connections.
 
-        Those may be open still: no certificate is looked at while its connection lasts.
+        Such connections may still be open, since a broker checks certificates only when one begins.
         """
         due = store.due(now)
         enders = []
@@ -184,9 +189,10 @@ class Fleet(Issuing):
         return enders
 
     def remove(self, label: str) -> None:
-        """Let a device leave for good, or a gateway with its devices; server and broker forget it.
+        """Let a device, or a gateway with its devices, leave for good; server and broker forget it.
 
-        A gateway's device needs no more: the gateway keeps its connection, and has one right less.
+        A device of a gateway needs nothing else: the gateway keeps its connection, and loses one
+        right.
         """
         with self.store() as store:
             member = store.member(label)
@@ -201,22 +207,28 @@ class Fleet(Issuing):
                 self._tell_broker(store)
 
     def quarantine(self, label: str, *, on: bool = True) -> None:
-        """Let server and broker refuse what a device sends, or no longer."""
+        """Let server and broker refuse what a device sends or, with `on` False, accept it again."""
         with self.store() as store:
             self.set_quarantine(store, store.member(label).device, on=on)
 
     def set_quarantine(self, store: Store, device: int, *, on: bool) -> None:
-        """The same for an index, in a store that is open; for a gateway, with all its devices."""
+        """Do as `quarantine` for an index, in a store that is open.
+
+        For a gateway, the same is done with all its devices.
+        """
         for voice in store.voices(device):
             store.quarantine(voice.device, on=on)
         self._tell_broker(store)
 
     def reconcile(self, store: Store, forgotten: Callable[[str], None]) -> bool:
-        """Let store and broker agree again on who is refused; tells the labels of those affected.
+        """Let store and broker agree again on who is refused.
+
+        `forgotten` is told the labels affected.
 
         A store that was restored from a copy may have forgotten a quarantine, a removal or a
-        rotation of which the broker's files still know. What either of them refuses is refused.
-        The file of an earlier paofed may lack a right. Returns whether the broker knows it all.
+        rotation of which the broker's files still know. Whoever is refused by either of them is
+        refused. The file of an earlier paofed may lack a right. Returns whether the broker knows
+        all of this.
         """
         if self.settings.security in ("none", "external"):
             return True
@@ -229,14 +241,14 @@ class Fleet(Issuing):
         for number in numbers.difference(store.revoked()):
             store.revoke(number)
         current = mosquitto.has_access(self.folder, self.topics, store.members())
-        # Only if need be: a broker that is just starting would be ended by the signal.
+        # Only if need be: the signal would end a broker that is just starting.
         agree = current and numbers == self._numbers(store)
         return agree or self._tell_broker(store)
 
     def make_room(self, manifest: Manifest) -> bool:
-        """Let the broker's settings allow a manifest that has grown; whether they had to change.
+        """Let the broker's settings allow a manifest that has grown; return whether they changed.
 
-        The broker reads this setting when it starts and not again.
+        The broker reads this setting only when it starts.
         """
         return mosquitto.make_room(self.folder, manifest)
 
@@ -250,7 +262,7 @@ class Fleet(Issuing):
             self._require_accounts(store, [SERVER])
             if security not in ("none", "external"):
                 if not (self.folder / AUTHORITY).exists() and not (place / AUTHORITY).exists():
-                    # The fleet is new, or did without until now; one that was lost is an error.
+                    # The fleet is new, or had no authority until now; a lost authority is an error.
                     Authority.create(self.settings.name).save(self.folder / AUTHORITY)
                 authority = self._authority()
                 hosts = dict.fromkeys((self.settings.host, "localhost", mosquitto.LOCAL))
@@ -268,7 +280,7 @@ class Fleet(Issuing):
 
 
 def _require_labels(labels: list[str]) -> None:
-    """Refuse what cannot be a name, and names that are given twice."""
+    """Refuse labels that cannot be names, and labels that are given twice."""
     for label in labels:
         if not label.strip() or not label.isprintable() or len(label) > _LONGEST_LABEL:
             raise InputError(
@@ -283,5 +295,5 @@ def _require_labels(labels: list[str]) -> None:
 def _rename(place: Path, folder: Path) -> None:
     try:
         place.replace(folder)
-    except OSError as error:  # it is a link, say, or the folder one stands in
+    except OSError as error:  # the folder is a link, say, or the current folder
         raise FileError(f"{folder} cannot be made: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""Let a fleet's folder go back in time, or on without some devices."""
+"""Let a fleet's folder go back in time, or go on without some devices."""
 
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -17,23 +17,23 @@ Sync = Callable[[str], None]
 
 
 def nothing(_: object) -> None:
-    """Go on."""
+    """Do nothing."""
 
 
 class GoneBack(NamedTuple):
-    """A fleet that goes back."""
+    """A fleet before and after it goes back."""
 
-    present: Coordinator  # as it is
-    then: Coordinator  # as it was
-    server: Coordinator  # as it goes on
-    updates: int  # that came since then, or came from those who are left out
+    present: Coordinator  # the server as it is
+    then: Coordinator  # the server as it was at the earlier tick
+    server: Coordinator  # the server as it goes on
+    updates: int  # how many updates are undone: those since then, or those of devices left out
 
 
 @contextmanager
 def _prepared(
     fleet: Fleet, tick: int, *, dry_run: bool
 ) -> Iterator[tuple[Store, Coordinator, Bygone]]:
-    """The store, the server as it is now, and as it was: nobody else changes the model."""
+    """Yield the store, the server as it is and as it was; nobody else may change the model."""
     with fleet.store() as store, nullcontext() if dry_run else locked(fleet.folder):
         present = store.recover()
         present.close(max(present.tick, present.manifest.tick_at(time.time())))
@@ -52,8 +52,9 @@ def roll_back(
 ) -> GoneBack:
     """Go on from the model of an earlier tick, in one step, while no server runs.
 
-    `look` sees what will be before anything is written. With `dry_run`, nothing is, and a server
-    may be at work. `sync` is told where the write stands: tests let the power fail there.
+    `look` is called with what will be before anything is written. With `dry_run`, nothing is
+    written, and a server may be at work. `sync` is called at each stage of the write: tests let the
+    power fail there.
     """
     with _prepared(fleet, tick, dry_run=dry_run) as (store, present, moment):
         server = rolled_back(present, moment.server)
@@ -73,7 +74,10 @@ def leave_out(
     look: Callable[[GoneBack], None] = nothing,
     sync: Sync = nothing,
 ) -> GoneBack:
-    """Go on from the model that the others' messages since a tick make, likewise."""
+    """Go on from the model that the messages of all other devices since a tick make.
+
+    The other arguments are those of `roll_back`.
+    """
     with _prepared(fleet, tick, dry_run=dry_run) as (store, present, moment):
         absent = devices_of(store, labels)
         store.require_unbroken(tick)
@@ -87,7 +91,10 @@ def leave_out(
 
 
 def devices_of(store: Store, labels: Collection[str]) -> set[int]:
-    """Who is or was called so; a label that nobody ever had is refused."""
+    """Return the indices of all members that have or had one of these labels.
+
+    Refuse a label that nobody ever had.
+    """
     known = store.members()
     for label in labels:
         if all(member.label != label for member in known):

@@ -32,29 +32,29 @@ class Issuing:
     ) -> None:
         """Open the folder of a fleet that was created.
 
-        `accounts`: what a company has given to those who get credentials, by label, where the
-        broker is not the fleet's own.
+        `accounts` holds, by label, the accounts that a company gave to those who get credentials,
+        where the broker is not the fleet's own.
         """
         self.folder = Path(folder)
         self.settings = settings = Settings.load(self.folder)
         self.topics = Topics(settings.name, full=settings.users == "full", prefix=settings.prefix)
         self.accounts = accounts or {}
-        self.told = True  # whether the broker knows of the last change
+        self.told = True  # whether the broker was told of the last change
 
     def store(self) -> closing[Store]:
-        """The fleet's store, to be closed in the end."""
+        """Open the fleet's store; it is closed when the block ends."""
         return closing(Store.open(self.folder))
 
     def credential(self) -> Credential:
-        """The server's own."""
+        """Return the server's own credential."""
         return Credential.load(self.folder / SERVER_FILE)
 
     def _equip(
         self, store: Store, device: int, label: str, until: float | None = None
     ) -> tuple[Path, Credential]:
-        """Issue a credential; the store knows it before the device does.
+        """Issue a credential; the store knows the credential before the device does.
 
-        A gateway's says for which devices it speaks.
+        A gateway's credential says for which devices it speaks.
         """
         credential, mark = self._issue(store, str(device), label)
         others = tuple(m.device for m in store.voices(device) if m.is_spoken_for)
@@ -65,7 +65,7 @@ class Issuing:
         return path, credential
 
     def _issue(self, store: Store, who: str, label: str) -> tuple[Credential, str]:
-        """A credential, and what the broker will know it by."""
+        """Return a credential, and the text by which the broker will know it."""
         settings, name = self.settings, self.topics.user(who)
         plain = Credential(
             fleet=settings.name,
@@ -93,9 +93,9 @@ class Issuing:
         return Credential(**{**known, **proof}), issued.number
 
     def _require_accounts(self, store: Store, labels: Iterable[str]) -> None:
-        """Refuse labels without an account, or with one that is another's, before anything is done.
+        """Refuse labels without an account, or with somebody else's, before anything is done.
 
-        Whom the broker lets in under one name, it cannot tell apart.
+        A broker cannot tell apart two members that log in under one name.
         """
         if self.settings.security != "external":
             return
@@ -111,11 +111,15 @@ class Issuing:
                 )
 
     def _tell_broker(self, store: Store) -> bool:
-        """Write what the broker must know of the fleet's members; whether it could be told."""
+        """Write what the broker must know of the fleet's members.
+
+        Return whether it could be told.
+        """
         security, members = self.settings.security, store.members()
         store.expire(time.time())
         if security in ("none", "external"):
-            # One asks nobody who they are, the other is not the fleet's to be told.
+            # A broker without security asks nobody who they are, and a company's broker is not ours
+            # to tell.
             self.told = security == "none"
             return self.told
         mosquitto.write_access(self.folder, self.topics, members)
@@ -130,20 +134,20 @@ class Issuing:
         return self.told
 
     def _numbers(self, store: Store) -> set[str]:
-        """The certificates that are good no more, where there are any."""
+        """Return the serial numbers of revoked certificates."""
         if self.settings.security != "certificate":
             return set()
         return {mark for mark in store.revoked() if re.fullmatch("[0-9a-f]+", mark)}
 
     def _revoked_at_broker(self) -> set[str]:
-        """The same, as the broker knows them."""
+        """Return the serial numbers that the broker knows to be revoked."""
         path = self.folder / mosquitto.FOLDER / REVOKED
         if self.settings.security != "certificate" or not path.is_file():
             return set()
         return revoked_numbers(read_text(path))
 
     def _trusted(self) -> str:
-        """The authority of a broker that is not the fleet's own."""
+        """Return the certificates of the authority of a broker that is not the fleet's own."""
         name = self.settings.authority
         return trusted_text(self.folder / name) if name else SYSTEM
 

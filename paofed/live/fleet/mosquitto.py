@@ -1,4 +1,4 @@
-"""What mosquitto must know: its settings, who may do what, whom it has to forget."""
+"""What mosquitto must know: its settings, who may do what, whom it refuses."""
 
 import base64
 import hashlib
@@ -24,8 +24,8 @@ ACCESS = "access"
 LOCAL = "127.0.0.1"
 _KIND = "$7$"  # PBKDF2 with SHA-512
 _ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
-_WORDS = 128  # bytes in a packet beside its payload, at most
-_GROWTH = 1024  # bytes by which a manifest may grow before the broker has to be started again
+_WORDS = 128  # the most bytes of a packet beside its payload
+_GROWTH = 1024  # bytes by which a manifest may grow before the broker has to be restarted
 _MANAGED = {
     "certificate": """\
 tls_version tlsv1.3
@@ -62,7 +62,7 @@ log_type warning
 log_type notice
 pid_file {folder}/mosquitto.pid
 {user}"""
-# A connection is known by the name that was checked: no device can push another off.
+# A connection is known by the name that was checked, so no device can end another's.
 _RIGHTS = """\
 use_username_as_clientid true
 acl_file {folder}/{access}
@@ -70,7 +70,7 @@ acl_file {folder}/{access}
 
 
 def write_configuration(folder: Path, home: Path, settings: Settings, manifest: Manifest) -> None:
-    """Write mosquitto's settings for a fleet's folder, with the paths that it will have."""
+    """Write mosquitto's settings for a fleet's folder; `home` is where the folder will be."""
     place = (home / FOLDER).resolve()
     managed = _MANAGED.get(settings.security, "")
     text = _COMMON.format(
@@ -88,9 +88,9 @@ def write_configuration(folder: Path, home: Path, settings: Settings, manifest: 
 
 
 def make_room(folder: Path, manifest: Manifest) -> bool:
-    """Let the broker pass on packets of a manifest that has grown; whether its file was changed."""
+    """Let the broker pass on packets of a manifest that has grown; return if its file changed."""
     path, largest = folder / FOLDER / CONFIGURATION, _largest(manifest)
-    if not path.is_file():  # another broker's is used
+    if not path.is_file():  # the fleet uses another broker
         return False
     text = read_text(path)
     found = re.search(r"^max_packet_size ([0-9]{1,9})$", text, re.MULTILINE)
@@ -101,22 +101,25 @@ def make_room(folder: Path, manifest: Manifest) -> bool:
 
 
 def _largest(manifest: Manifest) -> int:
-    """The manifest is the largest thing that travels; what is larger ends its connection."""
+    """Return the most bytes of a packet: the manifest's, which is the largest thing that travels.
+
+    A larger packet ends its connection.
+    """
     return _WORDS + max(len(manifest.to_json()), 4 * manifest.features)
 
 
 def _owner() -> str:
-    """Whom mosquitto becomes when root starts it: the one who can read these files."""
+    """Return the user that mosquitto becomes when root starts it: the owner of these files."""
     try:
         return f"user {pwd.getpwuid(os.getuid()).pw_name}\n"
-    except KeyError:  # nobody known, in a container
+    except KeyError:  # the user has no name, as in a container
         return ""
 
 
 def access(topics: Topics, members: Iterable[Member]) -> str:
-    """Who may do what: a device writes its own topic and reads its own, nothing else.
+    """Return who may do what: a device may write its own topic and read its own, nothing else.
 
-    A gateway does so for each of its devices, except for those that are refused.
+    A gateway may do so for each of its devices that is not refused.
     """
     members = list(members)
     lines = [
@@ -144,12 +147,12 @@ def access(topics: Topics, members: Iterable[Member]) -> str:
 
 
 def write_access(folder: Path, topics: Topics, members: Iterable[Member]) -> None:
-    """Write who may do what."""
+    """Write the broker's file that says who may do what."""
     write_secret(folder / FOLDER / ACCESS, access(topics, members))
 
 
 def has_access(folder: Path, topics: Topics, members: Iterable[Member]) -> bool:
-    """Whether the broker's file says who may do what as it would be written now."""
+    """Whether the broker's file of rights is the same as it would be written now."""
     try:
         return read_text(folder / FOLDER / ACCESS) == access(topics, members)
     except FileError:
@@ -157,7 +160,7 @@ def has_access(folder: Path, topics: Topics, members: Iterable[Member]) -> bool:
 
 
 def denied(folder: Path, topics: Topics) -> set[int]:
-    """The indices of those whom `write_access` has denied everything."""
+    """Return the indices of those to whom `write_access` has denied everything."""
     user, deny = re.escape(topics.user("")), re.escape(f"topic deny {topics.root}/#")
     try:
         text = read_text(folder / FOLDER / ACCESS)
@@ -167,7 +170,7 @@ def denied(folder: Path, topics: Topics) -> set[int]:
 
 
 def write_passwords(folder: Path, topics: Topics, server: str, members: Iterable[Member]) -> None:
-    """Write the hashes of the passwords of those who are in the fleet."""
+    """Write the hashes of the passwords of all members of the fleet."""
     known: list[tuple[object, str]] = [(SERVER, server)]
     known += [(m.device, m.credential) for m in members if not m.removed]
     lines = [f"{topics.user(who)}:{mark}" for who, mark in known if is_hash(mark)]
@@ -175,27 +178,28 @@ def write_passwords(folder: Path, topics: Topics, server: str, members: Iterable
 
 
 def new_password() -> str:
-    """A password that nobody has to remember."""
+    """Make a password that nobody has to remember."""
     return secrets.token_urlsafe(24)
 
 
 def hashed(password: str) -> str:
-    """A password as mosquitto keeps it."""
+    """Return a password as mosquitto keeps it: hashed."""
     salt = secrets.token_bytes(12)
     key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
     return f"{_KIND}{_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
 
 
 def is_hash(credential: str) -> bool:
-    """Whether this is a password's hash; a certificate's number, or nothing, is none."""
+    """Whether a credential is a password's hash, not a certificate's number or empty."""
     return credential.startswith(_KIND)
 
 
 def reload(folder: Path) -> bool:
-    """Tell a broker that runs with these files to read them again; whether one could be told."""
+    """Tell a broker that runs with these files to read them again; return whether one was told."""
     with suppress(OSError, ValueError):
         pid = int((folder / FOLDER / "mosquitto.pid").read_text())
-        if "mosquitto" in Path(f"/proc/{pid}/comm").read_text():  # not another's number by now
+        # Another process may have this number by now.
+        if "mosquitto" in Path(f"/proc/{pid}/comm").read_text():
             os.kill(pid, signal.SIGHUP)
             return True
     return False

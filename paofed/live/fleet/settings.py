@@ -16,7 +16,7 @@ Users = Literal["full", "short"]
 
 
 class SettingsError(InputError):
-    """Settings that cannot be followed, told with the file they stand in."""
+    """Settings that cannot be followed; the error names their file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +55,11 @@ class Settings:
 
     @property
     def keep(self) -> float:
-        """How far the journal reaches back, in seconds."""
+        """How many seconds the journal reaches back."""
         return 86400.0 * self.keep_days
 
     def http_place(self) -> tuple[str, int]:
-        """Host and port of health and metrics."""
+        """Return host and port of the server's health and metrics."""
         place = self._http_place()
         if place is None:
             raise SettingsError(f"{FILE} shows health nowhere: set http")
@@ -71,12 +71,12 @@ class Settings:
         return (host, int(port)) if right and 0 < int(port) < 2**16 else None
 
     def save(self, folder: Path) -> None:
-        """Write them, with a word on each."""
+        """Write the settings, each with a comment."""
         write_text(folder / FILE, _TEXT.format(**{f.name: getattr(self, f.name) for f in _FIELDS}))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read them; an unknown key is an error that suggests the nearest known one."""
+        """Read the settings; the error for an unknown key suggests the nearest known one."""
         path = folder / FILE
         if not path.is_file():
             raise SettingsError(f"{folder} holds no fleet: there is no {FILE} in it")
@@ -119,7 +119,7 @@ budget = {budget}  # bytes that a device may cost in a day, as MQTT messages; 0 
 
 
 def _is_host(text: str) -> bool:
-    if not re.fullmatch(r"[A-Za-z0-9_.:%-]+", text):  # a zone (fe80::1%...) may hold anything
+    if not re.fullmatch(r"[A-Za-z0-9_.:%-]+", text):  # an IPv6 zone (fe80::1%...) may hold anything
         return False
     try:
         ipaddress.ip_address(text)

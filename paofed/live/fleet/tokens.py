@@ -1,11 +1,11 @@
 """Who may ask a fleet's server over HTTP: names, and a secret text for each, the token.
 
 Tokens are kept as hashes, in a file of the fleet's folder that its owner alone may read. A token is
-random and long, so that one hash is enough: there is nothing to guess. Beside them stands a token
-of the folder itself, as it is, for commands that are given the folder.
+random and long, so that one round of hashing is enough: there is nothing to guess. Beside the
+hashes stands a token of the folder itself, in the clear, for commands that are given the folder.
 
-While there is no such file, everybody may ask. Where the last token was revoked the file is still
-there, and nobody may.
+While there is no such file, everybody may ask. After the last token was revoked the file is still
+there, and nobody may ask.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _NAME = r"[A-Za-z0-9_.-]{1,64}"
 
 
 class Holder(NamedTuple):
-    """What is known of somebody's token."""
+    """What is known of the holder of a token."""
 
     hash: str  # SHA-256 of the token, hexadecimal
     may: tuple[Right, ...]
@@ -40,11 +40,11 @@ class Holder(NamedTuple):
 class Tokens:
     """All tokens of a fleet."""
 
-    own: str = field(repr=False)  # the folder's own, which may do everything
+    own: str = field(repr=False)  # the folder's own token, which may do everything
     holders: Mapping[str, Holder]
 
     def rights(self, token: str) -> frozenset[Right]:
-        """What somebody with a token may do; how long that takes does not depend on the token."""
+        """Return what the holder of a token may do; takes the same time for every token."""
         found: set[Right] = set()
         given = _hash(token)
         for kept, may in (*self.holders.values(), Holder(_hash(self.own), RIGHTS)):
@@ -53,14 +53,14 @@ class Tokens:
         return frozenset(found)
 
     def save(self, folder: Path) -> None:
-        """Write them, whole or not at all."""
+        """Write the tokens, whole or not at all."""
         holders = {name: holder._asdict() for name, holder in self.holders.items()}
         held = {"format": FORMAT, **asdict(self), "holders": holders}
         write_secret(folder / FILE, json.dumps(held, indent=1))
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Read them; None where there are none."""
+        """Read the tokens; None where there is no file."""
         path = folder / FILE
         if not path.exists():
             return None
@@ -88,7 +88,7 @@ class Tokens:
 
 
 def make_token(folder: Path, name: str, may: Collection[str]) -> str:
-    """Give somebody a token, which nobody will be able to read again."""
+    """Give somebody a token; it cannot be read again later."""
     if not re.fullmatch(_NAME, name):
         raise InputError(f"{name!r} is no name for a token: expected letters, digits, - _ and .")
     for right in may:
@@ -104,7 +104,7 @@ def make_token(folder: Path, name: str, may: Collection[str]) -> str:
 
 
 def revoke_token(folder: Path, name: str) -> Tokens:
-    """Let a token be good no more; returns those that are left."""
+    """Revoke a token; return the tokens that are left."""
     known = Tokens.load(folder)
     if known is None or name not in known.holders:
         raise InputError(unknown("token", name, () if known is None else known.holders))

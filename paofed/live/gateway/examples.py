@@ -53,5 +53,5 @@ every = 1                  # seconds between two of a kind, for each source
 
 
 def example(preset: str) -> str:
-    """The text of a file that works once its names are those of the fleet."""
+    """Return the text of a file that works once its names are those of the fleet."""
     return _TEXT.format(preset=preset, **_EXAMPLES[preset]._asdict())

@@ -1,7 +1,7 @@
 """A gateway at work: telemetry comes in, every source is a device, one loop does it all.
 
-One thread owns the state, the loop's. The networks' threads put what they hear into inboxes that
-are bounded: what is too much is dropped, and counted.
+The loop's thread alone owns the state. The networks' threads put messages into inboxes of limited
+size; messages beyond that are dropped, and counted.
 """
 
 import json
@@ -28,9 +28,9 @@ from paofed.live.network.shared import Shared
 from paofed.live.network.transport import Transport
 from paofed.words import counted
 
-_MOST = 10_000  # messages that wait; beyond that they are dropped
+_MOST = 10_000  # the most messages that wait; more are dropped
 _TURN = 0.05  # seconds that a turn waits for messages
-_AT_ONCE = 1000  # messages of a turn
+_AT_ONCE = 1000  # the most messages of a turn
 _LIST_SOON = 2.0  # seconds until a new source is in the list on disk
 _TELL_AGAIN = 60.0  # seconds between two lines of the log on what is passed over
 
@@ -44,7 +44,7 @@ class Arrival(NamedTuple):
 
 
 class SourceMessage(NamedTuple):
-    """The same, of a source that takes part."""
+    """A message of telemetry of a source that takes part."""
 
     name: str
     source: TelemetrySource
@@ -65,7 +65,7 @@ class Gateway:
         wall: Callable[[], float] = time.time,
         steady: Callable[[], float] = seconds,
     ) -> None:
-        """`fleet`, `telemetry`: what carries the messages of either, if not MQTT."""
+        """Prepare a gateway; `fleet` and `telemetry` carry messages to either, if not MQTT."""
         self.settings = settings
         self._credential = credential_of(settings)
         make_folder(settings.state)
@@ -83,7 +83,7 @@ class Gateway:
         self._saved = self._listed = self._told = steady()
         self._listed_sources = len(known)
         self._last_told = sum(passed_over.values())
-        self._differs = ""  # how names differ, as was told
+        self._differs = ""  # how names differ from the fleet's, as was logged last
         self._publish = Pattern.of(settings.publish.topic)
         self._shared = Shared(
             fleet or Mqtt(),
@@ -101,7 +101,10 @@ class Gateway:
         )
 
     def stop(self) -> None:
-        """End the loop in good order, soon; may be called from anywhere, a signal handler too."""
+        """Let the loop end in good order, soon.
+
+        May be called from anywhere, also a signal handler.
+        """
         self._stopping = True
 
     def run(self) -> None:
@@ -129,7 +132,7 @@ class Gateway:
     def __exit__(self, *_: object) -> None:
         self._closing = True
         self._telemetry.close()
-        self._shared.link.close()  # before its parts: they have nothing to say to the broker
+        self._shared.link.close()  # first, so that its parts have nothing to say to the broker
         self._save_list()
         self._tell()
         for life in self.lives.values():
@@ -146,7 +149,7 @@ class Gateway:
     # The loop
 
     def turn(self, wait: float = _TURN) -> None:
-        """Take what came in, contact the server where it is time, save a little."""
+        """Process messages, contact the server where it is time, save a little."""
         arrivals = self._arrivals(wait)
         self._let_in([known for arrival in arrivals for known in self._take(arrival)])
         now = self._steady()
@@ -170,7 +173,7 @@ class Gateway:
         return found
 
     def _take(self, arrival: Arrival) -> Iterator[SourceMessage]:
-        """Take one message; gives it back where its source is about to take part."""
+        """Process one message; yield it if its source is about to take part."""
         for shape in self.settings.shapes:
             name = shape.pattern.source(arrival.topic)
             if name is None:
@@ -184,7 +187,7 @@ class Gateway:
                 yield SourceMessage(name, source, shape, arrival)
 
     def _let_in(self, messages: list[SourceMessage]) -> None:
-        """Let new sources take part; who each of them is, is on disk before anything else."""
+        """Let new sources take part; their places are on disk before anything else happens."""
         if messages and not self._save_list():
             self.passed_over["while nobody's place can be written down"] += len(messages)
             return
@@ -195,7 +198,7 @@ class Gateway:
             self._message(message)
 
     def _message(self, message: SourceMessage) -> None:
-        """A source that takes part has told something."""
+        """Process a message of a source that takes part."""
         name, _, shape, arrival = message
         life = self.lives[name]
         if not life.may_speak(arrival.at, self.settings.most_per_second):
@@ -205,7 +208,7 @@ class Gateway:
         self.passed_over.update(told.passed_over)
         if not told.values:
             return
-        # What says its time is paired by that, all else by a clock that nobody sets.
+        # Readings that say their time are paired by it, all others by a clock that nobody sets.
         ahead = self._wall() - self._steady()
         at, since_1970 = (arrival.at, ahead) if told.at is None else (told.at, 0.0)
         if at + since_1970 > arrival.at + ahead + self.settings.window:
@@ -217,7 +220,7 @@ class Gateway:
             self._paired(name, life, paired._replace(at=paired.at + since_1970))
 
     def _paired(self, name: str, life: Life, paired: Paired) -> None:
-        """There is something to predict from, or to learn from."""
+        """Predict or learn from paired readings, and publish what came of it."""
         if not self._agreed(life):
             self.passed_over["before the fleet was known, or while its names differ"] += 1
             return
@@ -232,7 +235,7 @@ class Gateway:
             self._telemetry.send(topic, json.dumps(told).encode(), retain=publish.retain)
 
     def _agreed(self, life: Life) -> bool:
-        """Whether the fleet is known, and its names are ours."""
+        """Whether the fleet's manifest is known, and the gateway's names are those of the fleet."""
         if not life.device.knows_fleet():
             return False
         differs = disagreement(life.device.manifest, self.settings.rule)
@@ -241,14 +244,15 @@ class Gateway:
         self._differs = differs
         return not differs
 
-    # Sources come, and are kept
+    # Sources and their state
 
     def _begin(self, name: str, source: TelemetrySource) -> None:
         index = source.device if source.device is not None else -1
         device = Device(
             self._credential.speaking_for(index),
             state=state_file(self.settings.state, index),
-            save_every=float("inf"),  # one after the other instead: see `_save_some`
+            # The devices are saved one after the other instead: see `_save_some`.
+            save_every=float("inf"),
             transport=self._shared,
         )
         life = self.lives[name] = Life(source, device, self.settings.rule)
@@ -277,14 +281,14 @@ class Gateway:
         return True
 
     def _heard(self, topic: str, payload: bytes) -> None:
-        """From the network's thread."""
+        """Put a message into the inbox; called by the network's thread."""
         try:
             self._inbox.put_nowait(Arrival(topic, payload, self._steady()))
         except queue.Full:
             self._dropped += 1
 
     def _tell(self) -> None:
-        """Say what was passed over, if there is more of it."""
+        """Log how many messages were passed over, if there are more of them."""
         total = sum(self.passed_over.values())
         if total > self._last_told:
             self._last_told = total
@@ -292,7 +296,7 @@ class Gateway:
 
 
 def credential_of(settings: GatewaySettings) -> Credential:
-    """What proves who the gateway is; a device's file is refused."""
+    """Return the gateway's credential; a device's file is refused."""
     credential = Credential.load(settings.file)
     if credential.devices is None:
         raise InputError(
@@ -303,11 +307,11 @@ def credential_of(settings: GatewaySettings) -> Credential:
 
 
 def state_file(folder: Path, device: int) -> Path:
-    """Where a device's model and updates are: by its index, never by a source's name."""
+    """Return the state file of a device: named by its index, never by a source's name."""
     return folder / f"{device}.npz"
 
 
 def in_words(passed_over: Counter[str]) -> str:
-    """How many messages were passed over, and why, the most first."""
+    """Say how many messages were passed over, and why, the most frequent reason first."""
     found = [f"{count:,} {why}" for why, count in passed_over.most_common() if count]
     return "; ".join(found) or "nothing"

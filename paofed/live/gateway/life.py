@@ -19,26 +19,26 @@ class Life:
         self._rule = rule
         self._readings = HeldReadings()
         self._second, self._in_second = -math.inf, 0
-        self._published: dict[bool, float] = {}  # when, by whether the error was told
+        self._published: dict[bool, float] = {}  # when, by whether the message told an error
         self._contacted = -math.inf
         self._begun = False  # whether it knew model and time at the last contact
         self._news = False  # whether it has learned since then
-        self._implausible = source.implausible  # in earlier lives
+        self._implausible = source.implausible  # samples that were not plausible before this start
 
     def may_speak(self, now: float, most: int) -> bool:
-        """Whether a message is not one too many in its second."""
+        """Whether a message is within the limit of messages in a second."""
         if now - self._second >= 1.0:
             self._second, self._in_second = now, 0
         self._in_second += 1
         return self._in_second <= most
 
     def paired(self, values: Mapping[str, float], at: float) -> tuple[Paired | None, int]:
-        """What can be predicted or learned from, with what was read now, and how much was late."""
+        """Return what these readings allow to predict or learn from, and how many were late."""
         self._readings, paired, late = take(self._readings, values, at, self._rule)
         return paired, late
 
     def learn(self, paired: Paired) -> dict[str, Any] | None:
-        """Predict, and learn where the target is known; what can be told of it, if anything."""
+        """Predict, and learn where the target is known; return what to publish, if anything."""
         device = self.device
         at = paired.at
         x = [paired.inputs[number.name] for number in device.manifest.inputs]
@@ -65,9 +65,9 @@ class Life:
         return True
 
     def follow(self, now: float) -> None:
-        """Hear what the server said; contact it where there is something to say, once in a tick.
+        """Process the server's messages; contact it once in a tick where there is something to say.
 
-        One that has just learned the time and the model goes on at once.
+        A device that has just learned the time and the model contacts the server again at once.
         """
         device = self.device
         if not device.knows_fleet():
@@ -79,11 +79,12 @@ class Life:
         if waiting and (passed or (begun and not self._begun)):
             self._contacted, self._begun = now, begun
             told = device.contact(0.0)
-            self._news = self._news and not told and not edge.unconfirmed  # else it said hello
+            # Else the contact was a hello, and the news still waits.
+            self._news = self._news and not told and not edge.unconfirmed
 
 
 def disagreement(manifest: Manifest, rule: Rule) -> str:
-    """How the names of a gateway differ from those that the fleet has agreed on, if they do."""
+    """Say how the names of a gateway differ from those that the fleet has agreed on; or nothing."""
     inputs = [number.name for number in manifest.inputs]
     if set(inputs) == set(rule.inputs) and manifest.target.name == rule.target:
         return ""

@@ -1,4 +1,4 @@
-"""Where telemetry comes from: a broker that others run, and who one is there."""
+"""Where telemetry comes from: a broker that others run, and the login there."""
 
 import ssl
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ class TelemetryLogin:
     port: int = 1883
     user: str | None = None
     password: str | None = field(default=None, repr=False)
-    encrypted: bool = False  # trusting the authorities of this machine, unless one is named
+    encrypted: bool = False  # trusts the authorities of this machine, unless `authority` names one
     authority: str | None = None  # these three are names of files
     certificate: str | None = None
     key: str | None = None
-    client_id: str = ""  # "": the broker makes one up
+    client_id: str = ""  # "": the broker chooses one
 
     @property
     def name(self) -> str:
-        """Who one is."""
+        """The user or client name."""
         return self.user or self.client_id or "gateway"
 
     @classmethod
     def of(cls, values: Mapping[str, Any], folder: Path) -> Self:
-        """From what people wrote; files are in a folder."""
+        """Make a login from what people wrote; file names are relative to `folder`."""
         kinds = {"port": int, "encrypted": bool}
         for key, value in values.items():
             if type(value) is not kinds.get(key, str):
@@ -51,7 +51,7 @@ class TelemetryLogin:
         return login
 
     def tls(self) -> ssl.SSLContext | None:
-        """TLS, where anything asks for it."""
+        """Return TLS settings, where anything asks for TLS."""
         if not (self.encrypted or self.authority or self.certificate):
             return None
         try:

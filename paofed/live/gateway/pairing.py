@@ -1,10 +1,10 @@
 """Readings that come one by one become samples: a state machine without clock or network.
 
-For each name, the newest reading is held that no sample has used yet. A reading is stale when it is
-`window` seconds or more older than the newest one that is held: it is forgotten. As soon as all
-inputs are held, there is something to predict from; as soon as the target is held as well, there is
-a sample, which uses all of them up. So a sample's readings lie less than `window` seconds apart, in
-any order, and no reading is in two samples.
+For each name, the newest reading that no sample has used yet is held. A reading is stale when it is
+`window` seconds or more older than the newest reading that is held: it is forgotten. As soon as all
+inputs are held, a prediction can be made. As soon as the target is held as well, there is a sample,
+which uses all of the held readings up. So the readings of a sample lie less than `window` seconds
+apart, in any order, and no reading is in two samples.
 """
 
 import math
@@ -28,30 +28,30 @@ class Held(NamedTuple):
 
 
 class HeldReadings(NamedTuple):
-    """The state: what is held, and when that was read which was used last, by name."""
+    """The state: the readings held, and by name when the reading was made that was used last."""
 
     held: Mapping[str, Held] = {}
     used: Mapping[str, float] = {}
 
 
 class Paired(NamedTuple):
-    """All inputs, and the target where it is known: then it is a sample."""
+    """All inputs, and the target where it is known: then this is a sample."""
 
     inputs: Mapping[str, float]
     target: float | None
-    at: float  # of the newest input
+    at: float  # the time of the newest input
 
 
 class Taken(NamedTuple):
-    """What comes of a message."""
+    """What comes of a message: the new state, and perhaps inputs or a sample."""
 
     readings: HeldReadings
     paired: Paired | None = None
-    late: int = 0  # readings that are not newer than what is held or used
+    late: int = 0  # readings that are not newer than the one held or used last
 
 
 def take(readings: HeldReadings, told: Mapping[str, float], at: float, rule: Rule) -> Taken:
-    """Take the readings of one message, all of one time."""
+    """Take the readings of one message, all of the same time."""
     known = {**readings.used, **{name: found.at for name, found in readings.held.items()}}
     new = {n: Held(value, at) for n, value in told.items() if at > known.get(n, -math.inf)}
     held = _fresh({**readings.held, **new}, rule.window)

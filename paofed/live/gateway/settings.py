@@ -15,21 +15,21 @@ from paofed.live.gateway.telemetry import PRESETS, SOURCE, VALUE, Pattern, Telem
 
 
 class GatewayError(InputError):
-    """Settings that cannot be followed, told with the file they stand in."""
+    """Settings that cannot be followed; the error names their file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publishing:
-    """What is told to others: predictions and errors, for every source."""
+    """What is published for others: predictions and errors, for every source."""
 
     topic: str = ""  # with {source}; "": nothing is published
-    every: float = 1.0  # seconds between two messages of a kind and source, at least
+    every: float = 1.0  # the least seconds between two messages of one kind and source
     retain: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class GatewaySettings:
-    """All of it."""
+    """All settings of a gateway."""
 
     file: Path
     state: Path
@@ -44,7 +44,7 @@ class GatewaySettings:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read them; file names in them are relative to the folder that they stand in."""
+        """Read the settings; file names in them are relative to the folder of `path`."""
         try:
             values = tomllib.loads(read_text(path))
         except tomllib.TOMLDecodeError as error:
@@ -100,14 +100,14 @@ _Found = Mapping[str, tuple[Pattern, telemetry.Path]]
 
 
 def _values(key: str, values: object, where: Mapping[str, Any]) -> _Found:
-    """For each name, the topic and the path of its value."""
+    """Return for each name the topic and the path of its value."""
     if not isinstance(values, dict) or not values:
         raise GatewayError(f'{key} is {values!r}: expected lines of NAME = "PATH"')
     return {name: _value(f"{key}.{name}", told, where) for name, told in values.items()}
 
 
 def _value(key: str, told: object, where: Mapping[str, Any]) -> tuple[Pattern, telemetry.Path]:
-    """A path in the messages of all, a part of their topic, or a topic of its own with a path."""
+    """Read a path in the common messages, a part of their topic, or a topic with a path."""
     if isinstance(told, dict):
         own = _table(key, told, ("topic", "path"))
         return _pattern(key, own.get("topic")), _path(key, own.get("path", ""))
@@ -153,7 +153,7 @@ def _publishing(values: object) -> Publishing:
 
 
 def _path(key: str, value: object) -> telemetry.Path:
-    """Keys, as one text with dots between them, or as a list."""
+    """Read keys, given as one text with dots between them, or as a list."""
     if isinstance(value, list):
         return _texts(key, value)
     return tuple(_text(key, value).split(".")) if value != "" else ()

@@ -1,8 +1,8 @@
 """Who is who: sources that were seen, and the fleet's device that each of them is, for ever.
 
-A source takes part if a pattern admits it and it has a place, one of the fleet's devices for which
-the gateway speaks. Places are given in the order of arrival and never change hands: a device's past
-is one source's. Which they are is on disk before the first sample.
+A source takes part if a pattern admits it and it has a place, which is one of the fleet's devices
+for which the gateway speaks. Places are given in the order of arrival and never change hands: the
+past of a device is that of one source. The places are on disk before the first sample.
 """
 
 import json
@@ -19,7 +19,7 @@ from paofed.live.network.credential import Credential
 FILE = "sources.json"
 FORMAT = 1
 LONGEST_NAME = 64
-MOST_OTHERS = 1000  # sources that are remembered though they have no place
+MOST_OTHERS = 1000  # how many sources without a place are remembered
 _DAMAGED = "is no list of a gateway's sources: restore it from a copy, or begin in another folder"
 
 
@@ -27,11 +27,11 @@ _DAMAGED = "is no list of a gateway's sources: restore it from a copy, or begin 
 class TelemetrySource:
     """One source, as it was seen."""
 
-    device: int | None = None  # its place
+    device: int | None = None  # its place: the index of its device
     first: float = 0.0  # when it was first seen, in seconds since 1970
     last: float = 0.0
     messages: int = 0
-    samples: int = 0  # learned from
+    samples: int = 0  # samples that were learned from
     implausible: int = 0  # samples outside the plausible ranges
 
 
@@ -53,9 +53,9 @@ class Sources:
         self._others = sum(source.device is None for source in self.known.values())
 
     def see(self, name: str, now: float) -> tuple[TelemetrySource | None, str]:
-        """A message of a source came: the source if it takes part, else why it does not.
+        """Note a message of a source; return the source if it takes part, and else why it does not.
 
-        A source that is admitted and has no place gets one, while there are some.
+        A source that is admitted and has no place gets one, while there are some left.
         """
         source = self.known.get(name)
         if source is None:
@@ -84,7 +84,7 @@ class Sources:
         return any(fnmatchcase(name, pattern) for pattern in self._admit)
 
     def standing(self, name: str) -> str:
-        """What is to be said of a source."""
+        """Say how a source stands, for people."""
         device = self.known[name].device
         if not self.admits(name):
             return "not admitted"
@@ -94,7 +94,7 @@ class Sources:
 
 
 def is_name(text: str) -> bool:
-    """Whether a source may be called so: it is shown to people, and part of topics."""
+    """Whether a source may have this name, which is shown to people and is part of topics."""
     right = 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
     return right and not set(text) & set("/+#") and not text.startswith("$")
 
@@ -115,7 +115,7 @@ def save(
 
 
 def load(folder: Path, credential: Credential) -> tuple[dict[str, TelemetrySource], dict[str, int]]:
-    """Read it back; a list of another fleet, or of another of its gateways, is refused."""
+    """Read what `save` wrote; refuse a list of another fleet, or of another of its gateways."""
     path = folder / FILE
     if not path.exists():
         return {}, {}

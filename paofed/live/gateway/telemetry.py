@@ -7,15 +7,16 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 SOURCE, VALUE = "{source}", "{value}"
-# Topics as these projects document them. With VALUE in the topic, payloads are plain numbers.
+# Topics as these projects document them. Where VALUE is in the topic, payloads are plain numbers.
 PRESETS = {
     "zigbee2mqtt": "zigbee2mqtt/{source}",
     "tasmota": "tele/{source}/SENSOR",
     "homie5": "homie/5/{source}/{value}",
 }
-LONGEST = 65_536  # bytes of a message
-_MILLISECONDS = 1e11  # seconds since 1970 that nobody will see: such a time is in milliseconds
-Path = tuple[str, ...]  # keys from the outside to the inside; none: the payload itself
+LONGEST = 65_536  # the most bytes of a message
+# A number above this is a time in milliseconds: in seconds, it would be the year 5138.
+_MILLISECONDS = 1e11
+Path = tuple[str, ...]  # keys from the outside to the inside; an empty path is the payload itself
 
 
 class Pattern(NamedTuple):
@@ -25,7 +26,7 @@ class Pattern(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Pattern":
-        """From the text that people write."""
+        """Read a pattern from the text that people write."""
         return cls(tuple(text.split("/")))
 
     @property
@@ -38,7 +39,7 @@ class Pattern(NamedTuple):
         return "/".join(source if part == SOURCE else part for part in self.parts)
 
     def source(self, topic: str) -> str | None:
-        """Whose topic this is, if it is one of these."""
+        """Return the source whose topic this is, or None if the pattern does not match."""
         parts = topic.split("/")
         if len(parts) != len(self.parts):
             return None
@@ -51,7 +52,7 @@ class Pattern(NamedTuple):
         return found
 
     def may_be(self, other: "Pattern") -> bool:
-        """Whether some topic is one of these and one of the others."""
+        """Whether some topic matches both patterns."""
         return len(self.parts) == len(other.parts) and all(
             mine == theirs or SOURCE in (mine, theirs)
             for mine, theirs in zip(self.parts, other.parts, strict=True)
@@ -59,28 +60,28 @@ class Pattern(NamedTuple):
 
 
 class Telling(NamedTuple):
-    """What a message says: values by name, when they were measured, and why others are not here."""
+    """Values by name in a message, when they were measured, and why other values are missing."""
 
     values: Mapping[str, float]
-    at: float | None  # seconds since 1970, where the message says it
+    at: float | None  # seconds since 1970; None where the message does not say it
     passed_over: Sequence[str] = ()
 
 
 class TelemetryShape(NamedTuple):
-    """What is in the messages of a topic: the path of each value, and perhaps of their time."""
+    """The paths of values, and perhaps of their time, in the messages of a topic."""
 
     pattern: Pattern
     paths: Mapping[str, Path]
     time: Path = ()
 
     def read(self, payload: bytes) -> Telling:
-        """Take the values out of a message; nothing in one can do more than be passed over."""
+        """Take the values out of a message; a bad message can do no more than be passed over."""
         if len(payload) > LONGEST:
             return Telling({}, None, ["longer than 64 KiB"])
         plain = not any(self.paths.values())
         try:
             content: Any = _plain(payload) if plain else json.loads(payload)
-        except (ValueError, RecursionError):  # text in another encoding is a ValueError, too
+        except (ValueError, RecursionError):  # text in another encoding is a ValueError as well
             return Telling({}, None, ["not a number" if plain else "not JSON"])
         at = _time(_at(content, self.time)) if self.time else None
         if self.time and at is None:
@@ -91,7 +92,7 @@ class TelemetryShape(NamedTuple):
             number, why = _number(found)
             if number is not None:
                 values[name] = number
-            elif found is not None:  # what is missing here may come in another message
+            elif found is not None:  # a value that is missing here may come in another message
                 passed_over.append(f"{name} {why}")
         if not values and not passed_over:
             passed_over = ["without any of the values"]
@@ -101,7 +102,7 @@ class TelemetryShape(NamedTuple):
 def shapes_of(
     values: Mapping[str, tuple[Pattern, Path]], time: Path
 ) -> dict[Pattern, TelemetryShape]:
-    """The shapes of messages in which values are found; plain payloads hold no time."""
+    """Return the shape of messages by topic; plain payloads hold no time."""
     found: dict[Pattern, TelemetryShape] = {}
     for name, (pattern, path) in values.items():
         shape = found.get(pattern, TelemetryShape(pattern, {}, time if path else ()))
@@ -110,16 +111,16 @@ def shapes_of(
 
 
 def _plain(payload: bytes) -> float:
-    """A number, as people write it; true is 1, and false is 0."""
+    """Read a number as people write it; true is 1, and false is 0."""
     text = payload.decode()
     words = {"true": 1.0, "false": 0.0}
-    if "_" in text:  # which Python alone would take
+    if "_" in text:  # Python alone would take an underscore
         raise ValueError(text)
     return words[text] if text in words else float(text)
 
 
 def _at(content: Any, path: Path) -> Any:
-    """What is at a path; None where there is nothing."""
+    """Return what is at a path; None where there is nothing."""
     for key in path:
         if isinstance(content, dict):
             content = content.get(key)
@@ -131,7 +132,7 @@ def _at(content: Any, path: Path) -> Any:
 
 
 def _number(value: Any) -> tuple[float | None, str]:
-    """A number as it is (true is 1, false is 0), or why it is none."""
+    """Return a number as it is (true is 1, false is 0), or why the value is no number."""
     if not isinstance(value, int | float):
         return None, "is not a number"
     try:
@@ -142,7 +143,7 @@ def _number(value: Any) -> tuple[float | None, str]:
 
 
 def _time(value: Any) -> float | None:
-    """Seconds since 1970: of seconds, milliseconds, or a date and time as ISO 8601 writes it."""
+    """Return seconds since 1970 of seconds, milliseconds, or an ISO 8601 date and time."""
     try:
         if isinstance(value, str):
             return datetime.fromisoformat(value).timestamp()

@@ -1,1 +1,1 @@
-"""The server's memory: one SQLite file, what can be taken out of it, and the order of commit."""
+"""The server's memory: one SQLite file, what can be exported, and the order of commit."""

@@ -1,12 +1,11 @@
 """How much of a fleet's database was confirmed to anybody: a small file beside it.
 
 SQLite reads a write-ahead log that was cut off, damaged or deleted up to where it can, and says
-nothing. So what was committed is counted here as well, on disk before anybody is told of it: a
-database may be ahead of this file, after a power cut, and is never behind it unless something was
-lost.
+nothing. So this file counts what was committed as well, on disk before anybody is told of it. After
+a power cut the database may be ahead of this file; it is behind only if something was lost.
 
 The file is two lines of text, each in a block of its own, and written in place: the older line is
-overwritten, and one that was torn by a power cut leaves the other.
+overwritten, so that a line torn by a power cut leaves the other one.
 """
 
 import fcntl
@@ -20,28 +19,28 @@ from paofed.files import replacing
 
 SUFFIX = "-confirmed"
 _WORD = "paofed-confirmed-1"
-_BLOCK = 4096  # bytes that a disk writes as one, or a multiple of that
+_BLOCK = 4096  # bytes that a disk writes as a whole, or a multiple of that
 _SLOTS = 2
 
-# Where there is no `fdatasync`, the file's times are written as well.
+# Without `fdatasync`, `fsync` writes the file's times as well.
 _sync_data: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 
 
 class Confirmed(NamedTuple):
     """What somebody was told to be safe; both counts only grow within one history."""
 
-    history: int  # another number after each repair
-    lines: int  # of the journal: the number of the last one
-    changes: int  # of who is in the fleet, or of what it has agreed on
+    history: int  # a number that changes with each repair
+    lines: int  # the number of the journal's last line
+    changes: int  # the number of changes of who is in the fleet, or of what it has agreed on
 
     def to_line(self) -> bytes:
-        """As a line of text with its checksum."""
+        """Write the record as a line of text with its checksum."""
         text = f"{_WORD} {self.history} {self.lines} {self.changes}"
         return f"{text} {zlib.crc32(text.encode()):08x}\n".encode()
 
     @classmethod
     def from_block(cls, block: bytes) -> Self | None:
-        """Back from a block that begins with such a line, or None."""
+        """Read a block that begins with such a line; None if it is damaged."""
         line = block.partition(b"\n")[0]
         numbers = line.split(b" ")[1:-1]
         if len(numbers) != len(cls._fields) or not all(n.isdigit() for n in numbers):
@@ -51,9 +50,9 @@ class Confirmed(NamedTuple):
 
 
 def create(path: Path, confirmed: Confirmed) -> None:
-    """Begin anew, whole or not at all: whatever the file said before counts no longer.
+    """Begin anew, whole or not at all: what the file said before no longer counts.
 
-    Like SQLite's own files, it belongs to the database's owner, whoever makes it.
+    Like SQLite's own files, the file belongs to the database's owner, whoever makes it.
     """
     with replacing(path, secret=True) as file:
         file.write(confirmed.to_line().ljust(_BLOCK) * _SLOTS)
@@ -62,13 +61,13 @@ def create(path: Path, confirmed: Confirmed) -> None:
             os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name, too, outlives a power cut
+        os.fsync(folder)  # so that the file's name outlives a power cut as well
     finally:
         os.close(folder)
 
 
 def read(path: Path) -> Confirmed | None:
-    """What was confirmed, or None if the file is not there or cannot be read."""
+    """Return what was confirmed, or None if the file is not there or cannot be read."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -77,9 +76,9 @@ def read(path: Path) -> Confirmed | None:
 
 
 def write(path: Path, confirmed: Confirmed, sync: Callable[[str], None]) -> None:
-    """Count up to here, on disk before this returns; other processes may do so meanwhile.
+    """Write what is confirmed, on disk before this returns; other processes may do so meanwhile.
 
-    `sync` is told where the write stands: tests let the power fail there.
+    `sync` is called at each stage of the write: tests let the power fail there.
     """
     handle = os.open(path, os.O_RDWR)
     try:

@@ -15,15 +15,15 @@ class Expiring(NamedTuple):
     """A credential that has been replaced, and will be revoked."""
 
     credential: str
-    device: int  # whose it is, or NOBODY
+    device: int  # the index of its device, or NOBODY
     until: int  # seconds since 1970
 
 
 class Credentials(Epochs):
-    """What the broker lets in, and no more."""
+    """The credentials that the broker lets in, and those that it refuses."""
 
     def serve_as(self, credential: str) -> None:
-        """The server has this credential from now on; one it had before is revoked."""
+        """Give the server this credential from now on; revoke the one that it had before."""
         with self._changing():
             self._revoke(self.server())
             self._connection.execute("DELETE FROM server")
@@ -33,31 +33,31 @@ class Credentials(Epochs):
             )
 
     def server(self) -> str:
-        """The server's own credential."""
+        """Return the server's own credential."""
         rows = self._rows("SELECT credential, checksum FROM server")
         for row in rows:
             self._require_sum(row, "the server's credential")
         return str(rows[0][0]) if rows else ""
 
     def revoke(self, credential: str) -> None:
-        """Take a credential back."""
+        """Revoke a credential."""
         with self._changing():
             self._revoke(credential)
 
     def revoked(self) -> list[str]:
-        """Credentials that were taken back."""
+        """Return the revoked credentials."""
         rows = self._rows("SELECT credential, checksum FROM revoked")
         for row in rows:
             self._require_sum(row, "a revocation")
         return sorted(row[0] for row in rows)
 
     def lend(self, credential: str, until: float) -> None:
-        """Let a credential that is nobody's be good until a time."""
+        """Let a credential that belongs to nobody be good until a time."""
         with self._changing():
             self._let_expire(Expiring(credential, NOBODY, int(until)))
 
     def expiring(self) -> list[Expiring]:
-        """Credentials that will be revoked, the first to be so first."""
+        """Return the credentials that will be revoked, the next one first."""
         rows = self._rows(
             "SELECT credential, device, until, checksum FROM expiring ORDER BY until, credential"
         )
@@ -66,11 +66,11 @@ class Credentials(Epochs):
         return [Expiring(*row[:-1]) for row in rows]
 
     def due(self, now: float) -> list[Expiring]:
-        """Those of them whose time is over."""
+        """Return the credentials whose time is over."""
         return [found for found in self.expiring() if found.until <= now]
 
     def expire(self, now: float) -> None:
-        """Revoke those whose time is over."""
+        """Revoke the credentials whose time is over."""
         due = self.due(now)
         if due:
             with self._changing():
@@ -79,8 +79,8 @@ class Credentials(Epochs):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Change who is in the fleet: committed, and counted as confirmed, when this ends."""
-        self._count()  # before: what could not be counted is not done
+        """Change who is in the fleet; the change is committed and confirmed when the block ends."""
+        self._count()  # first, since a change that could not be counted must not be made
         with self._writing():
             yield
         self._count()

@@ -28,7 +28,7 @@ _GO_ON = (
 
 
 class StoreError(InputError):
-    """A store that cannot be opened, is damaged, or is not one."""
+    """Raised for a store that cannot be opened, is damaged, or is no store."""
 
 
 class Database:
@@ -37,7 +37,7 @@ class Database:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._connection = connection
-        self._ahead = True  # whether there may be more in it than was confirmed
+        self._ahead = True  # whether the database may hold more than was confirmed
 
     def close(self) -> None:
         """Close the file; what was not committed is gone."""
@@ -66,14 +66,15 @@ class Database:
     def _migrate(
         self, *, to_repair: bool = False, sync: Callable[[str], None] = lambda _: None
     ) -> None:
-        """Bring the schema up to date, in one transaction: a half-made one never exists."""
+        """Bring the schema up to date, in one transaction: a half-made schema never exists."""
         if self._version() == len(MIGRATIONS):
             return
         with ExitStack() as until_committed, self._writing():
-            version = self._version()  # again: another process may have done it meanwhile
+            # Read again, since another process may have migrated meanwhile.
+            version = self._version()
             if version == len(MIGRATIONS):
                 return
-            if version:  # an older server, at work or about to start, would write as it is used to
+            if version:  # an older server, at work or about to start, would write in its own way
                 until_committed.enter_context(locked(self.folder, by=" by an older paofed"))
             for statement in statements("".join(MIGRATIONS[version:])):
                 self._connection.execute(statement)
@@ -87,10 +88,10 @@ class Database:
         sync("after upgrade's commit")
 
     def _carry_over(self, version: int) -> None:
-        """Bring what the rows say up to date; `version` is that of the schema they come from."""
+        """Bring the content of rows up to date; `version` is that of the schema they come from."""
 
     def _version(self) -> int:
-        """How many migrations were done; more than are known is an error."""
+        """Return how many migrations were done; more than are known is an error."""
         version = int(self._rows("PRAGMA user_version")[0][0])
         if version > len(MIGRATIONS):
             raise StoreError(
@@ -103,22 +104,22 @@ class Database:
         """Count from now on what is confirmed; a newer database's count is not forgotten."""
         known, held = self._noted(), self._held()
         if known is None or (known.lines <= held.lines and known.changes <= held.changes):
-            self._begin_confirming()  # before the commit: from then on it has to be there
+            self._begin_confirming()  # before the commit, after which the file has to be there
             return
-        # An older paofed's copy was put in the place of a newer database: it began as this one.
+        # An older paofed's copy was put in the place of a newer database; both began alike.
         self._connection.execute("UPDATE seal SET history = ?", (known.history,))
         if not to_repair:
             self._require(known, self._held())
 
     def _schema(self) -> int:
-        rows = self._rows(  # as bytes: damaged text is none
+        rows = self._rows(  # as bytes, since damaged text cannot be decoded
             "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) "
             "FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name"
         )
         return checksum(*(part for row in rows for part in row))
 
     def _check_schema(self) -> None:
-        """Refuse tables that are not as they were made."""
+        """Refuse tables whose schema is not as paofed made it."""
         if self._rows("SELECT schema FROM seal") != [(self._schema(),)]:
             raise StoreError(
                 f"the tables of {self.folder / FILE} are not as paofed made them, damaged or "
@@ -128,7 +129,7 @@ class Database:
     # What was confirmed
 
     def confirm(self, sync: Callable[[str], None] = lambda _: None) -> None:
-        """Count what is committed, where its loss would be noticed; then people may be told."""
+        """Count what is committed, so that its loss would be noticed; then people may be told."""
         if self._ahead:
             path = self.folder / CONFIRMED
             with explained(path):
@@ -136,14 +137,14 @@ class Database:
             self._ahead = False
 
     def _begin_confirming(self) -> None:
-        """What is there now is all that there is: whatever was confirmed before is forgotten."""
+        """Confirm what is there now, and forget whatever was confirmed before."""
         path = self.folder / CONFIRMED
         with explained(path):
             confirmed.create(path, self._held())
         self._ahead = False
 
     def _held(self) -> Confirmed:
-        """What the database holds."""
+        """Return the counts of what the database holds."""
         rows = self._rows(
             "SELECT history, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence "
             "WHERE name = 'journal'), changes FROM seal"
@@ -153,7 +154,7 @@ class Database:
         return Confirmed(*rows[0])
 
     def _noted(self) -> Confirmed | None:
-        """What was confirmed; to be asked for before the database, which may go on meanwhile."""
+        """Return what was confirmed; read this before the database, which may go on meanwhile."""
         path = self.folder / CONFIRMED
         with explained(path):
             return confirmed.read(path)
@@ -176,7 +177,7 @@ class Database:
             raise StoreError(f"{path} lacks {missing(lines, changes)}: {_GO_ON}")
 
     def copy_to(self, folder: Path) -> None:
-        """Write a copy of the file, as of one moment, and all of it as confirmed, to a new place.
+        """Write a copy of the file, as of one moment and all of it confirmed, to a new place.
 
         The fleet's server may be at work.
         """
@@ -205,7 +206,7 @@ class Database:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """See one moment of the file, whatever its server writes meanwhile."""
+        """See one moment of the file inside the block, whatever its server writes meanwhile."""
         with explained(self.folder / FILE):
             self._connection.execute("BEGIN")
             try:
@@ -218,15 +219,15 @@ class Database:
             return self._connection.execute(query, values).fetchall()
 
     def version(self) -> int:
-        """Another number whenever another process has written to the file."""
+        """Return a number that changes whenever another process has written to the file."""
         return int(self._rows("PRAGMA data_version")[0][0])
 
 
 @contextmanager
 def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
-    """Be the only one that changes a fleet's model; the lock ends with its process.
+    """Be the only process that changes a fleet's model; the lock ends with the process.
 
-    `by` says of whom the server will be that holds it.
+    `by` says in the error for others who holds the lock.
     """
     running = f"a server of {folder}{by} is running: stop it first, or leave it at work"
     with locking(Path(folder) / "lock", StoreError(running)):
@@ -234,7 +235,7 @@ def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
 
 
 def is_locked(folder: str | Path) -> bool:
-    """Whether somebody is at work on a fleet's model."""
+    """Whether some process is at work on a fleet's model."""
     try:
         with locked(folder):
             return False
@@ -243,7 +244,7 @@ def is_locked(folder: str | Path) -> bool:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file so that what is committed is on disk."""
+    """Open the file so that whatever is committed is on disk."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.create_function("crc", -1, checksum, deterministic=True)
     try:
@@ -256,15 +257,15 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether a file is more than the beginning of a store."""
+    """Whether a file is more than the beginning of a store that was never finished."""
     try:
         connection = sqlite3.connect(path)
     except sqlite3.Error:
-        return True  # something else: not ours to replace
+        return True  # something else, which we must not replace
     try:
         return bool(connection.execute("SELECT count(*) FROM manifest").fetchone()[0])
     except sqlite3.OperationalError:
-        return False  # no such table
+        return False  # there is no such table
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return True
     finally:
@@ -273,22 +274,24 @@ def is_finished(path: Path) -> bool:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say in one line what SQLite found, and what can be done."""
+    """Say in one line what SQLite found, and what can be done about it."""
     try:
         yield
     except OSError as error:
         raise StoreError(f"{path} cannot be used: {error.strerror}") from None
-    except UnicodeDecodeError:  # in what SQLite says of its schema
-        raise StoreError(f"{path} is damaged (text that is none): {LAST_RESORT}") from None
+    except UnicodeDecodeError:  # SQLite's own text about its schema
+        raise StoreError(
+            f"{path} is damaged (text that cannot be decoded): {LAST_RESORT}"
+        ) from None
     except sqlite3.Error as error:
         usable = isinstance(error, sqlite3.OperationalError) and "decode" not in str(error)
-        if usable:  # a full disk, say, or another process at work
+        if usable:  # the file is fine: a full disk, say, or another process at work
             raise StoreError(f"{path} cannot be used: {_first_line(error)}") from None
         raise StoreError(f"{path} is damaged ({_first_line(error)}): {LAST_RESORT}") from None
 
 
 def statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one: run as a whole, it would end a transaction first."""
+    """Yield a script's statements one by one: `executescript` would end a transaction."""
     statement = ""
     for part in script.split(";")[:-1]:
         statement += f"{part};"
@@ -298,7 +301,7 @@ def statements(script: str) -> Iterator[str]:
 
 
 def missing(lines: int, changes: int) -> str:
-    """Say how much is missing, or nothing."""
+    """Say how much is missing; empty if nothing is."""
     updates = counted(lines, "confirmed update") if lines > 0 else ""
     what = "of who is in the fleet or of what it has agreed on"
     joined = f"{counted(changes, 'confirmed change')} {what}" if changes > 0 else ""

@@ -1,4 +1,4 @@
-"""A fleet's folder as an earlier paofed would have left it: what upgrades are tried on."""
+"""A fleet's folder as an earlier paofed would have left it: what upgrades are tested on."""
 
 import json
 import sqlite3
@@ -12,9 +12,9 @@ from paofed.live.protocol.manifest import SINCE_2
 
 
 def as_before(folder: Path, *, version: int) -> None:
-    """Let a fleet's folder be as a paofed that made this version of the schema left it.
+    """Turn a fleet's folder into what a paofed with this version of the schema would have left.
 
-    What the schema had no room for is gone; nobody may have the database open.
+    Values for which that schema had no room are gone. Nobody may have the database open.
     """
     path, new = folder / FILE, folder / "before.sqlite"
     with closing(sqlite3.connect(new)) as connection:
@@ -42,21 +42,21 @@ def as_before(folder: Path, *, version: int) -> None:
 
 
 def _copy_tables(connection: sqlite3.Connection) -> None:
-    """Copy what both schemas have from the database `now` to `main`."""
+    """Copy the rows that both schemas have from the database `now` to `main`."""
     tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
-    # The seal comes last: the others' triggers write to it.
+    # The table `seal` comes last: triggers of the others write to it.
     for (table,) in sorted(tables.fetchall(), key=lambda row: row[0] == "seal"):
         asked = connection.execute(f"PRAGMA main.table_info({table})").fetchall()
         columns = ", ".join(row[1] for row in asked)
         connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (our own names)
-        connection.execute(  # a line had one snapshot, the last
+        connection.execute(  # a line had only one snapshot: the last one is kept
             f"INSERT OR REPLACE INTO main.{table} ({columns}) "  # noqa: S608
             f"SELECT {columns} FROM now.{table} ORDER BY rowid"
         )
 
 
 def _first_form(text: str) -> str:
-    """A manifest as wire version 1 had it."""
+    """Return a manifest as wire version 1 had it."""
     values: dict[str, Any] = json.loads(text)
     for number in (*values["inputs"], values["target"]):
         del number["low"], number["high"]

@@ -15,45 +15,46 @@ from paofed.live.protocol.manifest import Manifest
 class Epoch:
     """A manifest, and the part of the journal that is under it."""
 
-    generation: int  # counts a fleet's manifests; what travels is the manifest's `epoch`
+    generation: int  # counts a fleet's manifests; messages carry the manifest's `epoch` instead
     json: str
-    line: int  # the journal's last one when the epoch began: those behind it are under it
-    tick: int  # when it began
-    time: float  # the same in seconds since 1970
+    line: int  # the journal's last line when the epoch began: later lines belong to it
+    tick: int  # the tick at which the epoch began
+    time: float  # that moment in seconds since 1970
     why: str
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What was agreed on."""
+        """The manifest that was agreed on."""
         return Manifest.from_json(self.json)
 
     @property
     def begins(self) -> float:
-        """When its first tick begins, in seconds since 1970."""
+        """When the epoch's first tick begins, in seconds since 1970."""
         return self.manifest.begins(self.tick)
 
 
 class Epochs(Database):
-    """The fleet's manifests."""
+    """The fleet's manifests in the database."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         super().__init__(folder, connection)
-        self._known: dict[tuple[object, ...], Epoch] = {}  # a manifest is read once
+        # Keeps manifests, so that each is parsed once.
+        self._known: dict[tuple[object, ...], Epoch] = {}
 
     def manifest(self) -> Manifest:
-        """The present one."""
+        """Return the present manifest."""
         return self._present().manifest
 
     def epochs(self) -> list[Epoch]:
-        """All that the journal reaches back to, the oldest first; the last is the present one."""
+        """Return all epochs that the journal reaches back to; the present one is the last."""
         return self._epochs("ORDER BY generation")
 
     def tick_at(self, seconds: float) -> int:
-        """The tick at a time, in seconds since 1970, by what had been agreed on then."""
+        """Return the tick at a time, in seconds since 1970, by what had been agreed on then."""
         return self.ticks_at([seconds])[0]
 
     def ticks_at(self, times: Iterable[float]) -> list[int]:
-        """The same for several times."""
+        """Return the ticks at several times."""
         epochs = self.epochs()
         held = [
             (next((epoch for epoch in reversed(epochs) if epoch.begins <= time), epochs[0]), time)
@@ -62,7 +63,7 @@ class Epochs(Database):
         return [max(epoch.manifest.tick_at(time), epoch.tick) for epoch, time in held]
 
     def time_of(self, tick: int) -> float:
-        """When a tick began, in seconds since 1970, by what had been agreed on then."""
+        """Return when a tick began, in seconds since 1970, by what had been agreed on then."""
         epochs = self.epochs()
         held = next((epoch for epoch in reversed(epochs) if epoch.tick <= tick), epochs[0])
         return held.manifest.begins(tick)
@@ -80,7 +81,7 @@ class Epochs(Database):
         return found[0]
 
     def _epochs(self, which: str) -> list[Epoch]:
-        """Some manifests; one that is damaged is an error."""
+        """Return some epochs; a damaged manifest is an error."""
         rows = self._rows(
             f"SELECT generation, json, line, tick, time, why, checksum FROM manifest {which}"  # noqa: S608 (constants)
         )
@@ -101,7 +102,8 @@ class Epochs(Database):
     def _carry_over(self, version: int) -> None:
         """Raise the epoch of a fleet of an earlier wire version, and write its manifest anew.
 
-        Its devices are told to read the manifest again, and believe it only of another epoch.
+        The fleet's devices are told to read the manifest again, and believe only one of another
+        epoch.
         """
         if 0 < version < WIRE_2:
             present = self._present()

@@ -1,4 +1,4 @@
-"""The messages that a fleet's model was made from, taken out, and the model that they make."""
+"""The messages that a fleet's model was made from, exported, and the model that they make."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -21,7 +21,7 @@ MESSAGES = Contents(
         "device": Form("iu", "M"),
         "sent": Form("iu", "M"),
         "arrived": Form("iu", "M"),
-        "values": Form("iuf", "Vm"),  # as they travelled; one empty row where no message is
+        "values": Form("iuf", "Vm"),  # as they travelled; one empty row where there is no message
         "start_tick": Form("iu"),
         "manifest": Form("U"),
     },
@@ -33,7 +33,7 @@ MESSAGES = Contents(
 
 
 def export_messages(store: Store, path: str | Path) -> int:
-    """Write the updates since the newest snapshot but one, and the model they meet; how many."""
+    """Write the updates since the newest snapshot but one, and its model; return how many."""
     base, records = store.history()
     lines = [*base.waiting(), *records]
     up = base.manifest.up

@@ -1,7 +1,7 @@
-"""Runs the server's state machine over a store: the order in which disk and network are touched.
+"""Runs the server's state machine over a store: the order in which disk and network are used.
 
-Updates are committed in groups and counted as confirmed, replies leave after that, ticks close
-after what arrived in them is on disk. Whoever drives it (a rehearsal, a broker's client) brings
+Updates are committed in groups and counted as confirmed; replies leave after that; a tick closes
+after its updates are on disk. Whoever drives the host (a rehearsal, a broker's client) brings
 messages and the time.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Record, Send, Suspect
 
-Sync = Callable[[str], None]  # told where a write stands
+Sync = Callable[[str], None]  # called with the stage of a write
 
 
 class Host:
-    """A server that is up; build a new one from the store to restart it."""
+    """A server that is up; to restart it, build a new one from the store."""
 
     def __init__(
         self,
@@ -28,9 +28,10 @@ class Host:
     ) -> None:
         """Recover what the store holds.
 
-        A snapshot is taken every so many ticks, and the journal reaches back `keep` seconds.
+        A snapshot is taken every `snapshot_every` ticks, and the journal reaches back `keep`
+        seconds.
         """
-        store.confirm()  # a repeat of what is on disk already may be answered from now on
+        store.confirm()  # from now on, a repeat of an update that is on disk may be answered
         self._version = store.version()
         self.coordinator = store.recover()
         self.snapshotted = store.snapshots()[-1].tick  # the tick of the newest snapshot
@@ -39,7 +40,7 @@ class Host:
         self._suspect = suspect
         self._sync = sync
         self._every, self._keep = snapshot_every, keep
-        self.group: list[Record] = []  # accepted, not yet on disk
+        self.group: list[Record] = []  # accepted updates that are not yet on disk
 
     def add(self, label: str) -> int:
         """Add a device to the fleet; returns its index."""
@@ -48,14 +49,14 @@ class Host:
         return device
 
     def refresh(self) -> None:
-        """Learn what people have changed in the store meanwhile: who is in the fleet."""
+        """Read what people have changed in the store meanwhile: who is in the fleet."""
         version = self._store.version()
         if version != self._version:
             self._store.introduce(self.coordinator)
             self._version = version
 
     def receive(self, device: int, payload: bytes) -> None:
-        """Take a message; what it brings is on disk only after `flush`."""
+        """Process a message; its updates are on disk only after `flush`."""
         for effect in self.coordinator.receive(device, payload):
             match effect:
                 case Record():
@@ -66,7 +67,7 @@ class Host:
                     self._suspect(effect)
 
     def flush(self) -> None:
-        """Commit what has come in, count it as confirmed, then let its replies leave."""
+        """Commit the updates that came in, count them as confirmed, then send their replies."""
         if self.group:
             self._sync("before write")
             self._store.write(self.group, self._sync)
@@ -77,7 +78,7 @@ class Host:
             self._send(reply)
 
     def advance(self, tick: int) -> None:
-        """The time is `tick`: close those before it, snapshot now and then."""
+        """Set the time to `tick`: close the ticks before it, and take a snapshot now and then."""
         self.flush()
         self.coordinator.close(max(tick, self.coordinator.tick))
         self._sync("after close")
@@ -85,6 +86,6 @@ class Host:
             self.snapshot()
 
     def snapshot(self) -> None:
-        """Write the state, so that a restart need not go through the journal."""
+        """Write the state, so that a restart need not go through the whole journal."""
         self._store.snapshot(self.coordinator, self._sync, keep=self._keep)
         self.snapshotted = self.coordinator.tick

@@ -16,27 +16,27 @@ from paofed.live.protocol.coordinator import Coordinator, Record
 
 _CHUNK = 10_000  # lines that are read at once
 # NumPy reads the header of an array with `ast.literal_eval`, which CPython 3.11 up to at least
-# 3.11.7 breaks off with a SystemError if another thread is in it, too.
+# 3.11.7 breaks off with a SystemError if another thread is in that function, too.
 _UNPACKING = threading.Lock()
 
 
 class Disk(NamedTuple):
-    """Bytes on disk."""
+    """Bytes that a journal takes on disk."""
 
     now: int
-    expected: int  # once the journal reaches back as far as it may, at the rate of what it holds
-    most: int  # the same if every device is heard in every tick
+    expected: int  # once the journal reaches back as far as it may, at the present rate of messages
+    most: int  # likewise, if every device is heard in every tick
 
 
 class Lines(Members):
-    """Writes and reads lines and snapshots, and deletes what is older than it should be."""
+    """Writes and reads lines and snapshots, and deletes those past their retention."""
 
     def write(
         self, records: Iterable[Record], sync: Callable[[str], None] = lambda _: None
     ) -> None:
-        """Commit lines of the journal; once that is confirmed, too, their replies may leave.
+        """Commit lines of the journal; once they are confirmed as well, their replies may leave.
 
-        `sync` is told where the write stands: tests let the power fail there.
+        `sync` is called at each stage of the write: tests let the power fail there.
         """
         rows = [_row(record) for record in records]
         with self._writing():
@@ -55,9 +55,9 @@ class Lines(Members):
         until: int | None = None,
         told: Callable[[int], None] = lambda _: None,
     ) -> Iterator[Record]:
-        """The lines behind one (the oldest snapshot's) and up to another (the last), checked.
+        """Yield the lines after one (default: the oldest snapshot's) and up to another (the last).
 
-        `told` hears the number of the last line that was read, now and then.
+        Each line is checked. `told` is called now and then with the number of the last line read.
         """
         after = self.snapshots()[0].line if after is None else after
         until = self._last_line() if until is None else until
@@ -85,11 +85,11 @@ class Lines(Members):
         return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
 
     def lines(self) -> int:
-        """How many lines the journal holds."""
+        """Return how many lines the journal holds."""
         return int(self._rows("SELECT count(*) FROM journal")[0][0])
 
     def disk(self, keep: float) -> Disk:
-        """What the journal takes, and will take if it reaches back `keep` seconds."""
+        """Return what the journal takes, and will take if it reaches back `keep` seconds."""
         manifest, snapshots = self.manifest(), self.snapshots()
         oldest, newest = snapshots[0], snapshots[-1]
         values, ticks = manifest.up.length, keep / manifest.tick_seconds
@@ -107,14 +107,17 @@ class Lines(Members):
         )
 
     def _last_line(self) -> int:
-        """The number of the last line, whether or not it is there."""
+        """Return the number of the last line, whether or not the line is there."""
         written = "SELECT coalesce(max(line), 0) FROM journal"
         kept = "SELECT coalesce(max(line), 0) FROM snapshot"
         rows = self._rows(f"SELECT ({written}), ({kept})")
         return int(max(*rows[0], self._held().lines))
 
     def snapshots(self) -> list[Snapshot]:
-        """Those there are, the oldest first; whether a state is damaged is seen when it is read."""
+        """Return the snapshots, the oldest first.
+
+        Whether a state is damaged shows when it is read.
+        """
         rows = self._rows(
             "SELECT tick, line, generation FROM snapshot ORDER BY generation, line, tick"
         )
@@ -142,13 +145,16 @@ class Lines(Members):
     def _make_way(self, line: int, generation: int) -> None:
         """Delete the snapshot since which nothing was written, unless its epoch began with it.
 
-        What an epoch began with cannot be computed, and is needed to go back to its first ticks.
+        The first state of an epoch cannot be computed, and is needed to go back to its first ticks.
         """
         found = [snapshot for snapshot in self.snapshots() if snapshot.generation == generation]
         self._delete_snapshots(snapshot for snapshot in found[1:] if snapshot.line == line)
 
     def _put_snapshot(self, coordinator: Coordinator, line: int, generation: int) -> None:
-        """Write the state, inside a transaction; one of the same line and tick is replaced."""
+        """Write the state, inside a transaction.
+
+        A snapshot of the same line and tick is replaced.
+        """
         columns = coordinator.tick, line, generation, pack(coordinator.state())
         self._connection.execute(
             "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
@@ -173,7 +179,7 @@ class Lines(Members):
         )
 
     def _unpacked(self, snapshot: Snapshot) -> Coordinator:
-        """The server as it was at a snapshot; one that is damaged is an error."""
+        """Return the server as it was at a snapshot; a damaged snapshot is an error."""
         state = self._state(snapshot)
         if state is None:
             raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
@@ -183,7 +189,7 @@ class Lines(Members):
         return coordinator
 
     def _state(self, snapshot: Snapshot) -> bytes | None:
-        """What was written; None if it is damaged."""
+        """Return the bytes of a snapshot's state; None if they are damaged."""
         rows = self._rows(
             "SELECT tick, line, generation, state, checksum FROM snapshot "
             "WHERE tick = ? AND line = ? AND generation = ?",
@@ -194,19 +200,19 @@ class Lines(Members):
 
 
 def _row(record: Record) -> tuple[object, ...]:
-    """A line of the journal, with its checksum."""
+    """Return a row of the journal's table, with its checksum."""
     columns = *record[:3], record.values.tobytes(), record.level
     return *columns, checksum(*columns)
 
 
 def unpack(state: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays that `pack` wrote."""
+    """Return the arrays that `pack` wrote."""
     with _UNPACKING, np.load(io.BytesIO(state), allow_pickle=False) as arrays:
         return dict(arrays)
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Arrays as the bytes of an `.npz`."""
+    """Return arrays as the bytes of an `.npz`."""
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()

@@ -15,23 +15,23 @@ class Member(NamedTuple):
 
     device: int
     label: str
-    credential: str  # what the broker knows it by: a certificate's number, a password's hash
+    credential: str  # by which the broker knows it: a certificate's number, a password's hash
     quarantined: bool
     removed: bool
-    gateway: int | None = None  # which member's credential speaks for it, if not its own
+    gateway: int | None = None  # the index of the gateway whose credential speaks for it, if any
 
     @property
     def is_gateway(self) -> bool:
-        """Whether it is no device, but speaks for some."""
+        """Whether the member is no device, but speaks for some."""
         return self.gateway == self.device
 
     @property
     def is_spoken_for(self) -> bool:
-        """Whether a gateway speaks for it."""
+        """Whether a gateway speaks for the member."""
         return self.gateway not in (None, self.device)
 
     def row(self) -> tuple[int, str, str, int, int, int]:
-        """As it is stored, with its checksum."""
+        """Return the member as it is stored, with its checksum."""
         values = self.device, self.label, self.credential, int(self.quarantined), int(self.removed)
         return *values, checksum(*values)
 
@@ -48,18 +48,18 @@ _TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (const
 
 
 class Members(Credentials):
-    """The fleet's devices and their credentials."""
+    """The fleet's devices and gateways, and their credentials."""
 
     def members(self) -> list[Member]:
-        """All devices and gateways that are or were in the fleet, by index."""
+        """Return all devices and gateways that are or were in the fleet, by index."""
         return self._members()
 
     def devices(self) -> list[Member]:
-        """The same without gateways."""
+        """Return all devices, by index, without gateways."""
         return [member for member in self.members() if not member.is_gateway]
 
     def voices(self, device: int) -> list[Member]:
-        """A member, and those for whom it speaks where it is a gateway; none that was removed."""
+        """Return a member and, if it is a gateway, its devices; none that was removed."""
         return [
             member
             for member in self.members()
@@ -67,27 +67,30 @@ class Members(Credentials):
         ]
 
     def changes(self) -> int:
-        """Another number after every change of who is in the fleet, whoever has made it."""
+        """Return a number that changes with every change of who is in the fleet, by whomever."""
         return self._held().changes
 
     def member(self, label: str) -> Member:
-        """The device that people call so."""
+        """Return the device that people call `label`."""
         present = {m.label: m for m in self.members() if not m.removed}
         if label not in present:
             raise StoreError(unknown("device", label, present))
         return present[label]
 
     def add(self, label: str) -> int:
-        """Give a device the next index, under the name people use for it."""
+        """Give a device the next index, which is returned, under the label that people use."""
         return self.add_all([label])[0]
 
     def add_all(self, labels: Iterable[str]) -> list[int]:
-        """The same for many, all or none."""
+        """Add many devices, all or none."""
         with self._changing():
             return self._insert(labels)
 
     def add_spoken(self, labels: Iterable[str], gateway: int | None = None) -> int:
-        """Add devices for whom a gateway speaks, all or none; without one, the first is it."""
+        """Add devices for whom a gateway speaks, all or none.
+
+        With `gateway` None, the first label is the gateway itself. Returns the gateway's index.
+        """
         with self._changing():
             devices = self._insert(labels)
             speaker = devices[0] if gateway is None else gateway
@@ -114,12 +117,12 @@ class Members(Credentials):
         return list(range(first, found))
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
-        """Remember that a device's messages are refused, or no longer."""
+        """Remember that a device's messages are refused or, with `on` False, no longer."""
         with self._changing():
             self._put(self._of(device)._replace(quarantined=on))
 
     def reissue(self, device: int, credential: str, until: float | None = None) -> None:
-        """A device has this credential from now on; others are revoked, or the last one later."""
+        """Give a device this credential; revoke the others, or the last one only at `until`."""
         with self._changing():
             member = self._of(device)
             if until is None:
@@ -130,7 +133,7 @@ class Members(Credentials):
             self._put(member._replace(credential=credential))
 
     def remove(self, device: int) -> None:
-        """A device leaves for good: its credentials are revoked, its index never used again."""
+        """Let a device leave for good: revoke its credentials; its index is never used again."""
         with self._changing():
             member = self._of(device)
             self._revoke(member.credential)
@@ -138,7 +141,7 @@ class Members(Credentials):
             self._put(member._replace(removed=True))
 
     def _members(self, device: int | None = None) -> list[Member]:
-        """One, or all."""
+        """Return one member, or all of them."""
         rows = self._rows(
             "SELECT id, label, credential, quarantined, removed, checksum FROM device "
             "WHERE id = ?1 OR ?1 IS NULL ORDER BY id",
@@ -153,7 +156,7 @@ class Members(Credentials):
         ]
 
     def _spoken(self, device: int | None) -> dict[int, int]:
-        """Which gateway speaks for a device, or for each that has one."""
+        """Return which gateway speaks for a device, or for each device that has one."""
         rows = self._rows(
             "SELECT device, gateway, checksum FROM spoken WHERE device = ?1 OR ?1 IS NULL",
             (device,),
@@ -185,7 +188,7 @@ class Members(Credentials):
             )
 
     def _mend_members(self) -> tuple[int, ...]:
-        """Go on with the rows that are there; a device whose row was damaged is quarantined."""
+        """Go on with the rows that are there; quarantine a device whose row was damaged."""
         damaged = []
         for device in self._rows("SELECT id FROM device"):
             try:
@@ -194,7 +197,8 @@ class Members(Credentials):
                 damaged.append(device[0])
         with self._writing():
             execute = self._connection.execute
-            changes = self._held().changes  # mending is none: what is lost stays to be missed
+            # Mending does not count as a change: what is lost is still missed.
+            changes = self._held().changes
             for device in damaged:
                 execute("UPDATE device SET quarantined = 1 WHERE id = ?", (device,))
             for table, columns in _SEALED.items():
@@ -203,7 +207,7 @@ class Members(Credentials):
         return tuple(damaged)
 
     def introduce(self, coordinator: Coordinator) -> None:
-        """Tell the server who its devices are."""
+        """Tell the server's state machine who its devices are."""
         for member in self.devices():
             coordinator.add(member.device)
             coordinator.quarantine(member.device, on=member.quarantined)

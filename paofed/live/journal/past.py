@@ -9,35 +9,35 @@ from paofed.live.journal.epochs import Epoch
 from paofed.live.journal.lines import Lines
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Record
 
-_MADE = 1  # the generation that a fleet is made with
+_MADE = 1  # the generation of a fleet's first manifest
 
 
 class Bygone(NamedTuple):
-    """The server as it was when a tick began; what waits in it had been accepted ahead of time."""
+    """The server as it was when a tick began; updates waiting in it had come ahead of time."""
 
     server: Coordinator
-    line: int  # of the snapshot that it was computed from
+    line: int  # the line of the snapshot that it was computed from
 
     @property
     def tick(self) -> int:
-        """When it was."""
+        """The tick that began then."""
         return self.server.tick
 
 
 class Past(Lines):
-    """Computes what was."""
+    """Computes the server at earlier ticks."""
 
     def reaches(self) -> int:
-        """The oldest tick that can be gone back to.
+        """Return the oldest tick that can be gone back to.
 
-        Who goes back to the tick in which an epoch began goes back to before the epoch. That is no
-        longer there for the oldest epoch of the journal, unless the fleet was made with it.
+        To go back to the tick in which an epoch began is to go back to before that epoch. For the
+        oldest epoch of the journal that time is no longer there, unless the fleet was made with it.
         """
         oldest, epoch = self.snapshots()[0], self.epochs()[0]
         return max(oldest.tick, epoch.tick + (epoch.generation > _MADE))
 
     def at(self, tick: int) -> Bygone:
-        """The server as it was when a tick began, under the manifest that held then."""
+        """Return the server as it was when a tick began, under the manifest that held then."""
         with self._reading():
             held, until = self._held_at(tick)
             known = [
@@ -52,7 +52,7 @@ class Past(Lines):
                 )
             newest = known[-1]
             server = self._unpacked(newest)
-            # Whoever was accepted in a later tick cannot count in an earlier one.
+            # An update accepted in a later tick must not count in an earlier one.
             lines = takewhile(
                 lambda record: record.arrived <= tick + TOLERANCE, self.journal(newest.line, until)
             )
@@ -61,12 +61,12 @@ class Past(Lines):
             return Bygone(server, newest.line)
 
     def since(self, moment: Bygone) -> Iterator[Record]:
-        """All that arrived since then, in the order in which it was accepted."""
+        """Yield all updates that arrived since then, in the order in which they were accepted."""
         yield from (r for r in moment.server.waiting() if r.arrived >= moment.tick)
         yield from (r for r in self.journal(moment.line) if r.arrived >= moment.tick)
 
     def count_since(self, moment: Bygone) -> int:
-        """How many updates arrived since then."""
+        """Return how many updates arrived since then."""
         waiting = sum(record.arrived >= moment.tick for record in moment.server.waiting())
         found = self._rows(
             "SELECT count(*) FROM journal WHERE line > ? AND arrived >= ?",
@@ -88,7 +88,7 @@ class Past(Lines):
                 )
 
     def _held_at(self, tick: int) -> tuple[Epoch, int]:
-        """The epoch in which a tick began, and the last line that is under it."""
+        """Return the epoch in which a tick began, and the last line that belongs to it."""
         epochs = self.epochs()
         place = max((n for n, epoch in enumerate(epochs) if epoch.tick < tick), default=0)
         behind = epochs[place + 1 :]
@@ -96,7 +96,7 @@ class Past(Lines):
 
 
 def _continues(old: Epoch, present: Epoch) -> bool:
-    """Whether messages of an old epoch mean under the present manifest what they meant then."""
+    """Whether messages of an old epoch mean the same under the present manifest."""
     names = ("algorithm", "shared", "lineage", "writing")
     same = all(getattr(old.manifest, name) == getattr(present.manifest, name) for name in names)
     return same and old.manifest.means_the_same(present.manifest)

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-ALWAYS = 2  # of the newest snapshots: the older one stands in for the newest if that is damaged
+# How many of the newest snapshots are kept: an older one stands in if the newest is damaged.
+ALWAYS = 2
 _SHARE = 0.5  # snapshots may be as far apart as this share of their age
-_AT_ONCE = 10_000  # lines that are deleted with a snapshot, beside twice those it comes with
+# Lines deleted with a snapshot, beside twice the lines that came since the last one.
+_AT_ONCE = 10_000
 _LINE = 48  # bytes of a line on disk, beside its values
 
 
@@ -16,15 +18,15 @@ class Snapshot(NamedTuple):
 
     tick: int
     line: int
-    generation: int  # of the manifest
+    generation: int  # generation of the manifest
 
 
 def kept(snapshots: Sequence[Snapshot], oldest: int) -> list[Snapshot]:
-    """Those to keep, so that each tick since `oldest` can be computed from the one before it.
+    """Return the snapshots to keep, so that each tick since `oldest` can be computed from one.
 
-    They thin out with age: to reach a tick takes the lines of half its age, or of the time between
-    two new snapshots. What a manifest began with cannot be computed, and stays. Both are given and
-    returned with the oldest first.
+    Snapshots thin out with age: to compute a tick takes the lines of half its age, or of the time
+    between two new snapshots. The first state of a manifest cannot be computed, and stays. Both
+    lists have the oldest first.
     """
     # The tick in which a manifest began is computed under the manifest before it.
     began = {found.generation: found.tick for found in reversed(snapshots)}
@@ -45,17 +47,17 @@ def kept(snapshots: Sequence[Snapshot], oldest: int) -> list[Snapshot]:
 
 
 def deletable(first: int, until: int, came: int) -> int:
-    """The last line to delete now, of those from `first` to `until`, when `came` are new.
+    """Return the last line to delete now, of those from `first` to `until`, when `came` are new.
 
-    A bound on the work of one transaction; what is left is deleted with the next snapshots.
+    This bounds the work of one transaction; the rest is deleted with the next snapshots.
     """
     return min(until, first + 2 * came + _AT_ONCE)
 
 
 def most_bytes(ticks: float, lines: float, values: int, state: int) -> int:
-    """What a journal that reaches back so many ticks takes on disk, at so many lines in a tick.
+    """Return the bytes on disk of a journal that reaches back `ticks`, with `lines` in a tick.
 
-    A line has so many bytes of values, and a snapshot's state so many bytes.
+    A line has `values` bytes of values, and a snapshot `state` bytes of state.
     """
     reach = ticks * (1 + _SHARE)  # the snapshot before the oldest tick may be that much older
     snapshots = ALWAYS + 2 * math.log(max(ticks, 1), 1 + _SHARE)

@@ -4,8 +4,8 @@ import json
 import zlib
 from collections.abc import Sequence
 
-# From an empty file to the present schema, one step each; `user_version` counts those done. They
-# may use `crc(...)`, which is `checksum` below.
+# From an empty file to the present schema, one step each; `user_version` counts the steps done.
+# They may use the SQL function `crc(...)`, which is `checksum` below.
 MIGRATIONS: Sequence[str] = (
     """
     CREATE TABLE manifest (json TEXT NOT NULL, checksum INTEGER NOT NULL);
@@ -32,9 +32,10 @@ MIGRATIONS: Sequence[str] = (
     CREATE TABLE revoked (credential TEXT PRIMARY KEY);
     CREATE TABLE server (credential TEXT NOT NULL);
     """,
-    # Every row has a checksum, and `seal` has what tells that a row, or the newest form of one, is
-    # missing: how often rows were changed, and the sum of their checksums. `schema` is that of the
-    # tables themselves, `history` another number after each repair.
+    # Every row has a checksum. The table `seal` tells that a row, or the newest form of a row, is
+    # missing: it holds how often rows were changed, and the sum of their checksums. Its `schema` is
+    # the checksum of the tables themselves, and its `history` a number that changes with each
+    # repair.
     """
     ALTER TABLE device ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE revoked ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
@@ -75,15 +76,15 @@ MIGRATIONS: Sequence[str] = (
     UPDATE snapshot SET line = -line, checksum = crc(tick, -line, state) WHERE line < 0;
     DROP TABLE gap;
     """,
-    # A line also has how well its device predicted.
+    # A line also says how well its device predicted.
     """
     ALTER TABLE journal ADD COLUMN level INTEGER NOT NULL DEFAULT 0;
     UPDATE journal SET checksum = crc(arrived, device, sent, vals, 0)
         WHERE checksum = crc(arrived, device, sent, vals);
     """,
-    # A fleet may agree on something else: each manifest has its generation, the journal's last line
+    # A fleet may agree on something else. Each manifest has its generation, the journal's last line
     # and the tick when it began, when and why that was, and the snapshots that were taken under it.
-    # A manifest that is lost is noticed like a device that is.
+    # A manifest that is lost is noticed in the same way as a device that is lost.
     """
     CREATE TABLE agreed (
         generation INTEGER PRIMARY KEY, json TEXT NOT NULL, line INTEGER NOT NULL,
@@ -111,7 +112,7 @@ MIGRATIONS: Sequence[str] = (
     CREATE TRIGGER manifest_forgotten AFTER DELETE ON manifest BEGIN
         UPDATE seal SET total = total - old.checksum; END;
     """,
-    # A credential may be good for a while beside the one that took its place.
+    # A replaced credential may be good for a while beside the new one.
     """
     CREATE TABLE expiring (
         credential TEXT PRIMARY KEY, device INTEGER NOT NULL, until INTEGER NOT NULL,
@@ -121,7 +122,7 @@ MIGRATIONS: Sequence[str] = (
     CREATE TRIGGER credential_expired AFTER DELETE ON expiring BEGIN
         UPDATE seal SET changes = changes + 1, total = total - old.checksum; END;
     """,
-    # A gateway speaks for devices; it stands here itself, too, as the one that speaks for it.
+    # A gateway speaks for devices; it is in this table itself, as its own speaker.
     """
     CREATE TABLE spoken (
         device INTEGER PRIMARY KEY, gateway INTEGER NOT NULL, checksum INTEGER NOT NULL);
@@ -129,13 +130,17 @@ MIGRATIONS: Sequence[str] = (
         UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
     """,
 )
-SEALED = 3  # the version from which on a file with what was confirmed stands beside the database
+SEALED = 3  # the version from which on a file beside the database says what was confirmed
 WIRE_2 = 4  # the version from which on devices speak wire version 2
 EPOCHS = 5  # the version from which on a manifest has a generation
 
 
 def checksum(*parts: object) -> int:
-    """Of numbers, texts and blobs; what is none of them has another one."""
+    """Return a checksum of numbers, texts and blobs.
+
+    A part of any other type, such as None, counts by its `repr`: a damaged row of other types has
+    another checksum than the row that was written.
+    """
     return zlib.crc32(b" ".join(map(_bytes, parts)))
 
 

@@ -1,11 +1,11 @@
 """The server's memory: a journal of accepted updates and snapshots, in one SQLite file.
 
-A closed tick's model is a function of the journal, so a restart is a snapshot and what was written
-after it, bit for bit. The journal reaches back as far as it is told to (retention.py): from each
-snapshot it can be replayed into the next, which is how `verify` knows that nothing was lost, and
-what remains if the newest is damaged. SQLite keeps what is committed (WAL, synchronous FULL). What
-a failing disk did to it is told by checksums, by lines that are numbered without gaps, and by what
-was confirmed (paofed.live.journal.confirmed).
+A closed tick's model is a function of the journal, so a restart is a snapshot and the lines written
+after it, bit for bit. The journal reaches back as far as it is told to (retention.py). From each
+snapshot the journal can be replayed into the next: so `verify` knows that nothing was lost, and an
+older snapshot is enough if the newest is damaged. SQLite keeps what is committed (WAL, synchronous
+FULL). What a failing disk did to the file is told by checksums, by lines that are numbered without
+gaps, and by what was confirmed (paofed.live.journal.confirmed).
 """
 
 import time
@@ -35,18 +35,19 @@ from paofed.live.protocol.manifest import Manifest
 class Verification(NamedTuple):
     """What recomputing the model from the journal showed."""
 
-    tick: int  # of the newest snapshot, or of the first that is not what the journal gives
-    lines: int  # replayed
+    # The tick of the newest snapshot, or of the first that the journal does not reproduce.
+    tick: int
+    lines: int  # how many lines were replayed
     agrees: bool
 
 
 class Repair(NamedTuple):
-    """What had to be given up."""
+    """What a repair had to give up."""
 
-    lost: int = 0  # accepted updates, which their devices believe safe
-    changes: int = 0  # of who is in the fleet, or of what it has agreed on
-    complete: bool = True  # whether that is all, or what was confirmed is not known
-    devices: tuple[int, ...] = ()  # whose rows were damaged, and that are quarantined now
+    lost: int = 0  # accepted updates that are lost, which their devices believe safe
+    changes: int = 0  # lost changes of who is in the fleet, or of what it has agreed on
+    complete: bool = True  # whether these counts are right; False: what was confirmed is not known
+    devices: tuple[int, ...] = ()  # devices whose rows were damaged, and that are quarantined now
 
 
 class Store(Tallies):
@@ -54,13 +55,16 @@ class Store(Tallies):
 
     @classmethod
     def create(cls, folder: str | Path, manifest: Manifest, w: FloatArray | None = None) -> Self:
-        """Make a new fleet, from a model or from nothing; a folder that holds one is refused."""
+        """Make a new fleet that begins with the model `w`, or zeros.
+
+        A folder that holds a fleet already is refused.
+        """
         folder = Path(folder)
         make_folder(folder)
         path = folder / FILE
         if path.exists() and is_finished(path):
             raise StoreError(f"{folder} holds a fleet already: choose another folder")
-        for leftover in folder.glob(f"{FILE}*"):  # of a creation that was cut off
+        for leftover in folder.glob(f"{FILE}*"):  # files of a creation that was cut off
             leftover.unlink()
         with explained(path):
             store = cls(folder, connect(path))
@@ -82,8 +86,8 @@ class Store(Tallies):
     ) -> Self:
         """Open a fleet; one that is damaged, or has less than was confirmed, is an error.
 
-        `to_repair` opens the latter and those in which rows are damaged, too. A database of an
-        earlier paofed is brought up to date; `sync` is told where that stands.
+        `to_repair` opens also a database that has less than was confirmed or has damaged rows. A
+        database of an earlier paofed is brought up to date; `sync` is called at each stage of that.
         """
         folder = Path(folder)
         path = folder / FILE
@@ -112,9 +116,9 @@ class Store(Tallies):
     ) -> None:
         """Go on under the coordinator's manifest, from its state: both are written, or neither.
 
-        What waits in the journal, and not in the coordinator, is never applied.
+        Updates that wait in the journal, and not in the coordinator, are never applied.
         """
-        self._count()  # before: what could not be counted is not done
+        self._count()  # first, since a change that could not be counted must not be made
         with self._writing():
             line = self._last_line()
             generation = self._rows("SELECT coalesce(max(generation), 0) + 1 FROM manifest")[0][0]
@@ -128,7 +132,7 @@ class Store(Tallies):
         self.confirm(sync)
 
     def recover(self) -> Coordinator:
-        """The server as it was: the newest snapshot and the journal behind it."""
+        """Return the server as it was: the newest snapshot and the journal's lines after it."""
         with self._reading():
             snapshots = self.snapshots()
             if not snapshots:
@@ -141,7 +145,7 @@ class Store(Tallies):
     def verify(self, progress: Callable[[float], None] = lambda _: None) -> Verification:
         """Recompute each snapshot from the one before it and the journal between them.
 
-        The first one of a manifest is where a recomputation starts. `progress` is told the share
+        A recomputation starts with the first snapshot of a manifest. `progress` is told the share
         that is done.
         """
         with self._reading():
@@ -159,26 +163,27 @@ class Store(Tallies):
             if not self._agrees(older, newer, told):
                 return Verification(newer.tick, lines, agrees=False)
         newest = snapshots[-1]
-        list(self.journal(newest.line))  # what came after it is checked, too
+        list(self.journal(newest.line))  # the lines after the newest snapshot are checked as well
         return Verification(newest.tick, lines, agrees=True)
 
     def _agrees(
         self, older: Snapshot, newer: Snapshot, told: Callable[[int], None] = lambda _: None
     ) -> bool:
-        """Whether the journal makes one snapshot of the other; `told` hears how far it is read."""
+        """Whether the journal turns `older` into `newer`; `told` is called with the lines read."""
         expected = self._unpacked(newer)
         records = self.journal(older.line, newer.line, told)
         if older.generation != newer.generation:
-            return all(True for _ in records)  # they lead nowhere, but are as they were written
+            # These lines lead to no snapshot, but each is checked as it is read.
+            return all(True for _ in records)
         coordinator = self._unpacked(older)
-        # A snapshot of an earlier version does not say how the fleet was: noted from then on.
+        # A snapshot of an earlier version lacks the fleet's wellbeing: it is compared from then on.
         coordinator.wellbeing.begin = expected.wellbeing.begin
         coordinator.recover(records)
         coordinator.close(newer.tick)
         return coordinator.digest() == expected.digest()
 
     def is_intact(self) -> bool:
-        """Whether everything that was confirmed is there, and the journal gives the snapshots."""
+        """Whether all that was confirmed is there, and the journal reproduces the snapshots."""
         try:
             self.check()
             return self.verify().agrees
@@ -186,9 +191,9 @@ class Store(Tallies):
             return False
 
     def repair(self) -> Repair:
-        """Go on from the newest intact snapshot and the lines that can still be read behind it.
+        """Go on from the newest intact snapshot and the lines after it that can still be read.
 
-        What is older stays as far back as it agrees.
+        Older snapshots stay, as far back as they agree with the journal.
         """
         known, held = self._noted(), self._held()
         complete = known is not None and known.history == held.history
@@ -214,7 +219,7 @@ class Store(Tallies):
             execute("DELETE FROM sqlite_sequence WHERE name = 'journal'")
             execute("INSERT INTO sqlite_sequence VALUES ('journal', ?)", (last,))
             self._put_snapshot(coordinator, last, snapshot.generation)
-        # Last: until then, one that was cut off finds what was confirmed, and can be done again.
+        # Last: until then, a repair that was cut off finds what was confirmed, and can be repeated.
         with self._writing():
             self._connection.execute("UPDATE seal SET history = abs(random() / 2)")
         self._begin_confirming()
@@ -222,7 +227,7 @@ class Store(Tallies):
         return Repair(lost, max(known.changes - held.changes, 0), complete, devices)
 
     def _newest_intact(self, snapshots: list[Snapshot]) -> Snapshot:
-        """The newest snapshot, unless the manifest that it is under is missing, or a newer one."""
+        """Return the newest snapshot, unless its manifest, or a newer manifest, is missing."""
         found = snapshots[-1] if snapshots else None
         present = self._present().generation
         if found is not None and found.generation > present:
@@ -232,7 +237,7 @@ class Store(Tallies):
         return found
 
     def _agreeing(self, snapshots: list[Snapshot]) -> list[Snapshot]:
-        """The newest of them and those before it, as far back as the journal makes each of them."""
+        """Return the newest snapshots as far back as the journal turns each into the next."""
         keep = snapshots[-1:]
         for older in reversed(snapshots[:-1]):
             agrees = False
@@ -244,7 +249,7 @@ class Store(Tallies):
         return keep
 
     def history(self) -> tuple[Coordinator, list[Record]]:
-        """The server as it was at the newest snapshot but one, and all lines since."""
+        """Return the server as it was at the newest snapshot but one, and all lines since."""
         with self._reading():
             present = self._present().generation
             older = [found for found in self.snapshots() if found.generation == present][-ALWAYS:][

@@ -11,22 +11,23 @@ from paofed.live.journal.past import Past
 
 
 class Tallies(Past):
-    """Counts lines. Lines are in the order of their arrival, so that a time is a place."""
+    """Counts lines; since lines are in the order of arrival, a time is a place among them."""
 
     def lines_between(self, times: Sequence[float]) -> list[int]:
-        """How many updates arrived from each time to the next; times ascend, in seconds.
+        """Return how many updates arrived from each time to the next; times ascend, in seconds.
 
         A time is found by bisection: a few lines are read for each, whatever the journal's length.
-        Devices that are ahead of the server by a tick or two are counted that much later.
+        Updates of devices that are ahead of the server by a tick or two are counted that much
+        later.
         """
         places = self._places(times)
         return [after - before for before, after in pairwise(places)]
 
     def tallies(self, since: float, width: float, most: int) -> NDArray[np.int64]:
-        """What arrived since a time, of the last `most` lines alone: rows of four numbers.
+        """Count what arrived since a time, of the last `most` lines alone; rows of four numbers.
 
-        Those are the bin of `width` seconds in which an update arrived, counted from 1970, its
-        device, its level (paofed.live.protocol.level), and how many such updates there were.
+        A row is the bin of `width` seconds in which updates arrived, counted from 1970, their
+        device, their level (paofed.live.protocol.level), and how many such updates there were.
         """
         last = self._last_line()
         begin, epochs = max(self._places([since])[0], last - most), self.epochs()
@@ -38,7 +39,7 @@ class Tallies(Past):
         return np.concatenate(found)
 
     def _tallied(self, epoch: Epoch, after: int, until: int, width: float) -> NDArray[np.int64]:
-        """The same for lines of one epoch, whose ticks have one length."""
+        """Return the rows of `tallies` for lines of one epoch, whose ticks have one length."""
         zero, tick = epoch.manifest.begins(0), epoch.manifest.tick_seconds
         rows = self._rows(
             "SELECT CAST((? + arrived * ?) / ? AS INTEGER), device, level, count(*) FROM journal "
@@ -48,7 +49,7 @@ class Tallies(Past):
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     def _places(self, times: Sequence[float]) -> list[int]:
-        """For each time, the last line that arrived before it, or the one before the first."""
+        """Return for each time the last line that arrived before it, or the line before all."""
         first, last = self._rows("SELECT min(line) FROM journal")[0][0], self._last_line()
         low, places = last if first is None else int(first) - 1, []
         for tick in self.ticks_at(times):
@@ -57,7 +58,7 @@ class Tallies(Past):
         return places
 
     def _place(self, tick: int, low: int, high: int) -> int:
-        """The last line that arrived before a tick; it is between `low` and `high`."""
+        """Return the last line that arrived before a tick; it is between `low` and `high`."""
         while low < high:
             middle = (low + high + 1) // 2
             found = self._rows("SELECT arrived FROM journal WHERE line = ?", (middle,))

@@ -38,12 +38,13 @@ class FleetModel:
     manifest: Manifest
     tick: int
     w: FloatArray
-    fleet: str = ""  # its name
-    levels: NDArray[np.int64] = field(default_factory=NONE_REPORTED.copy)  # devices by their level
+    fleet: str = ""  # the fleet's name
+    # How many devices have each level.
+    levels: NDArray[np.int64] = field(default_factory=NONE_REPORTED.copy)
 
     @classmethod
     def of(cls, coordinator: Coordinator, fleet: str = "") -> Self:
-        """The model of a fleet's server: w before what arrives in this tick."""
+        """Return the model of a fleet's server: w before the updates of this tick are applied."""
         wellbeing, devices = coordinator.wellbeing, coordinator.devices
         telling = wellbeing.telling(coordinator.rule.aside)
         telling &= ~np.asarray(devices.quarantined[: telling.size], dtype=bool)
@@ -58,21 +59,21 @@ class FleetModel:
         return same and np.array_equal(self.w, other.w)
 
     def predict(self, x: FloatArray) -> FloatArray:
-        """Targets at inputs of shape (..., d), both as devices measure them."""
+        """Return targets at inputs of shape (..., d), both as devices measure them."""
         if self.manifest.seen is not None:
             raise InputError("this model sees more than scaled numbers: predict with its `device`")
         y = self.manifest.fourier_map(self.manifest.scaled(x)) @ self.w
         return self.manifest.unit.measured(y)
 
     def device(self) -> Edge:
-        """A device that has this model: it predicts sample by sample, and remembers."""
+        """Return a device that has this model: it predicts sample by sample, and remembers."""
         edge = Edge(self.manifest, 0)
         edge.begin(self.w)
         return edge
 
     @cached_property
     def predictor(self) -> FleetPredictor:
-        """What predicts reading by reading, without a memory, and can be written as JSON."""
+        """Return what predicts reading by reading, without a memory, and can be written as JSON."""
         agreed = self.manifest
         columns: tuple[Transform, ...] = tuple(
             Number(number.name, number.offset, number.scale) for number in agreed.inputs
@@ -91,7 +92,7 @@ class FleetModel:
         )
 
     def save(self, path: str | Path, kind: FileFormat = "npz") -> None:
-        """Write it as one file, whole or not at all: `.npz` for paofed, JSON for everybody."""
+        """Write the model to one file, whole or not at all: `.npz` for paofed, or JSON."""
         if kind == "json":
             write_text(Path(path), f"{self.predictor.to_json()}\n")
             return
@@ -122,7 +123,7 @@ class FleetModel:
 
 
 def predictor(source: str | Path | bytes) -> FleetPredictor:
-    """What predicts by a fleet's model: a file, JSON or `.npz`, or the bytes of such JSON.
+    """Return a predictor from a file, JSON or `.npz`, or from the bytes of such JSON.
 
     >>> predictor(b'{"format": 2}')
     Traceback (most recent call last):

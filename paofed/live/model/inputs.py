@@ -1,6 +1,7 @@
-"""What a reading has to say, by name, for a model to predict; and what is refused, in words.
+"""What a reading must hold, by name, for a model to predict; and what is refused, in words.
 
-What a model looks back at is given by whoever asks: the value of O3 one tick before is O3[n-1].
+Earlier values that a model looks back at are given by whoever asks: the value of O3 one tick before
+is called O3[n-1].
 """
 
 import json
@@ -21,7 +22,8 @@ from paofed.live.protocol.seen import TIME, number_or_nan
 
 Kind = Literal["number", "text", "direction", "time"]
 Given = Mapping[str, Any]  # a reading: values by name
-_CENTURIES = (-2_208_988_800.0, 7_258_118_400.0)  # 1900 to 2200: a time outside is a mistake
+# 1900 to 2200: a time outside these years is a mistake.
+_CENTURIES = (-2_208_988_800.0, 7_258_118_400.0)
 _LONGEST = 60  # characters of a value that a sentence has room for
 
 
@@ -30,12 +32,12 @@ class AskedInput(NamedTuple):
 
     name: str
     kind: Kind
-    low: float | None = None  # plausible from here, None: no limit
-    high: float | None = None  # up to here
-    above: float | None = None  # and above this one, where a logarithm is taken
+    low: float | None = None  # values below are not plausible; None: no limit
+    high: float | None = None  # values above are not plausible; None: no limit
+    above: float | None = None  # values must be above this, where a logarithm is taken
 
     def taken(self, reading: Given) -> float | str:
-        """The value in a reading, or an error that says what is wrong with it."""
+        """Return the value in a reading; an error says what is wrong with it."""
         if self.name not in reading:
             raise InputError(f"{self.name} is missing")
         value = reading[self.name]
@@ -72,7 +74,7 @@ _EXPECTED: Mapping[str, str] = {
 
 
 def inputs_of(columns: Sequence[Transform], measured: Sequence[Scaling]) -> tuple[AskedInput, ...]:
-    """What the columns of a model are made of; `measured` has the plausible ranges."""
+    """Return the values that the columns of a model need; `measured` has the plausible ranges."""
     ranges = {number.name: number for number in measured}
     found: dict[str, AskedInput] = {}
     for column in columns:
@@ -90,7 +92,7 @@ def inputs_of(columns: Sequence[Transform], measured: Sequence[Scaling]) -> tupl
 
 
 def names_of(column: Transform) -> tuple[str, ...]:
-    """What whoever asks calls the values of a column, one for each of its lags."""
+    """Return the names of the values of a column for whoever asks, one for each of its lags."""
     if column.measures == "time":
         return (TIME,)
     return tuple(f"{column.name}[n-{lag}]" if lag else column.name for lag in column.lags)
@@ -101,7 +103,7 @@ def _kind(column: Transform) -> Kind:
 
 
 def instant(value: object) -> float:
-    """Seconds since 1970 of a number or of a text such as 2014-03-01T13:00+01:00, or NaN.
+    """Return seconds since 1970 of a number or of a text such as 2014-03-01T13:00+01:00, or NaN.
 
     A text that names no zone is in UTC.
     """
@@ -115,7 +117,7 @@ def instant(value: object) -> float:
 
 
 def values_of(inputs: Sequence[AskedInput], readings: Sequence[Given]) -> dict[str, NDArray[Any]]:
-    """The values of all readings by name, each an array; one bad reading is an error for all."""
+    """Return the values of all readings by name, each an array; refuse all if one is bad."""
     rows = []
     for place, reading in enumerate(readings):
         try:
@@ -137,7 +139,7 @@ def _row(inputs: Sequence[AskedInput], reading: Given) -> list[float | str]:
 
 
 def _short(value: object) -> str:
-    """A value in a sentence, however long it is."""
+    """Write a value for a sentence, cut where it is long."""
     text = value if isinstance(value, str) else json.dumps(value, default=repr)
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     return repr(text) if isinstance(value, str) else text

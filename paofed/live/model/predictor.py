@@ -23,13 +23,13 @@ from paofed.live.model.inputs import AskedInput, Given, names_of, values_of
 from paofed.live.model.reported import ReportedInterval
 
 FORMAT = 1
-_AT_ONCE = 2**20  # features of readings that are computed together: 8 MB
+_AT_ONCE = 2**20  # features that are computed together: 8 MB
 
 
 class Predicted(NamedTuple):
-    """The target at a reading, and from where to where it is; None where nobody knows.
+    """The target at a reading, and low and high around it; None where they are not known.
 
-    Infinite where the target is a logarithm and the number is larger than numbers are.
+    A number is infinite where the target is a logarithm and its value is too large for a float.
     """
 
     value: float
@@ -43,8 +43,8 @@ class FleetPredictor:
 
     fleet: str
     epoch: int  # generation of what the fleet has agreed on
-    tick: int  # of the fleet, when the model was taken out
-    inputs: tuple[AskedInput, ...]  # what a reading has to say
+    tick: int  # the fleet's tick when the model was taken out
+    inputs: tuple[AskedInput, ...]  # the values that a reading must hold
     columns: tuple[Transform, ...]  # how readings become the numbers that the map takes
     target: Number
     fourier_map: FourierMap
@@ -52,11 +52,11 @@ class FleetPredictor:
     interval: ReportedInterval | None  # None where no device has reported errors
 
     def predict(self, reading: Given) -> Predicted:
-        """The target at one reading: values by the names of `inputs`."""
+        """Predict the target at one reading: values by the names of `inputs`."""
         return self.predict_all([reading])[0]
 
     def predict_all(self, readings: Sequence[Given]) -> list[Predicted]:
-        """The same for many; where one of them cannot be used, all are refused."""
+        """Predict the targets at many readings; refuse all if one of them cannot be used."""
         values = values_of(self.inputs, readings)
         seen = [column.numbers(*(values[n] for n in names_of(column))) for column in self.columns]
         y = self._seen_target(np.concatenate(seen, axis=1))
@@ -67,14 +67,14 @@ class FleetPredictor:
         return [Predicted(*row) for row in zip(*found, strict=True)]
 
     def _seen_target(self, x: FloatArray) -> FloatArray:
-        """The target as the model sees it, some readings at a time: features take memory."""
+        """Return the target as the model sees it, some readings at a time: features take memory."""
         step = max(_AT_ONCE // self.w.size, 1)
         parts = [self.fourier_map(x[i : i + step]) @ self.w for i in range(0, len(x), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     @cached_property
     def version(self) -> str:
-        """The same for the same model with the same words, another for any other."""
+        """Return a text that identifies this model with its words; any other model has another."""
         return hashlib.sha256(json.dumps(self._values()).encode()).hexdigest()[:16]
 
     def _values(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class FleetPredictor:
         }
 
     def to_json(self) -> str:
-        """All of it, as docs/predictions.md describes it."""
+        """Return everything as JSON, as docs/predictions.md describes it."""
         return json.dumps({"version": self.version, **self._values()})
 
     @classmethod

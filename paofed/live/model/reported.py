@@ -2,10 +2,11 @@
 
 A device reports the mean square of its recent errors (paofed.live.protocol.level). Taken as normal
 with that mean square, the error of device k stays within h with probability erf(h / (s_k sqrt(2))).
-Half the width of the interval is the h for which the mean of these over the devices is COVERAGE.
+Half the width of the interval is the h for which the mean of these probabilities over the devices
+is COVERAGE.
 
-What devices report are errors of their own models, which follow what they measure. The model of the
-server does not, so an interval around its prediction may hold less often: docs/predictions.md tells
+Devices report errors of their own models, which follow what they measure. The server's model does
+not follow it, so an interval around its prediction may hold less often: docs/predictions.md tells
 how often it did.
 """
 
@@ -19,7 +20,7 @@ from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, decibels
 
 COVERAGE = 0.9
 NONE_REPORTED: NDArray[np.int64] = np.zeros(IMPLAUSIBLE + 1, dtype=np.int64)
-_WIDEST = 1.7  # standard deviations: more than COVERAGE takes
+_WIDEST = 1.7  # standard deviations: a little more than COVERAGE needs
 _HALVINGS = 60
 
 
@@ -28,11 +29,11 @@ class ReportedInterval(NamedTuple):
 
     coverage: float  # nominal: the share of targets that are to be inside
     half_width: float  # in scales of the target
-    devices: int  # that report errors
+    devices: int  # the number of devices that report errors
 
     @classmethod
     def of(cls, levels: NDArray[Any]) -> "ReportedInterval | None":
-        """By the number of devices that report each level; None where nobody reports an error."""
+        """Return the interval by the number of devices at each level; None without any error."""
         told = {level: int(levels[level]) for level in np.flatnonzero(levels).tolist()}
         devices = {level: n for level, n in told.items() if level not in (UNKNOWN, IMPLAUSIBLE)}
         if not devices:
@@ -42,7 +43,7 @@ class ReportedInterval(NamedTuple):
 
 
 def _half_width(sizes: list[tuple[float, int]]) -> float:
-    """Halve a range again and again; `sizes` are root mean squares, each of so many devices."""
+    """Find the half width by bisection; `sizes` are root mean squares, each of so many devices."""
     devices = sum(n for _, n in sizes)
     low, high = 0.0, _WIDEST * max(size for size, _ in sizes)
     for _ in range(_HALVINGS):

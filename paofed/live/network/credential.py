@@ -11,17 +11,17 @@ from paofed.errors import FileError, unknown
 from paofed.files import read_text, write_secret
 from paofed.live.network.topics import SERVER, Topics, is_index
 
-SYSTEM = "system"  # in the place of an authority: those that the system trusts
+SYSTEM = "system"  # stands for the authorities that the system trusts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Credential:
     """What a client of the broker needs; its secrets are never shown."""
 
-    fleet: str  # the first part of every topic, but for the prefix
-    since: float  # when the fleet began: that tells it from another of its name
-    name: str  # at the broker: paofed.live.network.topics
-    label: str  # what people call it
+    fleet: str  # the first part of every topic after the prefix
+    since: float  # when the fleet began, which tells it from another fleet of the same name
+    name: str  # the name at the broker: see paofed.live.network.topics
+    label: str  # the name that people use
     host: str
     port: int
     authority: str | None = None  # PEM, or SYSTEM; None: no encryption, on one machine only
@@ -30,11 +30,11 @@ class Credential:
     password: str | None = field(default=None, repr=False)
     account: str | None = None  # the name at a broker that is not the fleet's own
     prefix: str | None = None  # what stands before all topics
-    devices: tuple[int, ...] | None = None  # a gateway's: for whom it speaks
+    devices: tuple[int, ...] | None = None  # for a gateway: the devices for whom it speaks
 
     @property
     def topics(self) -> Topics:
-        """The fleet's, by the kind of name that this one has."""
+        """The fleet's topics, with full or short names as `name` is."""
         return Topics(self.fleet, full="/" in self.name, prefix=self.prefix or "")
 
     @property
@@ -54,25 +54,28 @@ class Credential:
 
     @property
     def client_id(self) -> str:
-        """The connection's name; a careful broker goes by the user's, which it has checked."""
+        """The connection's name.
+
+        A careful broker uses the user's name instead, which it has checked.
+        """
         return f"{self.topics.root.replace('/', '-')}-{self.who}"
 
     def speaking_for(self, device: int) -> Self:
-        """One of the devices for whom this gateway's credential speaks."""
+        """Return the credential of one of the devices for whom this gateway's credential speaks."""
         name = self.topics.user(device)
         return replace(self, name=name, label=f"{self.label}'s device {device}", devices=None)
 
     def save(self, path: Path) -> None:
-        """Write it for its owner alone."""
+        """Write the file so that its owner alone may read it."""
         values = asdict(self)
-        for name in _RECENT:  # a device of an earlier paofed knows no such entry
+        for name in _RECENT:  # a device of an earlier paofed does not know these entries
             if values[name] is None:
                 del values[name]
         write_secret(path, json.dumps(values, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read it; whatever is wrong with it is told without showing what it holds."""
+        """Read the file; an error about it never shows what it holds."""
         path = Path(path)
         remedy = "expected the file that `paofed fleet add` or `paofed fleet rotate` wrote"
         try:
@@ -98,7 +101,7 @@ class Credential:
         return credential
 
     def tls(self) -> ssl.SSLContext | None:
-        """How to speak to the broker: TLS 1.3, trusting the fleet's own authority alone.
+        """Return the TLS settings: TLS 1.3, trusting the fleet's own authority alone.
 
         A broker that is not the fleet's own may be older (TLS 1.2), or certified by an authority
         that the system knows.
@@ -111,7 +114,8 @@ class Credential:
             oldest = ssl.TLSVersion.TLSv1_2 if self.account else ssl.TLSVersion.TLSv1_3
             context.minimum_version = oldest
             if self.certificate is not None and self.key is not None:
-                # The library takes it from a file alone; this one is gone when the block ends.
+                # The library loads certificates from files alone; this file is gone when the block
+                # ends.
                 with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # mode 0600
                     file.write(self.key + self.certificate)
                     file.flush()
@@ -136,7 +140,7 @@ _OPTIONAL = ("authority", "certificate", "key", "password", *_RECENT)
 def _require_entry(path: Path, name: str, value: object, remedy: str) -> None:
     if value is None and name in _OPTIONAL:
         return
-    # None may be empty: with an empty authority, a client would trust the whole world's.
+    # No text may be empty: with an empty authority, a client would trust the whole world's.
     right = isinstance(value, str) and value != ""
     if name == "port":
         right = type(value) is int and 0 < value < 2**16

@@ -1,6 +1,6 @@
 """A transport within one process: for tests, and for applications that are a whole fleet.
 
-Nothing is encrypted and nobody's rights are looked at: whoever has the hub may say anything.
+Nothing is encrypted and no rights are checked: whoever has the hub may send anything.
 """
 
 import threading
@@ -14,7 +14,7 @@ class Hub:
     """Passes messages on at once, in one order for all; parties can be cut off."""
 
     def __init__(self) -> None:
-        self._parties: list[_Party] = []  # whose connections are open
+        self._parties: list[_Party] = []  # the parties whose connections are open
         self._retained: dict[str, bytes] = {}
         self._cut: set[str] = set()
         self._lock = threading.RLock()
@@ -28,7 +28,7 @@ class Hub:
         ready: Callable[[], None] = lambda: None,
         lost: Callable[[str], None] = lambda _: None,
     ) -> "_Party":
-        """A connection for one party, to be opened."""
+        """Return a connection for one party, to be opened."""
         return _Party(self, credential.name, topics, heard, ready, lost)
 
     def cut(self, name: str) -> None:
@@ -39,24 +39,24 @@ class Hub:
                 party.fall("the connection was cut")
 
     def mend(self, name: str) -> None:
-        """Let it come back."""
+        """Let a party that was cut off come back."""
         with self._lock:
             self._cut.discard(name)
             for party in self._named(name):
                 party.rise()
 
     def forget(self) -> None:
-        """Retain nothing any more, as a broker that is started again."""
+        """Forget all retained messages, as a broker that is restarted."""
         with self._lock:
             self._retained.clear()
 
     def _named(self, name: str) -> "list[_Party]":
         return [party for party in self._parties if party.name == name]
 
-    # What parties call
+    # Called by parties
 
     def join(self, party: "_Party") -> None:
-        """A party opens its connection."""
+        """Open a party's connection."""
         with self._lock:
             self._parties.append(party)
             if party.name in self._cut:
@@ -65,23 +65,23 @@ class Hub:
                 party.rise()
 
     def leave(self, party: "_Party") -> None:
-        """A party closes it."""
+        """Close a party's connection."""
         with self._lock:
             self._parties = [other for other in self._parties if other is not party]
 
     def tell(self, party: "_Party", topic: str) -> None:
-        """What is retained where a party begins to listen."""
+        """Send a party the retained message of a topic that it begins to listen to."""
         with self._lock:
             for place, payload in list(self._retained.items()):
                 if matches(topic, place):
                     party.hear(place, payload)
 
     def publish(self, topic: str, payload: bytes, *, retain: bool) -> None:
-        """Pass a message on to all who listen."""
+        """Pass a message on to all who listen to its topic."""
         with self._lock:
             if retain:
                 self._retained.pop(topic, None)
-                if payload:  # an empty one clears the place
+                if payload:  # an empty payload clears the retained message
                     self._retained[topic] = payload
             for party in list(self._parties):
                 if party.up.is_set() and any(matches(t, topic) for t in party.topics):
@@ -109,28 +109,28 @@ class _Party:
         self._heard, self._ready, self._lost = heard, ready, lost
 
     def open(self) -> None:
-        """Be there."""
+        """Open the connection."""
         self._hub.join(self)
 
     def close(self) -> None:
-        """Be gone."""
+        """Close the connection."""
         self.up.clear()
         self._hub.leave(self)
 
     def subscribe(self, topic: str) -> None:
-        """Hear one more topic, what is retained there first."""
+        """Listen to one more topic; a retained message comes first."""
         if topic not in self.topics:
             self.topics.append(topic)
         if self.up.is_set():
             self._hub.tell(self, topic)
 
     def unsubscribe(self, topic: str) -> None:
-        """Hear it no more."""
+        """Stop listening to a topic."""
         if topic in self.topics:
             self.topics.remove(topic)
 
     def send(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Pass a message on, unless it is cut off."""
+        """Send a message, unless the party is cut off; return whether it was sent."""
         if not self.up.is_set():
             return False
         self.sent += len(payload)
@@ -139,15 +139,15 @@ class _Party:
         self._hub.publish(topic, payload, retain=retain)
         return True
 
-    # What the hub calls
+    # Called by the hub
 
     def hear(self, topic: str, payload: bytes) -> None:
-        """A message arrived."""
+        """Pass a message that arrived to the application."""
         self.received += len(payload)
         self._heard(topic, payload)
 
     def rise(self) -> None:
-        """There is a connection."""
+        """Note that there is a connection."""
         if not self.up.is_set():
             self.up.set()
             for topic in list(self.topics):
@@ -155,13 +155,13 @@ class _Party:
             self._ready()
 
     def fall(self, why: str) -> None:
-        """There is none."""
+        """Note that there is no connection any more, and why."""
         self.up.clear()
         self._lost(why)
 
 
 def matches(pattern: str, topic: str) -> bool:
-    """Whether a topic is meant, where + stands for any one part."""
+    """Whether a topic matches a pattern in which + stands for any one part."""
     parts, places = topic.split("/"), pattern.split("/")
     return len(parts) == len(places) and all(
         place in ("+", part) for part, place in zip(parts, places, strict=True)

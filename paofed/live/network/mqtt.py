@@ -1,7 +1,7 @@
 """MQTT as a transport: connections to a broker that come back by themselves.
 
-Nothing is asked of the broker but to pass messages on (quality of service 0): what is lost is sent
-again by whoever made it. The identity of a device is its topic, which the broker checks.
+The broker only has to pass messages on (quality of service 0): a message that is lost is sent again
+by whoever made it. The identity of a device is its topic, which the broker checks.
 """
 
 import logging
@@ -23,18 +23,18 @@ from paofed.live.network.credential import Credential
 from paofed.live.network.transport import Heard, Login
 
 _log = logging.getLogger("paofed.mqtt")
-_log.addFilter(lambda record: "exception in" in record.getMessage())  # it says much else
+_log.addFilter(lambda record: "exception in" in record.getMessage())  # the library logs much else
 _CLOSING = 2.0  # seconds for a connection to end in good order
 _SOON, _LATEST = 0.5, 60.0  # seconds before the first and between further attempts
 KEEP_ALIVE = 60  # seconds of silence after which a connection proves that it lives
-_AT_ONCE = 50  # topics in a packet: brokers limit how large it may be
+_AT_ONCE = 50  # topics in a packet: brokers limit how large a packet may be
 
 
 class Mqtt:
-    """The transport (paofed.live.network.transport) by the broker that a credential names."""
+    """The transport (paofed.live.network.transport) over the broker that a credential names."""
 
     def __init__(self, keep_alive: int = KEEP_ALIVE, *, retained: bool = True) -> None:
-        """`retained`: whether messages are heard that the broker kept from before."""
+        """`retained` says whether messages are passed on that the broker kept from before."""
         self._keep_alive = keep_alive
         self._retained = retained
 
@@ -47,7 +47,7 @@ class Mqtt:
         ready: Callable[[], None] = lambda: None,
         lost: Callable[[str], None] = lambda _: None,
     ) -> "Link":
-        """A connection for one party, to be opened."""
+        """Return a connection for one party, to be opened."""
         link = Link(credential, topics, heard, ready=ready, lost=lost, keep_alive=self._keep_alive)
         link.retained = self._retained
         return link
@@ -69,13 +69,13 @@ class Link:
         lost: Callable[[str], None] = lambda _: None,
         keep_alive: int = KEEP_ALIVE,
     ) -> None:
-        self.up = threading.Event()  # connected, and subscribed to everything
-        self.received = self.sent = 0  # bytes of MQTT, messages only
-        self.messages = 0  # sent
-        self.last_sent = 0.0  # when, by the monotonic clock
-        self.accepted = threading.Event()  # by the broker, on the present connection
-        self.retained = True  # whether messages are heard that the broker kept from before
-        self._asked: set[str] = set()  # topics, on the present connection
+        self.up = threading.Event()  # set while connected and subscribed to everything
+        self.received = self.sent = 0  # bytes of MQTT messages
+        self.messages = 0  # messages sent
+        self.last_sent = 0.0  # when the last message was sent, by the monotonic clock
+        self.accepted = threading.Event()  # set once the broker has accepted the present connection
+        self.retained = True  # whether messages are passed on that the broker kept from before
+        self._asked: set[str] = set()  # topics subscribed to on the present connection
         self._awaited: set[int | None] = set()  # subscriptions that the broker has not confirmed
         self._topics = list(topics)
         self._heard = heard
@@ -99,7 +99,8 @@ class Link:
             client.username_pw_set(credential.user, credential.password)
         if self._tls is not None:
             client.tls_set_context(self._tls)
-        client.suppress_exceptions = True  # one must not end the connection's thread; it is logged
+        # An exception must not end the connection's thread; it is logged.
+        client.suppress_exceptions = True
         client.enable_logger(_log)
         client.on_socket_open = _no_delay
         client.on_connect = self._connected
@@ -110,9 +111,9 @@ class Link:
         return client
 
     def open(self) -> None:
-        """Begin to connect, and go on until closed; it may be opened again."""
+        """Begin to connect, and go on until closed; the link may be opened again."""
         self._failures = 0
-        self._client = self._new_client()  # one that was closed would leak what it held
+        self._client = self._new_client()  # a client that was closed would leak what it held
         self._wait_before_next()
         self._client.connect_async(self._credential.host, self._credential.port, self._keep_alive)
         self._client.loop_start()
@@ -121,32 +122,32 @@ class Link:
         """End the connection in good order."""
         self.up.clear()
         self._client.disconnect()
-        # The library waits for its thread, which may wait for a broker that says nothing.
+        # The library waits for its thread, which may wait for a broker that does not answer.
         stopping = threading.Thread(target=self._client.loop_stop, daemon=True)
         stopping.start()
         stopping.join(_CLOSING)
 
     def port(self) -> int:
-        """The port of this end, while there is a connection; 0 otherwise."""
+        """The local port of the connection, or 0 without one."""
         connection: Any = self._client.socket()
         return 0 if connection is None else int(connection.getsockname()[1])
 
     def subscribe(self, topic: str) -> None:
-        """Hear one more topic, now and after every reconnection."""
+        """Listen to one more topic, now and after every reconnection."""
         if topic not in self._topics:
             self._topics.append(topic)
         if self.up.is_set():
             self._client.subscribe(topic)
 
     def unsubscribe(self, topic: str) -> None:
-        """Hear it no more."""
+        """Stop listening to a topic."""
         if topic in self._topics:
             self._topics.remove(topic)
             if self.up.is_set():
                 self._client.unsubscribe(topic)
 
     def send(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Pass a message on, if there is a connection; none is kept for later."""
+        """Send a message if there is a connection; no message is kept for later."""
         if not self.up.is_set():
             return False
         info = self._client.publish(topic, payload, retain=retain)
@@ -155,7 +156,7 @@ class Link:
         self.last_sent = time.monotonic()
         return info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
 
-    # What the connection's thread calls
+    # Called by the connection's thread
 
     def _connected(
         self, client: Client, _: Any, __: ConnectFlags, code: ReasonCode, ___: Properties | None
@@ -179,7 +180,8 @@ class Link:
         if not self.up.is_set() and not self._awaited:
             self._failures = 0
             self.up.set()
-            for topic in set(self._topics) - self._asked:  # from another thread, meanwhile
+            # Topics that were added by another thread meanwhile.
+            for topic in set(self._topics) - self._asked:
                 self._client.subscribe(topic)
             self._ready()
 
@@ -192,7 +194,7 @@ class Link:
         self._again()
 
     def _again(self) -> None:
-        """Wait longer after every failure, everybody by a time of their own."""
+        """Wait before the next attempt: longer after every failure, and for a random time."""
         self.up.clear()
         self._failures += 1
         self._wait_before_next()
@@ -210,7 +212,8 @@ class Link:
     def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
         topic, payload = message.topic, bytes(message.payload)
         if message.retain and (topic.startswith("$") or not self.retained):
-            return  # the broker's numbers of some time ago, or a reading of nobody knows when
+            # A retained message may be the broker's number of some time ago, or an old reading.
+            return
         if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
             self.received += packet_size(topic, payload)
         self._heard(topic, payload)
@@ -222,7 +225,7 @@ class _Client(Client):
     why = ""
 
     def reconnect(self) -> MQTTErrorCode:
-        """As ever."""
+        """Reconnect as the library does, and remember why that failed."""
         try:
             return super().reconnect()
         except ssl.SSLCertVerificationError as error:
@@ -231,13 +234,16 @@ class _Client(Client):
         except OSError as error:
             self.why = str(error)
             raise
-        except ValueError as error:  # a host name that is none
+        except ValueError as error:  # the host name is invalid
             self.why = str(error)
             raise OSError(self.why) from error
 
 
 def take_over(credential: Credential, seconds: float = 3.0) -> bool:
-    """Connect once under a name, which ends another's connection under it; whether it worked."""
+    """Connect once under a name, which ends another connection of that name.
+
+    Return whether that worked.
+    """
     link = Link(credential, [credential.topics.down(credential.who)], lambda *_: None)
     link.open()
     try:
@@ -247,20 +253,20 @@ def take_over(credential: Credential, seconds: float = 3.0) -> bool:
 
 
 def end_connections(credentials: Iterable[Credential]) -> None:
-    """Do so under each name; where nobody answers, the others are not tried."""
+    """End the connections of all these names; if nobody answers, the others are not tried."""
     for credential in credentials:
         if not take_over(credential):
             return
 
 
 def pause(failures: int) -> float:
-    """Seconds to wait before the next attempt: longer every time, and for everybody another."""
+    """Return seconds to wait before the next attempt: longer every time, and partly random."""
     longest = min(_SOON * 2 ** min(failures, 20), _LATEST)
     return random.uniform(longest / 2, longest)  # noqa: S311 (no secret)
 
 
 def packet_size(topic: str, payload: bytes) -> int:
-    """The bytes of an MQTT message: fixed header, length, topic, payload."""
+    """Return the bytes of an MQTT message: fixed header, length, topic, payload."""
     rest = 2 + len(topic) + len(payload)
     return 1 + max(1, (rest.bit_length() + 6) // 7) + rest
 

@@ -1,8 +1,8 @@
-"""Many parties on one connection: a transport by another one, for a gateway and its devices.
+"""Many parties on one connection: a transport over another one, for a gateway and its devices.
 
-The one connection listens to what all parties have in common (`common`, the manifest) for as long
-as it lasts, and keeps the last message of each such topic: a party that begins to listen hears it
-at once, and no broker is asked a second time.
+The one connection listens to the topics that all parties have in common (`common`: the manifest)
+for as long as it lasts, and keeps the last message of each of them. A party that begins to listen
+gets that message at once, and no broker is asked a second time.
 """
 
 import threading
@@ -24,7 +24,8 @@ class Shared:
         lost: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._kept: dict[str, bytes | None] = dict.fromkeys(common)
-        self._listeners: dict[str, dict[int, Heard]] = {}  # by topic and party
+        # By topic, the callbacks of its listeners.
+        self._listeners: dict[str, dict[int, Heard]] = {}
         self._parties: dict[int, _Sharing] = {}
         self._lock = threading.Lock()
         self._lost = lost
@@ -41,14 +42,14 @@ class Shared:
         ready: Callable[[], None] = lambda: None,
         lost: Callable[[str], None] = lambda _: None,
     ) -> "_Sharing":
-        """A part in the connection, to be opened; whose it is, topics alone say."""
+        """Return a part in the connection, to be opened; topics alone say whose it is."""
         del credential, ready
         return _Sharing(self, topics, heard, lost)
 
-    # What parties call
+    # Called by parties
 
     def listen(self, party: "_Sharing", topic: str) -> None:
-        """A party begins to hear a topic."""
+        """Let a party listen to a topic."""
         with self._lock:
             self._parties[id(party)] = party
             self._listeners.setdefault(topic, {})[id(party)] = party.hear
@@ -59,7 +60,7 @@ class Shared:
             party.hear(topic, kept)
 
     def ignore(self, party: "_Sharing", topic: str) -> None:
-        """A party hears a topic no more; when the last one does so, the connection does."""
+        """Let a party stop listening to a topic; after the last party, the connection stops too."""
         with self._lock:
             others = self._listeners.get(topic, {})
             others.pop(id(party), None)
@@ -69,11 +70,11 @@ class Shared:
             self.link.unsubscribe(topic)
 
     def leave(self, party: "_Sharing") -> None:
-        """A party goes."""
+        """Let a party leave."""
         with self._lock:
             self._parties.pop(id(party), None)
 
-    # What the connection calls
+    # Called by the connection
 
     def _heard(self, topic: str, payload: bytes) -> None:
         with self._lock:
@@ -92,7 +93,7 @@ class Shared:
 
 
 class _Sharing:
-    """One party's part in the connection; `up` is the connection's."""
+    """One party's part in the connection; `up` is that of the connection."""
 
     def __init__(
         self, shared: Shared, topics: Sequence[str], heard: Heard, lost: Callable[[str], None]
@@ -106,33 +107,33 @@ class _Sharing:
         self._open = False
 
     def open(self) -> None:
-        """Begin to hear."""
+        """Begin to listen."""
         self._open = True
         for topic in self._topics:
             self._shared.listen(self, topic)
 
     def close(self) -> None:
-        """Hear nothing any more; the connection goes on for the others."""
+        """Stop listening; the connection goes on for the others."""
         self._open = False
         for topic in self._topics:
             self._shared.ignore(self, topic)
         self._shared.leave(self)
 
     def subscribe(self, topic: str) -> None:
-        """Hear one more topic, what is retained there first."""
+        """Listen to one more topic; a retained message comes first."""
         if topic not in self._topics:
             self._topics.append(topic)
         if self._open:
             self._shared.listen(self, topic)
 
     def unsubscribe(self, topic: str) -> None:
-        """Hear it no more."""
+        """Stop listening to a topic."""
         if topic in self._topics:
             self._topics.remove(topic)
             self._shared.ignore(self, topic)
 
     def send(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Pass a message on, if there is a connection."""
+        """Send a message, if there is a connection."""
         gone = self._shared.link.send(topic, payload, retain=retain)
         if gone:
             self.sent += len(payload)
@@ -141,6 +142,6 @@ class _Sharing:
         return gone
 
     def hear(self, topic: str, payload: bytes) -> None:
-        """A message arrived."""
+        """Pass a message that arrived to the application."""
         self.received += len(payload)
         self._heard(topic, payload)

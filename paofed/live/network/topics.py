@@ -1,20 +1,21 @@
 """Who is called what at the broker, and which topics they have: spelled here alone.
 
-A broker knows a connection by its user's name, and a new one ends the old one of that name. So
-names begin with the fleet's (`greenhouse/3`), and several fleets can share a broker. A device's
+A broker knows a connection by its user's name, and a new connection ends the old one of that name.
+So names begin with the fleet's (`greenhouse/3`), and several fleets can share a broker. A device's
 topics begin with its name, so that one pattern says what each device may do.
 
-On a company's broker, all topics of a fleet may stand below others (`site7/greenhouse/3/u`), and
-its users have names that the company gave them (paofed.live.network.credential).
+On a company's broker, all topics of a fleet may have a prefix (`site7/greenhouse/3/u`), and its
+users have names that the company gave them (paofed.live.network.credential).
 
-Fleets that were made before that have short names (`3`), which are the same in another fleet on the
-broker. They go on with them, and with topics as long as the others: their devices carry them.
+Fleets from before names had the fleet's name in them have short names (`3`), which may be the same
+in another fleet on the broker. Such fleets keep their short names, which their devices' files hold;
+their topics are as long as the others.
 """
 
 from typing import NamedTuple
 
-SERVER = "server"  # in the place of a device's index
-_DIGITS = 10  # of an index, at most
+SERVER = "server"  # stands for a device's index
+_DIGITS = 10  # the most digits of an index
 
 
 class Topics(NamedTuple):
@@ -22,26 +23,26 @@ class Topics(NamedTuple):
 
     fleet: str
     full: bool  # whether names begin with the fleet's
-    prefix: str = ""  # what stands before all topics
+    prefix: str = ""  # a text before all topics
 
     @property
     def root(self) -> str:
-        """What every topic begins with."""
+        """The first part of every topic."""
         return self._below(self.fleet)
 
     def _below(self, topic: str) -> str:
         return f"{self.prefix}/{topic}" if self.prefix else topic
 
     def user(self, who: object) -> str:
-        """The name at the broker of a device's index, or of the server."""
+        """Return the name at the broker of a device, by index, or of the server."""
         return f"{self.fleet}/{who}" if self.full else f"{who}"
 
     def up(self, device: object) -> str:
-        """From a device to the server; "+" for all."""
+        """Return the topic from a device to the server; "+" for all devices."""
         return self._own("u", device)
 
     def down(self, device: object) -> str:
-        """From the server to a device."""
+        """Return the topic from the server to a device."""
         return self._own("d", device)
 
     def _own(self, kind: str, device: object) -> str:
@@ -50,39 +51,39 @@ class Topics(NamedTuple):
 
     @property
     def up_of_user(self) -> str:
-        """`up` of whoever asks, as a pattern in which %u is the user's name."""
+        """The topic `up` of whoever asks, as a pattern in which %u is the user's name."""
         return self._below("%u/u") if self.full else self.up("%u")
 
     @property
     def down_of_user(self) -> str:
-        """`down` of whoever asks."""
+        """The topic `down` of whoever asks, as a pattern in which %u is the user's name."""
         return self._below("%u/d") if self.full else self.down("%u")
 
     @property
     def manifest(self) -> str:
-        """What the fleet has agreed on, retained."""
+        """The topic of what the fleet has agreed on, retained."""
         return f"{self.root}/c2"
 
     @property
     def first_manifest(self) -> str:
-        """Where servers of wire version 1 left it, and their devices look for it.
+        """The topic where servers of wire version 1 left the manifest for their devices.
 
-        Such a device ends at a key it does not know, so nothing new is written here.
+        Such a device stops at a key that it does not know, so nothing new is written here.
         """
         return f"{self.root}/c"
 
     @property
     def server(self) -> str:
-        """Which server is at work, retained."""
+        """The topic that says which server is at work, retained."""
         return f"{self.root}/s"
 
     @property
     def beginning(self) -> str:
-        """An empty message, with which the broker's count of messages begins."""
+        """The topic of an empty message, with which the broker's count of messages begins."""
         return f"{self.root}/p"
 
     def sender(self, topic: str) -> int | None:
-        """The index of the device whose `up` this is, if it is one."""
+        """Return the index of the device whose topic `up` this is, or None."""
         before, _, after = self.up("+").partition("+")
         index = topic.removeprefix(before).removesuffix(after)
         right = is_index(index) and topic == f"{before}{index}{after}"
@@ -90,5 +91,5 @@ class Topics(NamedTuple):
 
 
 def is_index(text: str) -> bool:
-    """Whether this is a device's index, as names and topics have it."""
+    """Whether a text is a device's index, as names and topics have it."""
     return text.isascii() and text.isdigit() and len(text) <= _DIGITS

@@ -1,8 +1,8 @@
 """How messages travel: all that a device and a server ask of what carries them.
 
-They ask it to pass messages on by topic, to keep the last message of a topic that is to be
-retained, and to come back by itself. It may lose, double and delay messages: what matters is
-repeated by whoever made it.
+A transport passes messages on by topic, keeps the last message of a topic that is to be retained,
+and reconnects by itself. It may lose, double and delay messages: what matters is repeated by
+whoever sent it.
 """
 
 import ssl
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-Heard = Callable[[str, bytes], None]  # a topic and a message
+Heard = Callable[[str, bytes], None]  # called with a topic and a message
 
 
 class Login(Protocol):
@@ -18,19 +18,19 @@ class Login(Protocol):
 
     @property
     def name(self) -> str:
-        """Who one is."""
+        """The name of the party."""
 
     @property
     def client_id(self) -> str:
-        """What the connection is called."""
+        """The name of the connection."""
 
     @property
     def host(self) -> str:
-        """Of the broker."""
+        """The broker's host."""
 
     @property
     def port(self) -> int:
-        """Of the broker."""
+        """The broker's port."""
 
     @property
     def user(self) -> str | None:
@@ -38,27 +38,27 @@ class Login(Protocol):
 
     @property
     def password(self) -> str | None:
-        """What proves it, if not a certificate."""
+        """The password for `user`, if there is one."""
 
     @property
     def certificate(self) -> str | None:
-        """What proves it, if not a password."""
+        """The certificate that proves who one is, if there is one."""
 
     def tls(self) -> ssl.SSLContext | None:
-        """How to encrypt; None: not at all."""
+        """Return how to encrypt; None: not at all."""
 
 
 class Connection(Protocol):
-    """One party's connection: messages in, messages out, attempts for ever.
+    """One party's connection: receives and sends messages, and tries for ever to connect.
 
     `heard`, `ready` and `lost` (see `Transport.connect`) may be called from any thread.
     """
 
-    up: threading.Event  # connected, and subscribed to everything
-    received: int  # bytes of messages
-    sent: int  # likewise
-    messages: int  # sent
-    last_sent: float  # when, by the monotonic clock
+    up: threading.Event  # set while connected and subscribed to everything
+    received: int  # bytes of messages received
+    sent: int  # bytes of messages sent
+    messages: int  # messages sent
+    last_sent: float  # when the last message was sent, by the monotonic clock
 
     def open(self) -> None:
         """Begin to connect, and go on until closed; it may be opened again."""
@@ -67,13 +67,13 @@ class Connection(Protocol):
         """End the connection in good order."""
 
     def subscribe(self, topic: str) -> None:
-        """Hear one more topic, what is retained there first, now and after every reconnection."""
+        """Listen to one more topic, also after a reconnection; a retained message comes first."""
 
     def unsubscribe(self, topic: str) -> None:
-        """Hear it no more."""
+        """Stop listening to a topic."""
 
     def send(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Pass a message on, if there is a connection; none is kept for later."""
+        """Send a message if there is a connection; no message is kept for later."""
 
 
 class Transport(Protocol):
@@ -88,7 +88,7 @@ class Transport(Protocol):
         ready: Callable[[], None] = lambda: None,
         lost: Callable[[str], None] = lambda _: None,
     ) -> Connection:
-        """A connection for one party, to be opened; `+` in a topic stands for any one part of it.
+        """Return a connection for one party, to be opened; `+` in a topic stands for any one part.
 
-        `ready` is called whenever there is a connection, `lost` with the reason when there is none.
+        `ready` is called whenever there is a connection, `lost` with the reason when it has ended.
         """

@@ -1,8 +1,8 @@
 """What Prometheus and Grafana need to watch a fleet, as files.
 
 prometheus.yml   where to ask, with the fleet's name and address to be filled in
-alerts.yml       when to call somebody, of every fleet that is asked
-dashboard.json   what to show of them
+alerts.yml       when to call somebody, for every fleet that is watched
+dashboard.json   what to show of the fleets
 """
 
 import json
@@ -17,7 +17,7 @@ _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (nothing is bound here)
 
 
 def monitoring(settings: Settings, token_file: str = "") -> dict[str, str]:
-    """The files by name; the one that is this fleet's alone is called after it.
+    """Return the files by name; prometheus.yml, which is for this fleet alone, is named after it.
 
     `token_file` is where Prometheus finds its token, if the fleet asks for one.
     """
@@ -34,7 +34,7 @@ def monitoring(settings: Settings, token_file: str = "") -> dict[str, str]:
 
 
 def _target(settings: Settings) -> str:
-    """Where Prometheus finds the server."""
+    """Return the address at which Prometheus finds the server."""
     host, port = settings.http_place()
     if host in _EVERYWHERE:
         host = "localhost"

@@ -18,17 +18,17 @@ from paofed.errors import InputError
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.settings import Settings
 
-USER = "paofed"  # on machines of devices and gateways
+USER = "paofed"  # the user on machines of devices and gateways
 _PLACES = ("/usr/sbin", "/usr/local/sbin")  # where daemons live
-_USUAL = "/usr/sbin/mosquitto"  # where it will be, if it is not installed yet
+_USUAL = "/usr/sbin/mosquitto"  # where mosquitto will be, if it is not installed yet
 _HOMES, _TEMPORARY = ("/home", "/root", "/run/user"), ("/tmp", "/var/tmp")  # noqa: S108 (names)
 _LEARN = "device run device.json --state state.npz --quiet"
 _BIND = "CAP_NET_BIND_SERVICE"
-_FIRST_FREE = 1024  # ports below are for those who have a capability
+_FIRST_FREE = 1024  # lower ports need a capability
 
 
 def units(folder: Path, settings: Settings, program: Path | None = None) -> dict[str, str]:
-    """The units by file name; `program` is paofed's, if not the one that is running."""
+    """Return the units by file name; `program` is paofed's, if not the one that is running."""
     folder = folder.resolve()
     words = [str(program)] if program else [sys.executable, "-m", "paofed"]
     broker, server = (f"paofed-{settings.name}-{part}.service" for part in ("broker", "server"))
@@ -67,11 +67,11 @@ def units(folder: Path, settings: Settings, program: Path | None = None) -> dict
 
 
 def owner(folder: Path) -> str:
-    """Whose a folder is."""
+    """Return the name of a folder's owner."""
     number = folder.stat().st_uid
     try:
         return pwd.getpwuid(number).pw_name
-    except KeyError:  # nobody known, in a container
+    except KeyError:  # the owner has no name, as in a container
         return str(number)
 
 
@@ -80,7 +80,7 @@ def _filled(name: str, **values: str) -> str:
 
 
 def _hardening(*used: Path, binds: bool = False, sensors: bool = False) -> str:
-    """What a service may not do; what it uses must not be hidden from it."""
+    """Return what a service may not do; the paths it uses must not be hidden from it."""
     return Template(_shipped("hardening.conf")).substitute(
         capabilities=_BIND if binds else "",
         protect_home="read-only" if _below(used, _HOMES) else "yes",
@@ -103,7 +103,7 @@ def _mosquitto() -> str:
 
 
 def _word(word: Path | str) -> str:
-    """One word of a unit, in which %, $ and spaces have meanings."""
+    """Quote one word of a unit, in which %, $ and spaces have meanings."""
     text = str(word)
     if not text.isprintable():
         raise InputError(f"{text!r} cannot stand in a unit: expected printable text")

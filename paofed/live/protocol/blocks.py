@@ -1,9 +1,9 @@
 """The values of a window as they travel: a block, written and read by the channel of the method.
 
 Plain windows are blocks of float32; a channel with an encoding of its own, such as quantised
-windows, makes blocks of bytes. What a codec reads need not fit into float32. So a device keeps the
-block that it may have to repeat, and the server's journal keeps the block that came: a repeat has
-the bytes of the first sending, and a replay reads what was read at first, bit for bit.
+windows, makes blocks of bytes. Values that a codec reads need not fit into float32. So a device
+keeps the block that it may have to repeat, and the server's journal keeps the block that came: a
+repeat has the bytes of the first sending, and a replay reads what was read at first, bit for bit.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ _ROUNDING = 2.0**-20
 
 @dataclass(frozen=True)
 class Blocks:
-    """One direction of a fleet's links, of whose channel it is known that it is served."""
+    """One direction of a fleet's links, over a channel that is known to be served."""
 
     channel: Windows | Channel
     features: int
-    key: Key  # of what the channel draws
+    key: Key  # key of the random numbers that the channel draws
 
     @property
     def is_plain(self) -> bool:
@@ -38,12 +38,12 @@ class Blocks:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """What a block is made of."""
+        """The type of a block's entries."""
         return np.dtype("<f4") if self.is_plain else np.dtype(np.uint8)
 
     @cached_property
     def shared(self) -> int:
-        """How many coordinates a block is of."""
+        """How many coordinates a block holds."""
         if isinstance(self.channel, Windows):
             return self.channel.size(self.features)
         return self.coordinates().size
@@ -59,23 +59,23 @@ class Blocks:
         return self.size * self.dtype.itemsize
 
     def coordinates(self, device: int = 0, tick: int = 0) -> IntArray:
-        """Which coordinates the block of a device and a tick is of."""
+        """Return the coordinates of the block of a device and a tick."""
         if isinstance(self.channel, Windows):
             return self.channel(device, tick, self.features)
         return self._sent(np.zeros(self.features), self._stamp(device, tick)).coordinates
 
     def written(self, w: FloatArray, device: int, tick: int) -> Values:
-        """What is sent of a model."""
+        """Return the block that a device sends of a model."""
         stamp = self._stamp(device, tick)
         return self._encoded(self._sent(w, stamp), stamp)
 
     def block(self, values: FloatArray, device: int = 0, tick: int = 0) -> Values:
-        """The block that says these values, whosever model they may be of."""
+        """Return the block that holds these values, whosever model they may be of."""
         part = Part(self.coordinates(device, tick), values)
         return self._encoded(part, self._stamp(device, tick))
 
     def read(self, block: Values, device: int, tick: int) -> Part:
-        """What arrives: the coordinates and values of a block that has been checked."""
+        """Return the coordinates and values of a block that has been checked."""
         stamp, entries = self._stamp(device, tick), self.entries(block)
         if self.channel.decode is None:
             return Part(self.coordinates(device, tick), entries.astype(np.float64))
@@ -83,22 +83,25 @@ class Blocks:
         return Part(coordinates, np.clip(values, -LARGEST, LARGEST))
 
     def entries(self, block: NDArray[Any]) -> NDArray[Any]:
-        """A block as it is made here, of one whose bytes were kept."""
+        """Return a block, whose bytes were kept, with entries of this channel's type."""
         return block.view(self.dtype)
 
     def checked(self, data: bytes) -> Values:
-        """A block of a message, of the right length; values that cannot be raise WireError."""
+        """Return a block of the right length from a message.
+
+        Raise WireError for impossible values.
+        """
         block: NDArray[Any] = np.frombuffer(data, dtype=self.dtype)
         if self.channel.decode is None:
             require_sane(block)
         else:
-            with np.errstate(over="ignore", invalid="ignore"):  # of a scale that is no number
+            with np.errstate(over="ignore", invalid="ignore"):  # of a scale that is not a number
                 values = self.channel.decode(block, self._stamp(0, 0)).values
             require_sane(values / (1.0 + _ROUNDING))
         return block
 
     def can_travel(self, block: Values) -> bool:
-        """Whether the other side accepts a block that was kept."""
+        """Whether the other side would accept a block that was kept."""
         try:
             self.checked(block.tobytes())
         except WireError:

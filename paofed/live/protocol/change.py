@@ -1,8 +1,8 @@
 """A fleet that is changed while it lives: what it agrees on next, and what of it goes on.
 
-A change begins the next epoch: messages of the one before are refused from then on, and their
-devices read the manifest again. So the server first closes every tick for which it has accepted
-anything, and tick numbers go on behind those, whatever the new length of a tick.
+A change begins the next epoch: messages of the epoch before are refused from then on, and devices
+that send them read the manifest again. So the server first closes every tick for which it has
+accepted anything, and tick numbers go on after those, whatever the new length of a tick.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ Limits = tuple[float | None, float | None]
 class Changes:
     """What is to be different: fields of a manifest, numbers of a sample, ranges by name.
 
-    Of numbers that are known already, only the range can be different; other inputs are added.
+    Numbers that are known already can only change their range; other inputs are added.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
 
 
 def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
-    """What a fleet agrees on with some values changed; a change of the model itself is refused."""
+    """Return a manifest with some values changed; refuse a change of the model itself."""
     values = dict(changes.values)
     for name, value in values.items():
         _require_changeable(old, name, value)
@@ -106,7 +106,7 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
 
 
 def _following(old: Manifest, algorithm: str) -> dict[str, Any]:
-    """What has to be different under another algorithm, unless somebody says otherwise."""
+    """Return what has to be different under another algorithm, unless somebody says otherwise."""
     follows: dict[str, Any] = {} if algorithm == old.algorithm else {"options": None}
     if not shares_alike(algorithm, old.algorithm):
         follows["shared"] = usual_shared(algorithm, old.features)
@@ -125,7 +125,7 @@ def _require_changeable(old: Manifest, name: str, value: object) -> None:
 
 
 def _with_inputs(known: tuple[Scaling, ...], given: tuple[Scaling, ...]) -> tuple[Scaling, ...]:
-    """The inputs and those that are new, last: the map of the others stays as it is."""
+    """Return the known inputs, then the new ones, so that the map of the known stays as it is."""
     inputs = {number.name: number for number in known}
     for number in given:
         found = inputs.get(number.name)
@@ -134,7 +134,7 @@ def _with_inputs(known: tuple[Scaling, ...], given: tuple[Scaling, ...]) -> tupl
 
 
 def _merged(known: Scaling, given: Scaling) -> Scaling:
-    """A number with the range that is given, if one is; it cannot get another meaning."""
+    """Return a number with the range that is given, if one is; its meaning cannot change."""
     if known.meaning != given.meaning:
         raise ManifestError(
             f"{known.name} ({_scaling(known)}) cannot become {given.name} ({_scaling(given)}): "
@@ -146,7 +146,7 @@ def _merged(known: Scaling, given: Scaling) -> Scaling:
 def continued(
     old: Coordinator, manifest: Manifest, present: int, state: Mapping[str, NDArray[Any]]
 ) -> tuple[Coordinator, tuple[str, ...]]:
-    """The server of the next epoch, with what fits of a rule's state, and the fields left out.
+    """Return the server of the next epoch, and the fields of the rule's state that do not fit.
 
     `present` is the tick of the wall clock.
     """
@@ -180,7 +180,7 @@ def _differences(old: Manifest, new: Manifest) -> tuple[Difference, ...]:
 def _consequences(
     old: Manifest, new: Manifest, left: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What is kept and what is lost, in words."""
+    """Say in words what is kept and what is lost."""
     kept = ["the server's model, and who is in the fleet"]
     lost = ["updates that were not confirmed: they are of the old epoch, and never applied"]
     if old.lineage == new.lineage:

@@ -1,9 +1,10 @@
 """The server as a state machine: events in, effects out; no socket, clock or disk.
 
-The rules are those of the simulator (exchange "live"). What arrives at tick s is judged, recorded
-and applied when s closes; the reply carries w_s, the model before that. Replies wait until the
-journal is on disk: `committed` releases them. So a reply promises that its updates survive, and a
-device that hears none repeats; a repeat is recognised by (device, tick), answered, not counted.
+The rules are those of the simulator (exchange "live"). An update that arrives at tick s is judged
+and recorded, and applied when s closes; the reply carries w_s, the model before that. Replies wait
+until the journal is on disk: `committed` releases them. So a reply promises that its updates
+survive, and a device that gets no reply repeats them. A repeat is recognised by (device, tick) and
+answered, but not counted.
 """
 
 import hashlib
@@ -34,14 +35,14 @@ from paofed.live.protocol.messages import (
 from paofed.live.protocol.rule_state import RuleState
 from paofed.live.protocol.wellbeing import Wellbeing
 
-TOLERANCE = 2  # ticks that a device's clock may be ahead
-REPORT_AFTER = 10  # refusals in a row
-MOST_PER_TICK = 32  # messages of one device that are looked at
-MOST_HELLOS = 3  # of one device in a tick: each is answered with the whole model
+TOLERANCE = 2  # ticks by which a device's clock may be ahead
+REPORT_AFTER = 10  # refusals in a row after which people are told
+MOST_PER_TICK = 32  # the most messages of one device in a tick that are looked at
+MOST_HELLOS = 3  # the most hellos of one device in a tick: each is answered with the whole model
 
 
 class Record(NamedTuple):
-    """Effect: write this line to the journal. An update, and the tick at which it counts."""
+    """Effect: write this line to the journal: an update, and the tick at which it counts."""
 
     arrived: int
     device: int
@@ -66,7 +67,7 @@ class Suspect(NamedTuple):
 
 Effect = Record | Send | Suspect
 
-# Of a state, what follows from the journal, beside the arrays of the rule and of the fleet's
+# What of a state follows from the journal, beside the arrays of the rule and of the fleet's
 # wellbeing; the rest counts and remembers what was not accepted.
 _EXACT = ("tick", "pending", "pending_values", "pending_levels", "accepted")
 
@@ -81,20 +82,20 @@ class Coordinator:
         self.devices = Devices(manifest.max_age + TOLERANCE + 1)
         self.wellbeing = Wellbeing()
         self.counts: Counter[str] = Counter()
-        self.ages: Counter[int] = Counter()  # of accepted updates
+        self.ages: Counter[int] = Counter()  # how many accepted updates had each age
         self.removed: set[int] = set()
         self._pending: defaultdict[int, list[Record]] = defaultdict(list)
         self._awaiting: list[Send] = []  # replies whose updates are not on disk yet
 
     @property
     def w(self) -> FloatArray:
-        """The model."""
+        """The server's model."""
         return self.rule.w
 
     # Events
 
     def receive(self, device: int, payload: bytes) -> list[Effect]:
-        """A message arrived, from the device that the transport says it is."""
+        """Process a message from the device that the transport says it is; return effects."""
         if not self.devices.knows(device):
             self.counts["refused: unknown device"] += 1
             return []
@@ -132,26 +133,26 @@ class Coordinator:
             self.tick = tick
 
     def committed(self) -> list[Send]:
-        """Everything recorded so far is on disk: release the replies that waited for it."""
+        """Release the replies that waited for it: everything recorded so far is on disk."""
         released, self._awaiting = self._awaiting, []
         return released
 
     def add(self, device: int) -> None:
-        """A device was added to the fleet."""
+        """Note that a device was added to the fleet."""
         self.devices.add(device)
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
-        """Refuse a device's messages from now on, or no longer."""
+        """Refuse a device's messages from now on or, with `on` False, no longer."""
         self.devices.quarantined[device] = on
 
     def remove(self, device: int) -> None:
-        """A device left the fleet for good; what it brought stays."""
+        """Note that a device left the fleet for good; its past updates stay in the model."""
         self.removed.add(device)
 
     def recover(self, records: Iterable[Record]) -> None:
-        """Take up the lines of the journal behind a snapshot, in the order they were written."""
+        """Take up the lines of the journal after a snapshot, in the order they were written."""
         for record in records:
-            # The tick at which it was accepted: its arrival, unless its device was ahead.
+            # The tick at which the update was accepted: its arrival, unless its device was ahead.
             ahead = TOLERANCE if record.arrived == record.sent else 0
             self.close(max(self.tick, record.arrived - ahead))
             values = self.manifest.up.entries(record.values)
@@ -159,13 +160,14 @@ class Coordinator:
             self.devices.good(record.device, record.arrived)
 
     def waiting(self) -> list[Record]:
-        """What was accepted and not yet applied."""
+        """Return the updates that were accepted and not yet applied."""
         return [record for arrived in sorted(self._pending) for record in self._pending[arrived]]
 
     def under(self, manifest: Manifest) -> "Coordinator":
-        """The server as it begins under another manifest: tick, devices, counts, errors stay.
+        """Return the server as it begins under another manifest.
 
-        Its rule begins anew, nothing waits, and no update counts as accepted.
+        Tick, devices, counts and errors stay. The rule begins anew, nothing waits, and no update
+        counts as accepted.
         """
         begun = Coordinator(manifest)
         begun.tick = self.tick
@@ -179,7 +181,7 @@ class Coordinator:
         return begun
 
     def glimpse(self) -> "Coordinator":
-        """How it is doing, to be looked at while this one goes on; what waits is not in it."""
+        """Return a copy to look at while this server goes on; updates that wait are not in it."""
         same = copy(self)
         same.counts, same.ages, same.removed = self.counts.copy(), self.ages.copy(), {*self.removed}
         same.devices = Devices.of(self.devices.arrays())
@@ -190,7 +192,7 @@ class Coordinator:
     # Snapshots
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What a restart needs, as arrays."""
+        """Return what a restart needs, as arrays."""
         waiting = self.waiting()
         values = [r.values for r in waiting] or [np.zeros(0, dtype=self.manifest.up.dtype)]
         return {
@@ -220,12 +222,12 @@ class Coordinator:
         self.wellbeing = Wellbeing.of(state, self.tick)
 
     def digest(self) -> bytes:
-        """What a replay of the journal must reproduce, bit for bit, as a hash."""
+        """Return a hash of what a replay of the journal must reproduce, bit for bit."""
         exact = {*_EXACT, *self.rule.arrays(), *self.wellbeing.arrays()}
         arrays = [array for name, array in self.state().items() if name in exact]
         return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
 
-    # What they do
+    # How messages are processed
 
     def _update(self, device: int, message: Update) -> list[Effect]:
         now, newest = self.tick, message.tick
@@ -266,7 +268,7 @@ class Coordinator:
         return [Send(device, encode(model))]
 
     def _refuse(self, device: int, reason: str) -> list[Effect]:
-        """Count it; nothing else changes."""
+        """Count a refusal; nothing else changes."""
         self.counts[f"refused: {reason}"] += 1
         in_a_row = self.devices.refuse(device, reason, self.tick)
         return [Suspect(device, reason)] if in_a_row == REPORT_AFTER else []

@@ -5,22 +5,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_COLUMNS: dict[str, tuple[type[np.generic], int]] = {  # and what they hold of a new device
+# Type of each column, and its value for a new device.
+_COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "known": (np.bool_, 0),
     "quarantined": (np.bool_, 0),
     "last_seen": (np.int64, -1),
     "refused": (np.uint32, 0),
     "messages": (np.uint32, 0),
-    "refusals": (np.uint32, 0),  # this and the following are not in snapshots of wire version 1
+    # This column and the following are not in snapshots of wire version 1.
+    "refusals": (np.uint32, 0),
     "refused_since": (np.int64, -1),
     "refused_why": (np.uint8, 0),
 }
-_PASSING: dict[str, tuple[type[np.generic], int]] = {  # of this tick alone: not in a snapshot
+_PASSING: dict[str, tuple[type[np.generic], int]] = {  # for this tick alone: not in a snapshot
     "heard": (np.uint16, 0),
     "hellos": (np.uint16, 0),
 }
-REASONS = (  # of refusals, in the order in which they are numbered on disk: more go to the end
-    "",  # one that this version does not number
+REASONS = (  # reasons of refusals, numbered in this order on disk: new ones go to the end
+    "",  # a reason that this version does not number
     "removed",
     "quarantined",
     "flood",
@@ -34,13 +36,13 @@ REASONS = (  # of refusals, in the order in which they are numbered on disk: mor
     "future",
     "too old",
     "hello again",
-    "epoch",  # or an earlier wire version: told to read the manifest again
+    "epoch",  # an old epoch or wire version: the device is told to read the manifest again
 )
 _MANY = 2**16 - 1
 
 
 class Devices:
-    """Grows with the highest index; a few dozen bytes a device.
+    """Columns that grow with the highest index; a few dozen bytes a device.
 
     Which updates were accepted is one bit per device and tick, for the ticks that can still arrive:
     row `tick modulo window` belongs to that tick until it is forgotten.
@@ -50,13 +52,13 @@ class Devices:
         self.known: NDArray[np.bool_]
         self.quarantined: NDArray[np.bool_]
         self.last_seen: NDArray[np.int64]  # tick; -1: never
-        self.refused: NDArray[np.uint32]  # in a row
-        self.messages: NDArray[np.uint32]  # good ones
-        self.refusals: NDArray[np.uint32]  # in all
+        self.refused: NDArray[np.uint32]  # refusals in a row
+        self.messages: NDArray[np.uint32]  # messages that were accepted
+        self.refusals: NDArray[np.uint32]  # refusals in all
         self.refused_since: NDArray[np.int64]  # tick; -1: the last message was good
-        self.refused_why: NDArray[np.uint8]  # the last time, an index of REASONS
+        self.refused_why: NDArray[np.uint8]  # why the last message was refused, an index of REASONS
         self.heard: NDArray[np.uint16]  # messages in this tick
-        self.hellos: NDArray[np.uint16]  # among them
+        self.hellos: NDArray[np.uint16]  # hellos in this tick
         for name, (kind, _) in (_COLUMNS | _PASSING).items():
             setattr(self, name, np.zeros(0, dtype=kind))
         self.accepted: NDArray[np.uint8] = np.zeros((window, 0), dtype=np.uint8)
@@ -71,7 +73,7 @@ class Devices:
     def add(self, device: int) -> None:
         """Make room for a device."""
         if device >= self.known.size:
-            # By half as much again, in whole bytes of the bit rows.
+            # Grow by half, in whole bytes of the bit rows.
             more = max(device + 1, self.known.size * 3 // 2, 8) - self.known.size
             more += -(self.known.size + more) % 8
             for name, (kind, empty) in (_COLUMNS | _PASSING).items():
@@ -87,43 +89,43 @@ class Devices:
         return bool(row[device >> 3] >> (device & 7) & 1)
 
     def mark(self, device: int, tick: int) -> None:
-        """Remember that it was."""
+        """Remember that the update of this device and tick was accepted."""
         self.accepted[tick % len(self.accepted), device >> 3] |= np.uint8(1 << (device & 7))
 
     def forget(self, first: int, last: int) -> None:
-        """Make room for the ticks `first` to `last`, whose rows belonged to long past ones."""
+        """Make room for the ticks `first` to `last`, whose rows belonged to long past ticks."""
         window = len(self.accepted)
         for tick in range(max(first, last - window + 1), last + 1):
             self.accepted[tick % window] = 0
 
     def good(self, device: int, tick: int) -> None:
-        """An update was taken."""
+        """Note that an update was accepted."""
         self.seen(device, tick)
         self.refused[device] = 0
         self.refused_since[device] = -1
 
     def seen(self, device: int, tick: int) -> None:
-        """A message was taken; one that says nothing of whether its device's updates are right."""
+        """Note that a message was accepted which says nothing about the device's updates."""
         self.last_seen[device] = tick
         self.messages[device] += 1
 
     def hear(self, device: int) -> int:
-        """A message came, good or bad; count how many in this tick."""
+        """Note a message, good or bad; return how many there were in this tick."""
         self.heard[device] = min(int(self.heard[device]) + 1, _MANY)
         return int(self.heard[device])
 
     def greet(self, device: int) -> int:
-        """A hello came; count how many in this tick."""
+        """Note a hello; return how many there were in this tick."""
         self.hellos[device] += 1
         return int(self.hellos[device])
 
     def new_tick(self) -> None:
-        """Begin to count anew what is counted by the tick."""
+        """Set the counts of the present tick to 0."""
         for name in _PASSING:
             getattr(self, name)[:] = 0
 
     def refuse(self, device: int, reason: str, tick: int) -> int:
-        """A message was refused; count how many in a row."""
+        """Note that a message was refused; return how many were in a row."""
         if not self.refused[device]:
             self.refused_since[device] = tick
         self.refused[device] += 1
@@ -132,22 +134,23 @@ class Devices:
         return int(self.refused[device])
 
     def anew(self, window: int) -> "Devices":
-        """The same devices, of which no update was accepted yet."""
+        """Return the same devices without any accepted update."""
         rows = np.zeros((window, self.accepted.shape[1]), dtype=np.uint8)
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return Devices.of({**columns, "accepted": rows})
 
     def recount(self, last: int, tick: int, longer: float) -> None:
-        """Ticks have another length: tell in the new ones when each device was last seen.
+        """Convert when each device was last seen to ticks of another length.
 
-        `last` was the present tick, `tick` is, and ticks were `longer` times as long as they are.
+        `last` was the present tick and `tick` is the present one now; a tick was `longer` times as
+        long as it is.
         """
         ago = np.maximum(last - self.last_seen, 0) * longer
-        seen = np.maximum(tick - ago, 0).astype(np.int64)  # as far back as there are any
+        seen = np.maximum(tick - ago, 0).astype(np.int64)  # not before tick 0
         self.last_seen = np.where(self.last_seen < 0, -1, seen)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything up to the last device, for a snapshot."""
+        """Return the columns up to the last device, for a snapshot."""
         used = int(np.flatnonzero(self.known).max(initial=-1)) + 1
         used += -used % 8
         columns = {name: getattr(self, name)[:used] for name in _COLUMNS}
@@ -155,7 +158,7 @@ class Devices:
 
     @classmethod
     def of(cls, arrays: dict[str, NDArray[Any]]) -> "Devices":
-        """Back from a snapshot."""
+        """Return devices from the arrays of a snapshot."""
         devices = cls(len(arrays["accepted"]))
         for name, (kind, empty) in (_COLUMNS | _PASSING).items():
             fresh = np.full(arrays["known"].size, empty, dtype=kind)

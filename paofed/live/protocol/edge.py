@@ -1,8 +1,9 @@
 """The device as a state machine: learns from every sample, contacts when it may; NumPy only.
 
-It sends what it learned on its uplink window and keeps it until a reply confirms it; what was not
-confirmed travels again with a later contact. Its tick is that of the newest reply plus its own
-monotonic clock; before any reply, or when nobody answers for long, it says hello.
+A device sends what it learned on its uplink window and keeps the update until a reply confirms it;
+an update that was not confirmed travels again with a later contact. The device's tick is that of
+the newest reply plus its own monotonic clock. Before any reply, or when nobody answers for long, it
+says hello.
 """
 
 import math
@@ -40,8 +41,8 @@ from paofed.live.protocol.rule_state import named
 from paofed.live.protocol.seen import Measured, Sample, number_or_nan, required
 
 _NONE: frozenset[int] = frozenset()
-_NO_TICK = 0  # a device may not know the tick; learners that are served do not look at the tick
-_LOST_AFTER = 5  # contacts beyond the age limit, unanswered: the clock may be wrong
+_NO_TICK = 0  # stands for a tick that the device may not know; served learners do not use the tick
+_LOST_AFTER = 5  # unanswered contacts, beyond the age limit, after which the clock may be wrong
 
 
 class Clock(NamedTuple):
@@ -53,13 +54,14 @@ class Clock(NamedTuple):
 
 @dataclass(eq=False)
 class Unconfirmed:
-    """An update on its way: its values, when it last left, and what its message carried."""
+    """An update on its way: its values, when it was last sent, and what its message carried."""
 
     tick: int
     values: Values
-    left: int  # tick of the last message that carried it
+    left: int  # tick of the last message that carried the update
     level: int = 0  # how well the device predicted then
-    carried: frozenset[int] | None = None  # ticks in every message that it headed
+    # Ticks of the updates in every message that began with this one.
+    carried: frozenset[int] | None = None
 
 
 class Edge:
@@ -77,29 +79,30 @@ class Edge:
         """Begin with the manifest's model, or with zeros.
 
         `patience`: ticks to wait before an update is sent again. `lost_after`: unanswered contacts
-        after which it asks for the time anew (by default, more than can be late in time). `doubt`:
-        ticks after which no message of an earlier life is still on its way.
+        after which the device asks for the time anew (by default, more than can be late in time).
+        `doubt`: ticks after which no message from before a restart is still on its way.
         """
         self.manifest = manifest
         self.device = device
         self.patience = patience
         self.doubt = doubt
-        self._doubt_ends = -math.inf  # by its own clock
+        self._doubt_ends = -math.inf  # when the doubt ends, by the device's own clock
         self.lost_after = manifest.max_age + _LOST_AFTER if lost_after is None else lost_after
         self._parts = manifest.parts
         self.learned: Any = self._begun()  # the learner's state
         self.recent = Recent()
         first = manifest.first_interval
         self.intervals = Interval(1.0 if first is None else first)  # in scales of the target
-        self.implausible = 0  # samples that were not learned from, in this life
-        self.unknown_past = 0  # likewise, since what they look back at is not known
+        self.implausible = 0  # implausible samples that were not learned from, since this start
+        # Samples not learned from since earlier values are not known, since this start.
+        self.unknown_past = 0
         self.remembered = Remembered({} if manifest.seen is None else manifest.seen.reaches)
         self.clock: Clock | None = None
         self.merged = -1  # tick of the newest reply whose values were taken
-        self.joined = False  # whether it ever had the fleet's model
-        self.stamped = -1  # the last tick it sent an update for: there is one per tick
-        self.restarts = 0  # times that its numbers could not travel
-        self.unanswered = 0  # contacts since anything was heard
+        self.joined = False  # whether the device ever had the fleet's model
+        self.stamped = -1  # the last tick that it sent an update for: there is one update per tick
+        self.restarts = 0  # how often its model was too large to send
+        self.unanswered = 0  # contacts since anything was heard from the server
         self.outdated = False  # whether the server told it to read the manifest again
         self.unconfirmed: deque[Unconfirmed] = deque(maxlen=MOST_REPEATS + 1)  # oldest first
 
@@ -109,7 +112,7 @@ class Edge:
         return self._parts.learner.model(self.learned)
 
     def _begun(self) -> Any:
-        """What a device begins with that never had a contact."""
+        """Return the learner's state of a device that never had a contact."""
         agreed = self.manifest
         return device_from(agreed.algorithm, self._parts.learner, agreed.begins_with)
 
@@ -119,47 +122,47 @@ class Edge:
         self.joined = True
 
     def under(self, manifest: Manifest) -> "Edge":
-        """The device as it goes on under another manifest; no update of an earlier epoch does.
+        """Return the device as it goes on under another manifest; old updates are dropped.
 
-        Its model stays where its parameters mean the same. One that is told to begin from the
-        server's model asks for it, and goes on with what it has until that comes.
+        The model stays where its parameters mean the same. A device that is told to begin from the
+        server's model asks for that model, and goes on with its own until it comes.
         """
         edge = Edge(manifest, self.device, patience=self.patience, doubt=self.doubt)
-        edge.stamped = self.stamped  # no tick is used twice
+        edge.stamped = self.stamped  # so that no tick is used twice
         if manifest.means_the_same(self.manifest):
             edge.begin(self.w)
             edge.joined = self.joined and manifest.lineage == self.manifest.lineage
-            if edge.joined:  # with what it knows of its errors
+            if edge.joined:  # its errors are still those of its model
                 edge.recent, edge.intervals = self.recent, self.intervals
                 kept = type(self.learned) is type(edge.learned)
                 edge.learned = self.learned if kept else edge.learned
         return edge
 
     def predict(self, x: Sample, at: float | None = None) -> float:
-        """The target at one input, as the device measures both.
+        """Predict the target at one input, as the device measures both.
 
-        `at` is when it was measured, in seconds since 1970, where the manifest needs that. NaN
-        where an input looks back at what the device does not know.
+        `at` is when the input was measured, in seconds since 1970, where the manifest needs that.
+        The result is NaN where an input looks back at a value that the device does not know.
         """
         return self._measured(self._predicted(x, at))
 
     def interval(self, x: Sample, at: float | None = None) -> tuple[float, float]:
-        """From where to where the target is at one input, nine times in ten in the long run."""
+        """Return low and high between which the target is, nine times in ten in the long run."""
         predicted, half = self._predicted(x, at), self.intervals.half_width
         return self._measured(predicted - half), self._measured(predicted + half)
 
     def _predicted(self, x: Sample, at: float | None) -> float:
-        """The target as the model sees it."""
+        """Return the target as the model sees it."""
         return float(self.w @ self.manifest.fourier_map(self._numbers(x, at)))
 
     def _measured(self, seen: float) -> float:
         return float(self.manifest.unit.measured(np.array(seen)))
 
     def learn(self, x: Sample, y: float, at: float | None = None) -> bool:
-        """Take one step on one sample (eq. 5 or 8); an implausible one is counted, and that is all.
+        """Take one step on one sample (eq. 5 or 8); an implausible sample is only counted.
 
-        So is one whose inputs look back at what the device does not know, apart from the others.
-        Returns whether it was learned from.
+        A sample whose inputs look back at a value that the device does not know is counted
+        separately. Returns whether the sample was learned from.
         """
         if not np.isfinite(y):
             raise InputError(f"the target is {y!r}: expected a finite number")
@@ -180,7 +183,7 @@ class Edge:
     def remember(self, x: Measured, y: float | None, at: float | None) -> None:
         """Keep what was measured for inputs that look back, and learn nothing from it.
 
-        What is missing (None, NaN) or not plausible is not kept.
+        Values that are missing (None, NaN) or not plausible are not kept.
         """
         manifest = self.manifest
         if manifest.seen is None or not manifest.seen.reaches:
@@ -192,7 +195,7 @@ class Edge:
         self.remembered.note(manifest.tick_of(required(at)), kept)
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
-        """The same for a sample that is scaled and mapped already."""
+        """Learn from a sample that is scaled and mapped already."""
         learner, mu = self._parts.learner, self.manifest.step_size
         error = y - float(self.w @ z)
         self.recent.learned(error)
@@ -201,10 +204,11 @@ class Edge:
             self._take(learner.learn(self.learned, z, y, mu, _NO_TICK))
 
     def _take(self, learned: Any) -> None:
-        """Go on with this state, unless its model cannot travel: the server would refuse it always.
+        """Go on with this learner's state, unless its model cannot travel.
 
-        A sample or a step size that is too large makes such numbers. The device then starts again
-        from the fleet's model, for which its next contact asks.
+        The server would refuse such a model again and again. A sample or a step size that is too
+        large makes one. The device then starts again from the fleet's model, for which its next
+        contact asks.
         """
         learner = self._parts.learner
         if can_travel(learner.model(learned)):
@@ -215,7 +219,7 @@ class Edge:
             self.restarts += 1
 
     def _numbers(self, x: Sample, at: float | None) -> FloatArray:
-        """What the model sees of an input."""
+        """Return what the model sees of an input."""
         manifest, seen = self.manifest, self.manifest.seen
         if seen is None:
             inputs = len(manifest.inputs)
@@ -229,16 +233,17 @@ class Edge:
         return seen.numbers(now, time, lambda name, lag: self.remembered.at(tick - lag, name))
 
     def tick(self, seconds: float) -> int | None:
-        """The server's tick by the device's own clock, or None if it cannot know."""
+        """Return the server's tick by the device's own clock, or None if it cannot know."""
         if self.clock is None:
             return None
         passed = (seconds - self.clock.seconds) / self.manifest.tick_seconds
         return min(self.clock.tick + max(int(passed), 0), LAST_TICK)
 
     def contact(self, seconds: float) -> bytes | None:
-        """The message to send now: a hello, or the newest update and what is to be repeated.
+        """Return the message to send now: a hello, or the newest update and those to be repeated.
 
-        None: this tick's update is confirmed already, and there is nothing else to say.
+        Returns None where this tick's update is confirmed already, and there is nothing else to
+        say.
         """
         now = self.tick(seconds)
         if now is None or not self.joined or self.unanswered > self.lost_after:
@@ -246,7 +251,7 @@ class Edge:
             return encode(Hello(self.manifest.epoch))
         limit = self.manifest.max_age
         while self.unconfirmed and now - self.unconfirmed[0].tick > limit:
-            self.unconfirmed.popleft()  # worthless by now
+            self.unconfirmed.popleft()  # too old: the server would drop it
         if now > self.stamped:
             self.stamped = now
             values = self.manifest.up.written(self.w, self.device, now)
@@ -260,9 +265,9 @@ class Edge:
         ]
         for update in repeated:
             update.left = now
-        # A reply does not say which of several messages with this head it answers: it confirms
-        # what all of them carried. There may be one from before a restart, of which only the head
-        # is known.
+        # A reply does not say which of several messages that began with this update it answers: it
+        # confirms the updates that all of them carried. There may be a message from before a
+        # restart, of which only its first update is known.
         doubtful = seconds < self._doubt_ends
         ticks = frozenset(u.tick for u in ((head,) if doubtful else (*repeated, head)))
         head.carried = ticks if head.carried is None else head.carried & ticks
@@ -270,7 +275,7 @@ class Edge:
         return encode(Update(self.manifest.epoch, head.tick, head.values, repeats, head.level))
 
     def receive(self, payload: bytes, seconds: float) -> frozenset[int]:
-        """A message arrived from the server; one that is none is ignored.
+        """Process a message from the server; anything that is no message is ignored.
 
         Returns the ticks whose updates it confirms: they are on the server's disk.
         """
@@ -291,11 +296,14 @@ class Edge:
         return _NONE
 
     def _reply(self, reply: Reply, seconds: float) -> frozenset[int]:
-        """Confirm what the answered message carried; take the values, unless newer ones were."""
+        """Confirm the updates of the answered message.
+
+        Take over the reply's values, unless newer values came before.
+        """
         self.unanswered = 0
         head = next((u for u in self.unconfirmed if u.tick == reply.answers), None)
         carried = _NONE if head is None else head.carried or _NONE
-        # What was too old when it arrived is not on disk; it is worthless, but not confirmed.
+        # An update that was too old on arrival is not on disk: it is dropped, but not confirmed.
         safe = {tick for tick in carried if tick >= reply.tick - self.manifest.max_age}
         confirmed = frozenset(u.tick for u in self.unconfirmed if u.tick in safe)
         self._keep(u for u in self.unconfirmed if u.tick not in confirmed)
@@ -309,12 +317,12 @@ class Edge:
         return confirmed
 
     def _model(self, model: Model, seconds: float) -> None:
-        """The answer to a hello: the time; the model too, for a device that has none yet."""
+        """Process the answer to a hello: the time, and for a device that has none yet the model."""
         lost = self.clock is None or self.unanswered > self.lost_after
         self.unanswered = 0
         if not self.joined:
             self.begin(model.values.astype(np.float64))
-        if lost:  # the one occasion on which its time may go back, and ticks be used again
+        if lost:  # only here may the device's time go back, and ticks be used again
             self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
             self.clock = Clock(model.tick, seconds)
             self.stamped = min(self.stamped, model.tick)
@@ -334,7 +342,7 @@ class Edge:
         self.unconfirmed = deque(updates, maxlen=MOST_REPEATS + 1)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What must survive a power cut, as arrays; the clock does not."""
+        """Return what must survive a power cut, as arrays; the clock need not."""
         updates = list(self.unconfirmed)
         values = [u.values for u in updates] or [np.zeros(0, dtype=self.manifest.up.dtype)]
         return {
@@ -354,7 +362,7 @@ class Edge:
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> bool:
-        """Take up a state that was saved; one of another manifest or device is left alone."""
+        """Take up a state that was saved; a state of another manifest or device is left alone."""
         if int(state["epoch"]) != self.manifest.epoch or int(state["device"]) != self.device:
             return False
         up, updates = self.manifest.up, len(state["ticks"])

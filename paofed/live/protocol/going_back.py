@@ -1,8 +1,8 @@
 """A fleet that goes back: to the model of an earlier time, or to one without some devices.
 
 Either begins the next epoch and the next lineage: devices begin from the server's model, and what
-they had sent before, or would send again, is never applied. What waits to be applied is dropped.
-Tick numbers go on, and so does what is known of the devices.
+they had sent before, or would send again, is never applied. Updates that wait to be applied are
+dropped. Tick numbers go on, and what is known of the devices stays.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,10 +14,10 @@ from paofed.live.protocol.manifest import Manifest
 
 
 def rolled_back(present: Coordinator, then: Coordinator) -> Coordinator:
-    """The server of the next epoch, with the model as it was then.
+    """Return the server of the next epoch, with the model of `then`.
 
     What the fleet has agreed on stays, unless the model's parameters meant something else then: in
-    that case all that it had agreed on comes back, too.
+    that case the manifest of that time comes back, too.
     """
     manifest = present.manifest
     if not manifest.means_the_same(then.manifest):
@@ -30,9 +30,10 @@ def rolled_back(present: Coordinator, then: Coordinator) -> Coordinator:
 def replayed(
     present: Coordinator, then: Coordinator, records: Iterable[Record], absent: Collection[int]
 ) -> Coordinator:
-    """The server of the next epoch, had some devices been absent since then.
+    """Return the server of the next epoch as if some devices had been absent since `then`.
 
-    `records` are all that arrived since. The present rule is applied to those of the others.
+    `records` are all updates that arrived since. The present rule is applied to those of the other
+    devices.
     """
     server = then.under(present.manifest)
     server.rule.carry(then.rule.arrays())
@@ -51,5 +52,5 @@ def replayed(
 
 
 def following(manifest: Manifest, last: Manifest) -> Manifest:
-    """What a fleet agrees on after `last`, with devices that begin from the server's model."""
+    """Return the manifest after `last`, with devices that begin from the server's model."""
     return replace(manifest, epoch=last.next_epoch, lineage=last.lineage + 1)

@@ -37,19 +37,19 @@ from paofed.live.protocol.served import (
     served_parts,
 )
 
-# What new fleets begin with unless they say otherwise: no single device can ruin the model.
+# The bounds of new fleets by default, with which no single device can ruin the model.
 USUAL_CLIP, USUAL_BOUND = 6.0, 6.0
 LONGEST_AGE = 200  # an age travels in one byte, with room for clocks that are ahead
 _PROBE_TOLERANCE = 1e-5  # libraries differ in the last bits of a cosine
 _MOST_FEATURES = 1_000_000
 _SHORTEST_TICK = 0.001
-_PROBE_DIGITS = 6  # more would only make the manifest longer
+_PROBE_DIGITS = 6  # digits of a probe: more would only make the manifest longer
 
 
-# What manifests of wire version 1 do not have; a fleet that has agreed on one goes on without.
+# Keys that manifests of wire version 1 do not have; a fleet of that version goes on without them.
 SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
-# Written only where they are used, and then in a manifest of version 3: a device that knows no
-# such key must not take part, and says so. Messages are those of version 2.
+# Keys that are written only where they are used, in a manifest of version 3: a device that does not
+# know such a key must not take part, and says so. Messages are those of version 2.
 SINCE_3 = (
     *("learner", "forgetting", "seen"),
     *("linear", "personal", "start_model", "first_interval", "options"),
@@ -59,13 +59,13 @@ _NEWEST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """Numbers and names only; both sides derive the rest."""
+    """What a fleet has agreed on, in numbers and names; both sides derive the rest."""
 
     algorithm: str
     features: int
     shared: int
     kernel_width: float
-    seed: int  # of the Fourier map, and of what the method draws
+    seed: int  # seed of the Fourier map, and of the numbers that the method draws
     step_size: float
     max_age: int
     tick_seconds: float
@@ -74,20 +74,26 @@ class Manifest:
     inputs: tuple[Scaling, ...]
     target: Scaling
     from_tick: int = 0  # the tick since which ticks have this length
-    from_time: float | None = None  # when that tick began; None: at `start`, with tick 0
+    # When that tick began, in seconds since 1970; None: at `start`, with tick 0.
+    from_time: float | None = None
     lineage: int = 0  # how often devices were told to begin from the server's model
-    clip: float | None = None  # an innovation counts at most so many usual ones; None: as it is
+    # A difference to the model counts as at most so many usual ones; None: no bound.
+    clip: float | None = None
     aside: bool = True  # with `clip`: whether devices far outside are set aside
-    bound: float | None = None  # a device's error counts at most so many usual ones
-    seen: Seen | None = None  # how what is measured becomes what the model sees; None: scaled
+    # A device's error counts as at most so many usual errors; None: no bound.
+    bound: float | None = None
+    # How measured values become what the model sees; None: by scaling alone.
+    seen: Seen | None = None
     linear: tuple[tuple[float, float], ...] | None = None  # range of each scaled input, if the
     # map has linear terms
-    personal: bool | None = None  # True: devices keep linear terms of their own; None: they do not
-    start_model: tuple[float, ...] | None = None  # D numbers that all begin with; None: zeros
-    first_interval: float | None = None  # half its width, in scales of the target; None: 1
+    personal: bool | None = None  # True: devices keep their own linear terms; None: they do not
+    # The model (D numbers) that all begin with; None: zeros.
+    start_model: tuple[float, ...] | None = None
+    # Half the width of the first interval, in scales of the target; None: 1.
+    first_interval: float | None = None
     learner: str | None = None  # None: LMS
-    forgetting: float | None = None  # of another learner; None: its usual one
-    options: Mapping[str, float] | None = None  # of the algorithm alone; None: its usual ones
+    forgetting: float | None = None  # how much another learner than LMS keeps; None: its default
+    options: Mapping[str, float] | None = None  # options of the algorithm alone; None: its defaults
 
     def __post_init__(self) -> None:
         check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
@@ -172,7 +178,7 @@ class Manifest:
 
     @cached_property
     def row(self) -> Algorithm:
-        """The algorithm, as one exchange per contact."""
+        """The algorithm as a record, with one exchange per contact."""
         require_served(self.algorithm)
         right = self.clip is None or self.algorithm not in UNBOUNDED
         check("clip", right, self.clip, f"none for {self.algorithm}, whose rule bounds nobody")
@@ -190,7 +196,7 @@ class Manifest:
             row = made(self.algorithm, {**options, "exchange": "live"})
         except AlgorithmError as error:
             raise ManifestError(str(error)) from None
-        return replace(row, name=self.method)  # all else is the manifest's own
+        return replace(row, name=self.method)  # everything else is set from the manifest
 
     @property
     def method(self) -> str:
@@ -200,32 +206,32 @@ class Manifest:
 
     @cached_property
     def parts(self) -> ServedParts:
-        """The algorithm's parts; one that does not say that it is served is refused."""
+        """The algorithm's parts; an algorithm that is not served is refused."""
         return served_parts(self.row)
 
     @cached_property
     def up(self) -> Blocks:
-        """How devices say the values of a window."""
+        """How devices write the values of a window."""
         return Blocks(self.parts.uplink, self.features, keys_of(self.seed).up)
 
     @cached_property
     def down(self) -> Blocks:
-        """How the server says them."""
+        """How the server writes the values of a window."""
         return Blocks(self.parts.downlink, self.features, keys_of(self.seed).down)
 
     @property
     def writing(self) -> object:
-        """What devices' values are written by, in plain words that can be compared."""
+        """How devices write values, in plain words that can be compared."""
         return self.row.describe()["uplink"]
 
     def read(self, data: bytes) -> Message:
-        """Read a message of the fleet; bytes that are none raise WireError and nothing else."""
+        """Read a message of the fleet; raise WireError, and nothing else, for other bytes."""
         sizes = {"shared": self.shared, "features": self.features}
         return decode(data, **sizes, up=self.up, down=self.down)
 
     @cached_property
     def fourier_map(self) -> FourierMap:
-        """The map, drawn from the seed on either side."""
+        """The Fourier map, which both sides draw from the seed."""
         return draw_map(
             key_of(self.seed),
             inputs=self.numbers,
@@ -247,15 +253,15 @@ class Manifest:
         return Number(self.target.name, self.target.offset, self.target.scale)
 
     def tick_at(self, seconds: float) -> int:
-        """The tick at a time, in seconds since 1970."""
+        """Return the tick at a time, in seconds since 1970."""
         return min(max(self.tick_of(seconds), 0), LAST_TICK)
 
     def tick_of(self, seconds: float) -> int:
-        """The same for samples, which may be older than the fleet."""
+        """Return the tick of a sample's time, which may be older than the fleet."""
         return int(self.from_tick + (seconds - self._origin) // self.tick_seconds)
 
     def begins(self, tick: int) -> float:
-        """When a tick begins, in seconds since 1970."""
+        """Return when a tick begins, in seconds since 1970."""
         return self._origin + (tick - self.from_tick) * self.tick_seconds
 
     @property
@@ -264,16 +270,16 @@ class Manifest:
 
     @property
     def next_epoch(self) -> int:
-        """That of a manifest that replaces this one; an epoch travels in one byte."""
+        """Return the epoch of the manifest that replaces this one; an epoch travels in one byte."""
         return (self.epoch + 1) % 256
 
     @property
     def meaning(self) -> list[tuple[str, float, float]]:
-        """What the numbers of a sample are called, and how the model sees them."""
+        """The names of a sample's numbers, and how the model sees them."""
         return [number.meaning for number in (*self.inputs, self.target)]
 
     def means_the_same(self, other: "Manifest") -> bool:
-        """Whether a model's parameters mean the same under both."""
+        """Whether a model's parameters mean the same under both manifests."""
         names = ("features", "kernel_width", "seed", "meaning", "seen", "linear")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
@@ -282,7 +288,7 @@ class Manifest:
         return not self.implausible(x, y)
 
     def implausible(self, x: Sample, y: float) -> str:
-        """What of a sample lies outside, in words, or an empty text."""
+        """Say which value of a sample lies outside its plausible range; empty if none does."""
         for number, value in zip((*self.inputs, self.target), (*x, y), strict=True):
             if isinstance(value, str):
                 continue
@@ -293,13 +299,13 @@ class Manifest:
         return ""
 
     def scaled(self, x: FloatArray) -> FloatArray:
-        """Inputs that are numbers alone as the model sees them, of shape (..., d)."""
+        """Return inputs that are numbers alone as the model sees them, of shape (..., d)."""
         offset = np.array([s.offset for s in self.inputs])
         scaled: FloatArray = (x - offset) / np.array([s.scale for s in self.inputs])
         return scaled
 
     def to_json(self) -> str:
-        """Write it, with z of three fixed inputs: both sides must have drawn the same map."""
+        """Write the manifest, with z of three fixed inputs, by which both sides compare maps."""
         probes = np.round(self.probes(), _PROBE_DIGITS).tolist()
         values = {**asdict(self), "seen": self.seen and self.seen.to_json()}
         unused = [key for key in SINCE_3 if values[key] is None]
@@ -314,14 +320,15 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read it and check that the map is the same here."""
+        """Read a manifest and check that the map is the same here."""
         try:
             values: Any = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ManifestError(f"the manifest is not JSON: {error}") from None
         if not isinstance(values, dict):
             raise ManifestError("the manifest is not a JSON object")
-        wire, probes = values.pop("wire", 1), values.pop("probes", None)  # version 1 had no word
+        # Version 1 had no such keys.
+        wire, probes = values.pop("wire", 1), values.pop("probes", None)
         if type(wire) is not int or wire > _NEWEST:
             raise ManifestError(
                 f"the fleet speaks wire version {wire!r}, this paofed {_NEWEST}: upgrade paofed"
@@ -357,7 +364,7 @@ class Manifest:
 
 
 def short(w: FloatArray) -> tuple[float, ...]:
-    """A model as a manifest takes it: numbers with as many digits as travel."""
+    """Return a model as a manifest holds it: numbers with as many digits as travel."""
     return tuple(float(str(value)) for value in w.astype("<f4"))
 
 

@@ -33,7 +33,7 @@ UPDATE, REPLY, HELLO, MODEL, REREAD = range(5)
 HEADER = struct.Struct("<BBI")
 LAST_TICK = 2**32 - 1
 LARGEST = 1e6  # a parameter beyond this is a fault, not a model
-MOST_REPEATS = 3  # of earlier updates in one message; a device keeps no more
+MOST_REPEATS = 3  # the most earlier updates in one message; a device keeps no more
 _AGES = 256  # an age travels modulo this: a device may be a tick or two ahead of the server
 
 Values = NDArray[np.float32] | NDArray[np.uint8]  # a block: float32, or bytes of a channel's own
@@ -52,11 +52,11 @@ class Block(Protocol):
 
     @property
     def length(self) -> int:
-        """How many bytes they take."""
+        """How many bytes the values take."""
         ...
 
     def checked(self, data: bytes) -> Values:
-        """Take so many bytes as they are; values that cannot be raise WireError."""
+        """Return the values of so many bytes; raise WireError for impossible values."""
         ...
 
 
@@ -68,11 +68,11 @@ class Plain:
 
     @property
     def length(self) -> int:
-        """How many bytes they take."""
+        """How many bytes the values take."""
         return 4 * self.count
 
     def checked(self, data: bytes) -> Values:
-        """Take them as they are; values that cannot be raise WireError."""
+        """Return the values as they are; raise WireError for impossible values."""
         values = np.frombuffer(data, dtype="<f4")
         require_sane(values)
         return values
@@ -82,9 +82,9 @@ class Plain:
 class Repeat:
     """An earlier update that was not confirmed."""
 
-    earlier: int  # ticks before the update it travels with, 1 to 255
+    earlier: int  # ticks before the update that it travels with, 1 to 255
     values: Values
-    level: int = 0  # as it was then
+    level: int = 0  # the level at that time
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Reply:
     """Server to device: the updates of one message are on disk; the model on a downlink window."""
 
     epoch: int
-    tick: int  # the server's, now; the window is that of (device, tick)
+    tick: int  # the server's tick now; the window is that of (device, tick)
     age: int  # ticks since the newest update answered, modulo 256
     values: Values
 
@@ -133,16 +133,16 @@ class Model:
 class Reread:
     """Server to device: you follow an old manifest."""
 
-    epoch: int  # of the present one
-    version: int = VERSION  # in which the device speaks
+    epoch: int  # the epoch of the present manifest
+    version: int = VERSION  # the wire version of the device
 
 
 Message = Update | Reply | Hello | Model | Reread
-_AHEAD = 16  # ages above 255 - this mean "ahead of the server": far more than any tolerance
+_AHEAD = 16  # ages from 256 less this on mean "ahead of the server": far more than any tolerance
 
 
 def age_of(tick: int, update: int) -> int:
-    """The age byte of a reply sent at `tick` to an update of tick `update`."""
+    """Return the age byte of a reply sent at `tick` to an update of tick `update`."""
     return (tick - update) % _AGES
 
 
@@ -165,9 +165,9 @@ def encode(message: Message) -> bytes:
 def decode(
     data: bytes, *, shared: int, features: int, up: Block | None = None, down: Block | None = None
 ) -> Message:
-    """Read a message; bytes that are none raise WireError and nothing else.
+    """Read a message; raise WireError, and nothing else, for other bytes.
 
-    `up` and `down` say how updates and replies have their values, where that is not as float32.
+    `up` and `down` say how updates and replies hold their values, where that is not as float32.
     """
     if len(data) < HEADER.size:
         raise WireError("length", f"{len(data)} bytes: a message has at least {HEADER.size}")
@@ -178,7 +178,8 @@ def decode(
     body = data[HEADER.size :]
     if kind == UPDATE:
         block = up or Plain(shared)
-        newest, later = block.length + 1, block.length + 2  # of the update itself, of each repeat
+        # Bytes of the update itself, and of each repeat.
+        newest, later = block.length + 1, block.length + 2
         repeats, rest = divmod(len(body) - newest, later)
         _require(len(body) >= newest and rest == 0 and repeats <= MOST_REPEATS, kind, data)
         parts = (body[i : i + later] for i in range(newest, len(body), later))
@@ -201,9 +202,10 @@ def decode(
 
 
 def reread(data: bytes, epoch: int) -> Reread | None:
-    """What to answer to what may be a message of an earlier version or of another epoch.
+    """Return what to answer to a message of an earlier version or of another epoch, or None.
 
-    A device with an old manifest sends other lengths: it is told so, not refused for them.
+    A device with an old manifest sends messages of other lengths: it is told to read the manifest,
+    not refused for the length.
     """
     version = data[0] >> 4 if len(data) >= HEADER.size else 0
     if not EARLIEST <= version <= VERSION or (version == VERSION and data[1] == epoch):
@@ -216,8 +218,8 @@ def _header(kind: int, epoch: int, tick: int, version: int = VERSION) -> bytes:
 
 
 def peak_of(values: NDArray[np.floating[Any]]) -> float:
-    """The largest size of a number as it travels: what exceeds LARGEST, or is none, is refused."""
-    with np.errstate(over="ignore"):  # beyond what four bytes hold: infinite, and refused
+    """Return the largest size of a value as it travels; above LARGEST, or NaN, it is refused."""
+    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, and is refused
         return float(np.abs(values.astype("<f4", copy=False)).max(initial=0.0))
 
 
@@ -227,7 +229,7 @@ def can_travel(values: NDArray[np.floating[Any]]) -> bool:
 
 
 def require_sane(values: NDArray[np.floating[Any]]) -> None:
-    """Refuse numbers that are none, or too large."""
+    """Refuse values that are not finite, or too large."""
     if not can_travel(values):
         peak = peak_of(values)
         if not math.isfinite(peak):

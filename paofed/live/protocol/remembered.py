@@ -11,7 +11,7 @@ _TICKS, _VALUES = "past_ticks", "past_values"
 
 
 class Remembered:
-    """Numbers by tick and name; of several samples in a tick, the last."""
+    """Numbers by tick and name; of several samples in a tick, the last one counts."""
 
     def __init__(self, reaches: Mapping[str, int]) -> None:
         """Remember these names, each for so many ticks."""
@@ -20,13 +20,13 @@ class Remembered:
         self._known: dict[int, dict[str, float]] = {}
 
     def at(self, tick: int, name: str) -> float:
-        """What was measured in a tick, NaN where nothing was."""
+        """Return what was measured in a tick; NaN where nothing was."""
         return self._known.get(tick, {}).get(name, math.nan)
 
     def note(self, tick: int, values: Mapping[str, float]) -> None:
-        """Remember what was measured in a tick, and forget what is too far from it.
+        """Remember what was measured in a tick, and forget what is too far from that tick.
 
-        That may also be a tick of the future, of a clock that was wrong for a while.
+        A tick that is too far may also be in the future, from a clock that was wrong for a while.
         """
         kept = {name: values[name] for name in self._names if math.isfinite(values[name])}
         self._known[tick] = {**self._known.get(tick, {}), **kept}
@@ -34,7 +34,7 @@ class Remembered:
         self._known = {known: self._known[known] for known in near}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What must survive a power cut; nothing where nothing is to be remembered."""
+        """Return what must survive a power cut; empty where nothing is to be remembered."""
         if not self._names:
             return {}
         values = [[self.at(tick, name) for name in self._names] for tick in self._known]
@@ -45,7 +45,7 @@ class Remembered:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what was saved; what does not fit is left alone."""
+        """Take up what was saved; arrays that do not fit are left alone."""
         if _TICKS not in state or state[_VALUES].shape[1] != len(self._names):
             return
         for tick, row in zip(state[_TICKS].tolist(), state[_VALUES].tolist(), strict=True):

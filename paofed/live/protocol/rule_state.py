@@ -13,12 +13,12 @@ from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Values
 
-Sent = tuple[int, int, Values]  # by which device, at which tick, the values as they travelled
+Sent = tuple[int, int, Values]  # device, tick, and the values as they travelled
 _MODEL = "model"
 
 
 class RuleState:
-    """Begins with the manifest's model, and holds what the messages applied so far made of it."""
+    """The state of the server's rule: begins with the manifest's model, then messages change it."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._up, self._rule = manifest.up, manifest.parts.server
@@ -34,22 +34,22 @@ class RuleState:
 
     @property
     def aside(self) -> NDArray[np.bool_]:
-        """Whom the rule has set aside, by index; none where the rule does not."""
+        """Which devices the rule has set aside, by index; empty for a rule that sets none aside."""
         return np.asarray(getattr(self.state, "aside", ()), dtype=bool)
 
     def apply(self, tick: int, sent: Iterable[Sent]) -> None:
-        """Apply all that counts at a tick (eq. 9), whatever the order in which it came."""
+        """Apply all messages that count at a tick (eq. 9), in whatever order they came."""
         messages = [Message(k, n, *self._up.read(values, k, n)) for k, n, values in sent]
         messages.sort(key=lambda m: (tick - m.sent, m.client))
         stamp = Stamp(SERVER, tick, self._features, self._key)
         self.state = self._rule.apply(self.state, messages, stamp)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of the state, for snapshots, digests and exports."""
+        """Return the whole state, for snapshots, digests and exports."""
         return named(self.state)
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Take up the arrays of a state among those that were saved."""
+        """Take up the arrays of this state among those that were saved."""
         own = self.arrays()
         found = {name: array for name, array in saved.items() if name.startswith(_MODEL)}
         if found.keys() != own.keys() or not all(_fits(found[n], own[n]) for n in own):
@@ -60,11 +60,11 @@ class RuleState:
         self.state = type(self.state)(*(found[n].astype(own[n].dtype) for n in own))
 
     def begin(self, w: FloatArray) -> None:
-        """Begin anew, from a model; devices may join at any time."""
+        """Begin anew with a model; devices may join at any time."""
         self.state = server_from(self._algorithm, self._rule, 0, w)
 
     def carry(self, saved: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
-        """Go on with what fits of another rule's state; returns the fields that do not."""
+        """Take up the arrays of another rule's state that fit; return the fields that do not."""
         own = self.arrays()
         fitting = {n: saved[n] for n in own if n in saved and _fits(saved[n], own[n])}
         self.state = type(self.state)(*({**own, **fitting}[n].astype(own[n].dtype) for n in own))
@@ -75,9 +75,9 @@ class RuleState:
 
 
 def named(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a state, of a server's rule or a device's learner, as they are called on disk.
+    """Return the arrays of a state, of a server's rule or a device's learner, by name on disk.
 
-    The field `w` is the model, another field is called after it.
+    The field `w` is called `model`; another field `f` is called `model_f`.
     """
     fields = state._asdict().items()
     return {
@@ -89,12 +89,12 @@ def named(state: Any) -> dict[str, NDArray[Any]]:
 def _fits(array: NDArray[Any], begun: NDArray[Any]) -> bool:
     """Whether a rule could go on with an array in place of the one that it begins with.
 
-    What a rule keeps of each device begins with no rows.
+    Arrays with a row for each device begin without rows.
     """
     rows = array.shape[:1] if begun.shape[:1] == (0,) else begun.shape[:1]
     return array.dtype.kind == begun.dtype.kind and array.shape == rows + begun.shape[1:]
 
 
 def _forms(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Names, types and shapes in words, the same for the same."""
+    """Describe names, types and shapes, the same words for the same form."""
     return ", ".join(f"{n} ({a.dtype.kind}) {a.shape}" for n, a in sorted(arrays.items()))

@@ -5,19 +5,19 @@ from typing import Self
 
 from paofed.errors import InputError
 
-_FAR = 1e300  # where numbers end that people mean
-_WIDE = 10.0  # scales from the offset: what lies further out is a broken sensor, not a measurement
+_FAR = 1e300  # numbers beyond this are no measurements
+_WIDE = 10.0  # values further than so many scales from the offset come from a broken sensor
 
 
 class ManifestError(InputError):
-    """A manifest that cannot be followed."""
+    """Raised for a manifest that cannot be followed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scaling:
     """One number as a device measures it, and as the model sees it: (x - offset) / scale.
 
-    A sample with a value below `low` or above `high` is not learned from; None is no limit.
+    A sample with a value below `low` or above `high` is not learned from; None means no limit.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Scaling:
 
     @property
     def meaning(self) -> tuple[str, float, float]:
-        """What a model's parameters depend on."""
+        """Name, offset and scale, on which the meaning of a model's parameters depends."""
         return self.name, self.offset, self.scale
 
     @property
     def limits(self) -> str:
-        """What is plausible, in words."""
+        """Say which values are plausible."""
         low, high = (f"{limit:g}" if limit is not None else "" for limit in (self.low, self.high))
         return (
             f"{low} to {high}" if low and high else f"{low or high} or {'more' if low else 'less'}"
@@ -56,7 +56,7 @@ class Scaling:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def limited(self) -> Self:
-        """The same with the usual limits, so many scales from the offset, where it has none."""
+        """Return the number with the usual limits, where it has none."""
         far = _WIDE * self.scale
         low = self.offset - far if self.low is None else self.low
         high = self.offset + far if self.high is None else self.high
@@ -64,17 +64,17 @@ class Scaling:
 
 
 def check(name: str, right: bool, got: object, expected: str) -> None:  # noqa: FBT001 (an assertion)
-    """Refuse a value of a manifest."""
+    """Refuse a value of a manifest, unless `right`."""
     if not right:
         raise ManifestError(f"the manifest's {name} is {got!r}: expected {expected}")
 
 
 def is_finite(value: object) -> bool:
-    """Whether this is a number that people could mean."""
+    """Whether a value is a number that people could mean."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _FAR
 
 
 def _is_name(value: object) -> bool:
-    """Whether a name can stand in the header of a table."""
+    """Whether a name can be in the header of a table."""
     text = value if isinstance(value, str) else ""
     return text.isprintable() and text == text.strip() != "" and not set(text) & set(',"')

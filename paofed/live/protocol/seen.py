@@ -1,7 +1,7 @@
 """What a model sees of a sample, where that is more than its numbers, each scaled.
 
 A manifest's `inputs` and `target` are what a device measures. `seen` says how these become the
-numbers of the model: records of columns (paofed.core.columns), the same as over a table.
+numbers of the model: by records of columns (paofed.core.columns), the same as over a table.
 """
 
 import math
@@ -20,22 +20,22 @@ from paofed.core.columns.written import read, written
 from paofed.errors import InputError, unknown
 from paofed.live.protocol.scaling import ManifestError, Scaling, check
 
-TIME = "time"  # what a row calls the time of a sample
+TIME = "time"  # the name of a sample's time
 Value = float | str
 Sample = Sequence[Value] | NDArray[np.float64]
-Measured = Sequence[Value | None] | Sample  # with what is missing
-_FAR = 10.0  # spreads from the mean: beyond that a sensor is broken
+Measured = Sequence[Value | None] | Sample  # values, some of which may be missing
+_FAR = 10.0  # spreads from the mean beyond which a sensor is broken
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The columns of the model's inputs, in their order, and that of the target."""
+    """The columns of the model's inputs, in their order, and the column of the target."""
 
     inputs: tuple[Transform, ...]
     target: Number
 
     def require(self, measured: Sequence[str], target: str) -> None:
-        """Refuse columns that do not go with what is measured."""
+        """Refuse columns that need other values than are measured."""
         right = (self.target.name, self.target.lags) == (target, (0,))
         check("seen target", right, self.target.name, f"{target} itself")
         check("seen inputs", len(self.inputs) > 0, self.inputs, "at least one column")
@@ -66,23 +66,23 @@ class Seen:
 
     @cached_property
     def reaches(self) -> Mapping[str, int]:
-        """How many ticks back a device must remember, by what it measures."""
+        """How many ticks back a device must remember, by name of the measured value."""
         deepest = [(column.name, max(column.lags)) for column in self._measured]
         names = sorted({name for name, lag in deepest if lag})
         return {name: max(lag for other, lag in deepest if other == name) for name in names}
 
     @cached_property
     def needs_time(self) -> bool:
-        """Whether samples need the time when they were measured."""
+        """Whether samples need the time at which they were measured."""
         return bool(self.reaches) or len(self._measured) < len(self.inputs)
 
     def lacks_logarithm(self, name: str, value: Value) -> bool:
-        """Whether a value cannot be taken as the columns of its name take it."""
+        """Whether a value has no logarithm, though a column takes one of it."""
         taken = (c for c in (*self.inputs, self.target) if isinstance(c, Number) and c.logarithm)
         return any(c.name == name and number_or_nan(value) <= -1.0 for c in taken)
 
     def named(self, names: Sequence[str], x: Sample) -> dict[str, Value]:
-        """A sample by name: finite numbers, and texts where columns are made of these."""
+        """Return a sample by name: finite numbers, and texts where columns are made of texts."""
         if len(x) != len(names):
             raise InputError(f"the input is {x!r}: expected {', '.join(names)}")
         found = dict(zip(names, x, strict=True))
@@ -98,7 +98,10 @@ class Seen:
     def numbers(
         self, now: Mapping[str, Value], time: float, before: Callable[[str, int], float]
     ) -> FloatArray:
-        """What the model sees, NaN where something is missing; `before` knows earlier ticks."""
+        """Return what the model sees, NaN where something is missing.
+
+        `before` returns the value of a name so many ticks earlier.
+        """
         found = []
         for column in self.inputs:
             if column.measures == "time":
@@ -110,18 +113,18 @@ class Seen:
         return np.concatenate(found)
 
     def with_numbers(self, added: Sequence[Scaling]) -> "Seen":
-        """The same with more inputs, last, each scaled."""
+        """Return the record with more inputs at the end, each scaled."""
         numbers = (Number(number.name, number.offset, number.scale) for number in added)
         return Seen((*self.inputs, *numbers), self.target)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return the record as a JSON object."""
         inputs = [written(column) for column in self.inputs]
         return {"inputs": inputs, "target": written(self.target)}
 
     @classmethod
     def from_json(cls, value: object) -> "Seen":
-        """Read it; a key that a newer version may have is told as such."""
+        """Read a JSON object; the error for an unknown key says to upgrade paofed."""
         found = value if isinstance(value, dict) else {}
         for key in found:
             if key not in ("inputs", "target"):
@@ -140,7 +143,7 @@ class Seen:
 
 
 def number_or_nan(value: object) -> float:
-    """A number, or NaN for what is none."""
+    """Return a number, or NaN for anything else."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     try:
         return float(value) if is_number else math.nan  # type: ignore[arg-type]
@@ -149,7 +152,7 @@ def number_or_nan(value: object) -> float:
 
 
 def required(at: float | None) -> float:
-    """The time of a sample that needs one."""
+    """Return the time of a sample, or refuse a sample without one."""
     if at is None or not math.isfinite(at):
         raise InputError(f"the time of the sample is {at!r}: expected seconds since 1970")
     return float(at)
@@ -164,7 +167,7 @@ class Agreed(NamedTuple):
 
 
 def agreed_on(columns: Sequence[Transform]) -> Agreed:
-    """What a fleet agrees on that sees columns as a table did, the target last.
+    """Return what a fleet agrees on that sees columns as a table did, the target last.
 
     Plausible are values of up to 10 spreads from the mean, as the model sees them. Where every
     column is a number of its own, scaled, `seen` is not needed.
@@ -180,9 +183,9 @@ def agreed_on(columns: Sequence[Transform]) -> Agreed:
 
 
 def _scaling(name: str, columns: Sequence[Transform]) -> Scaling:
-    """One thing that is measured, with its usual range where that is known.
+    """Return one measured value with its usual range, where that is known.
 
-    That of its own column, if it has one, rather than of one that looks back.
+    The range is that of its own column, if it has one, rather than of a column that looks back.
     """
     for column in sorted(columns, key=lambda column: max(column.lags)):
         if column.name == name and isinstance(column, Number) and not column.diff:

@@ -10,10 +10,11 @@ from paofed.core.selection import Windows
 from paofed.errors import unknown
 from paofed.live.protocol.scaling import ManifestError, check, is_finite
 
-WHOLE, _FEW = "online-fedsgd", 4  # the row that shares everything; what others usually share
+# The row that shares everything, and how many parameters others usually share.
+WHOLE, _FEW = "online-fedsgd", 4
 ROWS = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", WHOLE)
-# Published servers, whose rules bound nobody's influence. They were made for whole models, and take
-# windows, too: devices do as those of pao-fed-u1 do, whatever is shared.
+# Published servers, whose rules bound nobody's influence. They were made for whole models, but take
+# windows as well: whatever is shared, devices do what those of pao-fed-u1 do.
 UNBOUNDED = ("fed-async",)
 # The windows and the server of pao-fed-u1, with fewer bits a value.
 FEW_BITS = "quantised"
@@ -31,7 +32,7 @@ _WHY_NOT = {
 
 
 def usual_shared(algorithm: str, features: int) -> int:
-    """How many parameters travel in a contact unless somebody says another number."""
+    """Return how many parameters travel in a contact by default."""
     return features if algorithm in (WHOLE, *UNBOUNDED) else min(_FEW, features)
 
 
@@ -42,7 +43,7 @@ def shares_alike(one: str, other: str) -> bool:
 
 
 def own_options(algorithm: str) -> list[str]:
-    """The options that a fleet may agree on for a method, beside the keys of every manifest."""
+    """Return the options that a fleet may agree on for a method, beside a manifest's keys."""
     return [name for name in options_of(algorithm) if name != "shared"]
 
 
@@ -57,7 +58,7 @@ def require_served(algorithm: str) -> None:
 
 
 def require_options(algorithm: str, options: object) -> None:
-    """Refuse what are no numbers, or not those of the method; the method judges their values."""
+    """Refuse options that are no numbers or not the method's; the method judges their values."""
     own = own_options(algorithm)
     expected = f"numbers for {', '.join(own)}, or none" if own else f"none for {algorithm}"
     given = options if isinstance(options, Mapping) else {}
@@ -75,7 +76,7 @@ class ServedParts(NamedTuple):
 
 
 def served_parts(row: Algorithm) -> ServedParts:
-    """Take a method apart; one with a part that does not say that it is served is refused."""
+    """Return the parts of a method; refuse a part that does not say that it is served."""
     parts = {name: getattr(row, name) for name in ServedParts._fields}
     for name, part in parts.items():
         if not part.served:

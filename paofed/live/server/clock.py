@@ -7,11 +7,11 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
 
-_NOTICEABLE = 2.0  # seconds; smaller corrections are a clock's daily life
+_NOTICEABLE = 2.0  # seconds; smaller corrections of a clock are usual
 
 
 class TickClock:
-    """The manifest's tick at the wall clock's time, held where the wall clock goes back."""
+    """The manifest's tick at the wall clock's time; it is held while the wall clock goes back."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class TickClock:
         wall: Callable[[], float] = time.time,
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`told` hears of jumps: the wall clock against one that cannot be set."""
+        """Begin; `told` is called when the wall clock jumps against a clock that cannot be set."""
         self._manifest = manifest
         self._told = told
         self._wall, self._steady = wall, steady
@@ -31,7 +31,7 @@ class TickClock:
         self.jumps = 0
 
     def tick(self, before: int) -> int:
-        """The tick now, given the one before."""
+        """Return the tick now, given the one before."""
         wall = self._wall()
         jumped = wall - self._steady() - self._difference
         self._difference += jumped  # small corrections are taken as they come
@@ -50,12 +50,12 @@ class TickClock:
         return "no tick is affected"
 
     def remaining(self, tick: int) -> float:
-        """Seconds until a tick ends."""
+        """Return the seconds until a tick ends."""
         return max(0.0, self._manifest.begins(tick + 1) - self._wall())
 
 
 def at_present(store: Store) -> Coordinator:
-    """The server as its disk says that it is now: ticks that are over are closed."""
+    """Return the server as its disk says that it is now, with ticks that are over closed."""
     coordinator = store.recover()
     coordinator.close(TickClock(coordinator.manifest).tick(coordinator.tick))
     return coordinator

@@ -1,12 +1,12 @@
 """What was heard of a fleet over time, for people to look at: bounded, however long it lasts.
 
 Time is cut into bins. A young fleet has bins of a few seconds; when there are `BINS` of them, two
-become one, until they are as wide as 6.4 minutes; then the oldest is forgotten with every new one.
-So the bins cover the fleet's life, or the last 25 hours and a half. Where a tick is longer than
-that, a bin is as long as a tick.
+become one, until a bin is 6.4 minutes wide; from then on the oldest bin is forgotten with every new
+one. So the bins cover the fleet's life, or the last 25 hours and a half. Where a tick is longer
+than that, a bin is as long as a tick.
 
-A bin has a state for each of up to `MOST` devices, the worst that was seen in it, and counts the
-levels that they had said last. With 5,000 devices that takes 1.2 MB for states and 0.25 MB for
+For each of up to `MOST` devices a bin has the worst state that was seen in it, and it counts the
+levels that the devices told last. With 5,000 devices that takes 1.2 MB for states and 0.25 MB for
 levels. Contacts and bytes are counted by the hour (paofed.live.server.hours).
 """
 
@@ -21,9 +21,9 @@ from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, in_decibels
 from paofed.live.server.hours import Hours
 
 BINS = 240
-MOST = 5_000  # devices
+MOST = 5_000  # the most devices with states
 _NARROWEST, _WIDEST = 3.0, 384.0  # seconds of a bin; the one becomes the other by doubling
-BAND = (0.1, 0.5, 0.9)  # of the devices' errors
+BAND = (0.1, 0.5, 0.9)  # quantiles of the devices' errors
 
 
 class SeenAs(IntEnum):
@@ -33,11 +33,11 @@ class SeenAs(IntEnum):
     HEARD = 1
     DOUBTFUL = 2  # predicts far worse than the fleet, or measures what is not plausible
     SILENT = 3  # not heard for longer than is usual for it
-    ASIDE = 4  # its updates do not count
-    REFUSED = 5  # a message of it was
+    ASIDE = 4  # its updates do not count: the rule has set it aside
+    REFUSED = 5  # a message of it was refused
 
 
-OF_TROUBLE = {  # by the kinds of paofed.live.server.judgement
+OF_TROUBLE = {  # states by the kinds of paofed.live.server.judgement
     "worse": SeenAs.DOUBTFUL,
     "implausible": SeenAs.DOUBTFUL,
     "silent": SeenAs.SILENT,
@@ -57,7 +57,7 @@ class History:
             self.width *= 2
         self._widest = max(self.width, _WIDEST)
         self.first = int(now // self.width)
-        self.size = 1  # bins that there are
+        self.size = 1  # the number of bins so far
         self.states: NDArray[np.uint8] = np.zeros((BINS, 0), dtype=np.uint8)
         self.levels: NDArray[np.uint32] = np.zeros((BINS, 256), dtype=np.uint32)
         self.validation: FloatArray = np.full(BINS, np.nan)  # error of the model, in dB
@@ -69,7 +69,7 @@ class History:
         return int(self.states.shape[1])
 
     def reach_back(self, seconds: float) -> float:
-        """Let a history that is still empty begin so long ago, or as long as it can; gives when."""
+        """Let an empty history begin so many seconds ago, or as long ago as it can; return when."""
         while self.width < self._widest and seconds > self.width * (BINS - 1):
             self._widen()
         bins = min(int(seconds // self.width), BINS - 1)
@@ -77,7 +77,7 @@ class History:
         return self.first * self.width
 
     def make_room(self, devices: int) -> None:
-        """Let there be places for so many devices, or for the first `MOST` of them."""
+        """Make places for so many devices, or for the first `MOST` of them."""
         more = min(devices, MOST) - self.devices
         if more > 0:
             fresh = np.zeros((BINS, more), dtype=np.uint8)
@@ -94,7 +94,7 @@ class History:
         self.size = min(max(bins, self.size), BINS)
 
     def saw(self, state: SeenAs, devices: Indices, *, since: float | None = None) -> None:
-        """These devices were so at present, or have been since a time."""
+        """Note that these devices are in a state now, or have been since a time."""
         devices = devices[devices < self.devices]
         now = self.size - 1
         begin = now if since is None else min(max(int(since // self.width) - self.first, 0), now)
@@ -102,12 +102,12 @@ class History:
         part[:, devices] = np.maximum(part[:, devices], state)
 
     def say(self, levels: NDArray[np.uint8], place: int | None = None) -> None:
-        """What devices have said last, at present or in the bin at a place."""
+        """Note the levels that devices have told last, now or in the bin at a place."""
         counts = np.bincount(levels, minlength=256).astype(np.uint32)
         self.levels[self.size - 1 if place is None else place] = counts
 
     def band(self) -> list[tuple[float, ...] | None]:
-        """The quantiles `BAND` of what was said in each bin, in dB; None where nothing was."""
+        """Return the quantiles `BAND` of the errors told in each bin, in dB; None without any."""
         counts = self.levels[: self.size].astype(np.int64)
         counts[:, [UNKNOWN, IMPLAUSIBLE]] = 0
         reached = counts.cumsum(axis=1)
@@ -119,7 +119,7 @@ class History:
         return found
 
     def copy(self) -> "History":
-        """The same, to be looked at while this one goes on."""
+        """Return a copy, to be looked at while this history goes on."""
         same: History = object.__new__(History)
         same.__dict__.update(self.__dict__)
         for name in ("states", "levels", "validation"):
@@ -128,8 +128,8 @@ class History:
         return same
 
     def _widen(self) -> None:
-        """Make one bin of two."""
-        odd = self.first % 2  # the first of all may be the second half of its new one
+        """Make one bin of every two."""
+        odd = self.first % 2  # the first bin may be the second half of its new bin
         self.size = (self.size + odd + 1) // 2
         self.width, self.first = self.width * 2, self.first // 2
         self.states = _paired(self.states, odd, np.maximum, 0)
@@ -146,7 +146,7 @@ class History:
 
 
 def _paired(columns: NDArray[Any], odd: int, join: np.ufunc, empty: float) -> NDArray[Any]:
-    """Every two bins as one, in the first half of as many places."""
+    """Join every two columns into one; the second half of the places is empty."""
     pad = [(odd, odd), *[(0, 0)] * (columns.ndim - 1)]
     padded = np.pad(columns, pad, constant_values=empty)
     halves = join(padded[::2], padded[1::2])

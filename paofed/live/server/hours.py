@@ -19,16 +19,18 @@ class Exchanged(NamedTuple):
 
 
 class Hours:
-    """The hours up to the present one; `last` is counted from 1970."""
+    """The hours up to the present one; `last` is its number, counted from 1970."""
 
     def __init__(self, now: float) -> None:
         self.last = int(now // HOUR)
-        self.counts: FloatArray = np.zeros((HOURS, len(Exchanged._fields)))  # the present one last
-        self.counted_from = now  # before, bytes are those that the journal's updates must have had
+        # One row per hour, the present hour last.
+        self.counts: FloatArray = np.zeros((HOURS, len(Exchanged._fields)))
+        # Before this time, bytes are estimated from the updates in the journal.
+        self.counted_from = now
 
     @property
     def first(self) -> int:
-        """The oldest."""
+        """The number of the oldest hour."""
         return self.last - HOURS + 1
 
     def go_on(self, now: float) -> None:
@@ -40,17 +42,17 @@ class Hours:
             self.last = int(now // HOUR)
 
     def add(self, traffic: Exchanged, hour: int | None = None) -> None:
-        """So much in the present hour, or in another one; what is older than all is not counted."""
+        """Add traffic to the present hour or another; an hour older than all is not counted."""
         place = HOURS - 1 if hour is None else hour - self.first
         if place >= 0:
             self.counts[place] += traffic
 
     def latest(self, hours: int) -> Exchanged:
-        """All of the last hours together, the present one, which is not over, among them."""
+        """Return the traffic of the last hours together, including the present hour so far."""
         return Exchanged(*self.counts[HOURS - hours :].sum(axis=0).tolist())
 
     def copy(self) -> "Hours":
-        """The same, to be looked at while this one goes on."""
+        """Return a copy, to be looked at while this one goes on."""
         same = Hours(self.last * HOUR)
         same.counts, same.counted_from = self.counts.copy(), self.counted_from
         return same

@@ -1,4 +1,4 @@
-"""What other threads have for the server's loop, the one thing that all of them change."""
+"""What other threads have for the server's loop: the only thing that all threads change."""
 
 import threading
 import time
@@ -11,24 +11,25 @@ from paofed.live.journal.database import StoreError
 
 Answered = TypeVar("Answered")
 
-_PATIENCE = 5.0  # seconds that somebody waits for the loop's answer
+_PATIENCE = 5.0  # seconds that another thread waits for the loop's answer
 _GROUP = 0.02  # seconds during which arrivals share one commit
-_MOST = 20_000  # messages that wait; beyond that they are dropped, and their devices repeat them
+_MOST = 20_000  # the most messages that wait; more are dropped, and their devices repeat them
 
 
 class Inbox:
-    """What other threads have for the loop: bounded for messages, not for requests."""
+    """What other threads have for the loop: limited in messages, not in requests."""
 
     def __init__(self) -> None:
-        self.heard = 0  # messages from devices, taken or not
+        self.heard = 0  # messages from devices, whether taken or not
         self.dropped = 0
         self._items: deque[Any] = deque()
-        self._heard_of: Counter[int] = Counter()  # messages by device, since it was last asked
+        # Messages by device since `heard_of` was last called.
+        self._heard_of: Counter[int] = Counter()
         self._lock = threading.Lock()
         self._something = threading.Event()
 
     def message(self, device: int, payload: bytes) -> None:
-        """From the network."""
+        """Put a message of a device into the inbox; called by the network's thread."""
         with self._lock:
             self.heard += 1
             self._heard_of[device] += 1
@@ -39,13 +40,13 @@ class Inbox:
         self._something.set()
 
     def request(self, what: Callable[[], object]) -> None:
-        """Something to be done in the loop."""
+        """Put something into the inbox that is to be done in the loop."""
         with self._lock:
             self._items.append(what)
         self._something.set()
 
     def take(self, longest: float) -> list[Any]:
-        """Wait for something, and a little for its company."""
+        """Wait for something, and a little longer for what comes with it; return all of it."""
         if self._something.wait(longest):
             time.sleep(_GROUP)
             self._something.clear()
@@ -54,18 +55,18 @@ class Inbox:
         return items
 
     def drop(self) -> None:
-        """A message that was taken is not looked at."""
+        """Count a message that was taken and will not be looked at."""
         with self._lock:
             self.dropped += 1
 
     def heard_of(self) -> Counter[int]:
-        """How many messages each device has sent since this was last asked."""
+        """Return how many messages each device has sent since the last call."""
         with self._lock:
             heard, self._heard_of = self._heard_of, Counter()
         return heard
 
     def ask(self, question: Callable[[], Answered]) -> Answered:
-        """What the loop answers to another thread."""
+        """Let the loop answer a question of another thread."""
         answer: Future[Answered] = Future()
 
         def work() -> None:

@@ -1,13 +1,13 @@
 """Who in a fleet needs somebody to look, what for, and since when: all of it is decided here.
 
-aside        the rule has set it aside: its updates lie far outside, and do not count meanwhile
-implausible  samples of it are outside the plausible ranges time and again, as it says itself
-worse        it predicts far worse than the fleet: 6 dB, for 32 contacts in a row
-refused      ten messages in a row could not be taken
-silent       no update for 16 times its usual gap, nor for twice its longest of late
+aside        the rule has set the device aside: its updates lie far outside, and do not count
+implausible  the device says that its samples are outside the plausible ranges time and again
+worse        the device predicts far worse than the fleet: 6 dB, for 32 contacts in a row
+refused      ten messages in a row were refused
+silent       no update for 16 times its usual gap, nor for twice its longest gap of late
 
-Somebody has looked at a device that is quarantined or removed: nothing is said of it. A device that
-is refused is not called silent as well.
+Somebody has looked at a device that is quarantined or removed: nothing is said of it. A device
+whose messages are refused is not called silent as well.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ class _Kind(NamedTuple):
 
 
 def judged(coordinator: Coordinator) -> dict[int, tuple[Trouble, ...]]:
-    """The devices with which something is the matter."""
+    """Return the devices with which something is the matter, and what."""
     devices = coordinator.devices
     members = devices.known & ~devices.quarantined
     members[list(coordinator.removed)] = False

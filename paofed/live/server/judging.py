@@ -8,10 +8,11 @@ from typing import Self
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 
-Judge = Callable[[FleetModel], float]  # the root mean squared error of a model, as measured
+# Takes a model, returns its root mean squared error, as measured.
+Judge = Callable[[FleetModel], float]
 
 _EVERY = 30.0  # seconds
-_SHARE = 20  # it rests for as many times as long as it works: devices are waiting
+_SHARE = 20  # it rests so many times as long as it works, since devices are waiting
 
 
 class Judging:
@@ -24,7 +25,7 @@ class Judging:
         found: Callable[[float], None],
         failed: Callable[[str], None],
     ) -> None:
-        """`model` gives the present one, `found` and `failed` are told what came of it."""
+        """`model` returns the present model; `found` or `failed` are called with the outcome."""
         self._judge, self._model = judge, model
         self._found, self._failed = found, failed
         self._over = threading.Event()
@@ -44,7 +45,7 @@ class Judging:
             try:
                 self._found(self._judge(self._model()))
             except TimeoutError:
-                pass  # the loop is busy: later
+                pass  # the loop is busy: try again later
             except InputError as error:  # the file was changed, say
                 self._failed(str(error))
                 return

@@ -1,7 +1,7 @@
 """All that a page about a fleet shows, collected where it is known, in little time.
 
-The server's loop collects it: copies of arrays, and what did not change is not read again. What is
-made of it, another thread makes.
+The server's loop collects it: it copies arrays, and does not read again what has not changed.
+Another thread makes the page of it.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from paofed.live.server.watch import Watch, remembered
 
 
 class Mark(NamedTuple):
-    """Something that was done to a fleet, which may be why charts change there."""
+    """Something that was done to a fleet, which may explain a change in the charts at that time."""
 
     time: float  # seconds since 1970
     words: str
@@ -32,7 +32,8 @@ class Validation(NamedTuple):
 
     error: float  # root mean squared, as measured
     target: str
-    decibels: float | None  # of the target's scale squared; None where the model sees a logarithm
+    # In dB of the target's scale squared; None where the model sees a logarithm.
+    decibels: float | None
 
 
 class Sight(NamedTuple):
@@ -45,7 +46,7 @@ class Sight(NamedTuple):
     service: ServiceStatus | None
     history: History
     marks: tuple[Mark, ...]
-    budget: int  # bytes for a device and a day; 0: none
+    budget: int  # bytes for a device and a day; 0: there is no budget
     validation: Validation | None
 
     def status(self) -> Status:
@@ -66,11 +67,11 @@ class Lookout:
         self._changes = -1
 
     def look(self, coordinator: Coordinator, now: float, received: int, sent: int) -> None:
-        """See what has changed; bytes are those since the server started."""
+        """Note what has changed; `received` and `sent` are bytes since the server started."""
         self._watch.look(coordinator, now, received, sent)
 
     def validated(self, found: Validation) -> None:
-        """Somebody has computed how wrong the model is."""
+        """Note how wrong the model is on the file of samples."""
         self._validation = found
         if found.decibels is not None:
             self._watch.history.validation[self._watch.history.size - 1] = found.decibels
@@ -78,7 +79,7 @@ class Lookout:
     def sight(
         self, coordinator: Coordinator, now: float, service: ServiceStatus | None = None
     ) -> Sight:
-        """What there is to be seen."""
+        """Return what there is to be seen."""
         changes = self._store.changes()
         if changes != self._changes:
             self._members, self._changes = self._store.devices(), changes
@@ -96,14 +97,14 @@ class Lookout:
 
 
 def validation_of(error: float, manifest: Manifest) -> Validation:
-    """An error as measured, also in dB."""
+    """Return an error as measured, with its dB."""
     unit, target = manifest.unit, manifest.target.name
     decibels = 20 * float(np.log10(max(error / unit.scale, 1e-300)))
     return Validation(error, target, None if unit.logarithm else decibels)
 
 
 def marks(store: Store, folder: Path) -> tuple[Mark, ...]:
-    """New epochs, rollbacks among them, and starts of the server, the oldest first."""
+    """Return new epochs, with rollbacks, and starts of the server, the oldest first."""
     epochs = [Mark(epoch.time, f"the fleet: {epoch.why}") for epoch in store.epochs()]
     begun = [Mark(time, "the server was started") for time in starts(folder)]
     return tuple(sorted([*epochs, *begun]))

@@ -1,10 +1,10 @@
 """How a fleet is doing, as Prometheus reads it, by its conventions.
 
 Units are base units: seconds, bytes, ratios. The error is the mean square over the target's scale
-squared rather than decibels, since a ratio can be compared and drawn in any way: in decibels it is
-10 * log10 of it. A counter begins at zero with the server's process, as Prometheus expects: one
-that went back a little at a restart, to the last snapshot, would count as one that began anew and
-brought all its counts once more. No label names a device: the number of series is bounded.
+squared, since a ratio can be compared and drawn in any way; in decibels it is 10 * log10 of that. A
+counter begins at zero with the server's process, as Prometheus expects. A counter that went back a
+little at a restart, to the last snapshot, would look like one that began anew, and all its counts
+would be added once more. No label names a device: the number of series is bounded.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +19,13 @@ from paofed.live.server.judgement import KINDS
 from paofed.live.server.status import STANDINGS, ServiceStatus, Status
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_AGES = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # ticks; no update is older than 255
+# The limits of the buckets, in ticks; no update is older than 255.
+_AGES = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 _REFUSED = "refused: "
 
 
 class _Sample(NamedTuple):
-    """One number, with labels beside the fleet's name; `part` follows the family's name."""
+    """One number, with labels beside the fleet's name; `part` is added to the family's name."""
 
     value: float
     labels: Mapping[str, str] = {}
@@ -41,7 +42,7 @@ class _Family(NamedTuple):
 
 
 def prometheus(status: Status) -> str:
-    """The page that Prometheus asks for."""
+    """Return the page that Prometheus asks for."""
     families = [*_fleet(status), *_error(status)]
     if status.service is not None:
         families += [*_server(status.service), *_counters(status.service)]
@@ -67,7 +68,7 @@ def _gauge(name: str, value: float, help_text: str) -> _Family:
 
 
 def _by(label: str, counts: Mapping[str, float]) -> list[_Sample]:
-    """One sample for each value of a label."""
+    """Return one sample for each value of a label."""
     return [_Sample(count, {label: value}) for value, count in counts.items()]
 
 
@@ -114,7 +115,7 @@ def _fleet(status: Status) -> list[_Family]:
 
 @cache
 def _version() -> str:
-    """The version of paofed, where it was installed."""
+    """Return the version of paofed, if it was installed as a package."""
     try:
         return version("paofed")
     except PackageNotFoundError:
@@ -184,7 +185,7 @@ def _counters(service: ServiceStatus) -> list[_Family]:
 
 
 def _ages(service: ServiceStatus, tick_seconds: float) -> _Family:
-    """How late updates came; an age is known in ticks, so the limits are whole numbers of them."""
+    """Return how late updates came; ages are whole ticks, and so are the limits of buckets."""
     ages, count = service.ages, sum(service.ages.values())
     whole = sum(age * number for age, number in ages.items()) * tick_seconds
     samples = []

@@ -11,31 +11,31 @@ from paofed.live.protocol.trend import NEVER
 from paofed.live.server.judgement import judged
 from paofed.words import counted
 
-_OVER = {  # of the kinds of paofed.live.server.judgement: what is said when it is so no longer
+_OVER = {  # by the kinds of paofed.live.server.judgement: what is said when it is over
     "aside": "is no longer set aside: its updates count again",
     "implausible": "measures what is plausible again",
     "worse": "predicts about as well as the others again",
     "silent": "is heard again",
-}  # the server's loop tells of refusals as they happen
+}  # the server's loop logs refusals as they happen
 _MOST = 10  # lines at once: a site that is cut off is one piece of news, not hundreds
 
 
 class Line(NamedTuple):
-    """A line, and how loud it is."""
+    """A line of a log, and its level."""
 
     level: int
     text: str
 
 
 class News:
-    """Remembers what was the matter when it was last asked."""
+    """Remembers what was the matter at the last call."""
 
     def __init__(self) -> None:
         self._known: set[tuple[int, str]] = set()
         self._worse = False
 
     def of(self, coordinator: Coordinator, label: Callable[[int], str]) -> list[Line]:
-        """What is new; `label`: how people call a device."""
+        """Return what is new; `label` returns the name that people use for a device."""
         found = judged(coordinator).items()
         faults = {(device, fault.kind): fault for device, its in found for fault in its}
         changes = [
@@ -50,7 +50,7 @@ class News:
             if kind in _OVER and k not in looked_at and (k, "refused") not in faults
         ]
         self._known = set(faults)
-        # To look a label up takes time, so that it is done for those alone that are told.
+        # Looking a label up takes time, so it is done only for devices that are logged.
         told = changes[:_MOST]
         lines = [Line(level, f"device {k} ({label(k)}) {words}") for level, k, words in told]
         if len(changes) > _MOST:

@@ -1,12 +1,13 @@
 """A fleet's server at work: broker, clock, journal and what people want to know, in one loop.
 
-One thread owns the state, the loop's: journal, model, clock, what the broker said. The network's
-thread and the health page put what they have into the inbox, the one thing that all of them change;
-the loop takes it in groups, commits each group, and only then lets its replies leave.
+The loop's thread alone owns the state: journal, model, clock, and what the broker said. The
+network's thread and the health page put what they have into the inbox, the one thing that all of
+them change. The loop takes items in groups, commits each group, and only then lets its replies
+leave.
 
-- The disk is full: nothing is answered, what comes in is dropped (devices repeat it), the group
+- The disk is full: nothing is answered, messages are dropped (devices repeat them), and the group
   that waits is written as soon as there is room. Nothing that was confirmed depends on it.
-- A device floods: it is quarantined, at the broker too, where its messages end.
+- A device floods: it is quarantined, also at the broker, where its messages end.
 - Another server takes this one's name at the broker: the one that started first stops.
 """
 
@@ -40,11 +41,11 @@ from paofed.words import counted
 
 _LONGEST_WAIT = 0.5  # seconds between two looks at the clock
 _LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
-_FLOOD = 1000  # messages of one device in a second
+_FLOOD = 1000  # messages of one device in a second that count as a flood
 
 
 class TakenOverError(PaofedError):
-    """Another server works under this one's name."""
+    """Raised when another server works under this one's name."""
 
 
 class Service:
@@ -60,7 +61,7 @@ class Service:
         transport: Transport | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """`transport` carries the messages, if not MQTT does; `judge` says how wrong a model is."""
+        """`transport` carries the messages, if not MQTT; `judge` computes how wrong a model is."""
         self._fleet = fleet
         self._log = log
         self._wall, self._steady = wall, steady
@@ -70,23 +71,29 @@ class Service:
         self._news = News()
         self._stopping = False
         self._topics = fleet.topics
-        # Another's broker tells nothing of itself, and may end the connection of one who asks.
+        # A broker that is not the fleet's own tells nothing of itself, and may end the connection
+        # of a client that asks.
         self._own_broker = fleet.settings.security != "external"
-        # Of two names the later one is greater: both servers will agree who has to stop.
+        # Of two names the later one is greater, so that both servers agree which of them has to
+        # stop.
         self._name = f"{time.time_ns():020d}-{secrets.token_hex(4)}".encode()
         self._looked = 0.0
         self._stuck = ""  # why the journal cannot be written
-        self._cannot_revoke = False  # as was told
+        self._cannot_revoke = False  # whether it was logged that credentials cannot be revoked
         self._broker = BrokerLog()
 
     def stop(self) -> None:
-        """End the loop in good order, soon; may be called from anywhere, a signal handler too."""
+        """Let the loop end in good order, soon.
+
+        May be called from anywhere, also a signal handler.
+        """
         self._stopping = True
 
     def run(self) -> None:
         """Serve until stopped."""
         fleet = self._fleet
-        with fleet.store() as store, locked(fleet.folder):  # opening may bring it up to date
+        # The lock comes second: opening may upgrade the store.
+        with fleet.store() as store, locked(fleet.folder):
             self._start(store)
             with self._shown():
                 self._introduce()
@@ -100,7 +107,7 @@ class Service:
 
     @contextmanager
     def _shown(self) -> Iterator[None]:
-        """Show the fleet over HTTP, and compute what is shown of a file of samples."""
+        """Show the fleet over HTTP, and compute errors on a file of samples, inside the block."""
         with ExitStack() as block:
             if self._judge is not None:
                 told = self._log.warning
@@ -110,15 +117,15 @@ class Service:
             yield
 
     def ask(self) -> Status:
-        """How the fleet is doing, from another thread; the loop itself answers."""
+        """Return how the fleet is doing; called by another thread, answered by the loop."""
         return self._inbox.ask(self._status)
 
     def see(self) -> Sight:
-        """What there is to be seen of the fleet, likewise."""
+        """Return what the page shows; called by another thread, answered by the loop."""
         return self._inbox.ask(self._sight)
 
     def _validated(self, error: float) -> None:
-        """Somebody has computed, in another thread, how wrong the model is."""
+        """Note how wrong the model is; called by another thread."""
         found = validation_of(error, self._host.coordinator.manifest)
         self._inbox.request(lambda: self._lookout.validated(found))
 
@@ -145,7 +152,7 @@ class Service:
             lost=lambda why: self._inbox.request(lambda: self._disconnected(why)),
         )
         self._since, self._started = self._steady(), self._wall()
-        self._counted = tally(self._host.coordinator)  # by servers before this one
+        self._counted = tally(self._host.coordinator)  # counts from before this server
         self._ages = self._host.coordinator.ages.copy()
         started(self._fleet.folder, self._wall())
         self._lookout = Lookout(self._fleet, store, self._host.coordinator, self._wall())
@@ -187,7 +194,7 @@ class Service:
     # The loop
 
     def _turn(self) -> None:
-        """Take what came in, commit it, let replies leave, close the ticks that are over."""
+        """Take items from the inbox, commit them, let replies leave, close ticks that are over."""
         host = self._host
         wait = min(_LONGEST_WAIT, self._clock.remaining(host.coordinator.tick))
         items = self._inbox.take(wait)
@@ -205,11 +212,12 @@ class Service:
                 host.advance(self._clock.tick(host.coordinator.tick))
                 self._hand_out()
                 self._unstick()
-        except StoreError as error:  # what is left of the items is lost, and will be repeated
+        # Items that were not processed are lost, and their devices repeat them.
+        except StoreError as error:
             self._stick(error)
 
     def _hand_out(self) -> None:
-        """Let others predict by the model of now; no other thread changes it, nor asks the loop."""
+        """Publish the present model for predictions: other threads need not ask the loop."""
         now = self._host.coordinator
         if now.tick != self._handed_out:
             self._handed_out = now.tick
@@ -220,7 +228,7 @@ class Service:
         return self._steady() - self._looked >= _LOOK_AGAIN
 
     def _look(self) -> None:
-        """Learn now and then who is in the fleet, how they do, and who floods it."""
+        """Look now and then who is in the fleet, how they do, and who floods it."""
         if not self._due():
             return
         passed, self._looked = self._steady() - self._looked, self._steady()
@@ -236,9 +244,9 @@ class Service:
                 self._shut_out(device, round(messages / passed))
 
     def _revoke_due(self) -> None:
-        """Let old credentials be good no more whose time is over, and end their connections."""
+        """Revoke credentials whose time is over, and end their connections."""
         try:
-            if self._cannot_revoke:  # what was revoked here, the broker may not have been told
+            if self._cannot_revoke:  # the broker may not have been told of earlier revocations
                 self._fleet.reconcile(self._store, self._forgotten)
             enders = self._fleet.revoke_due(self._store, self._wall())
         except (FileError, OSError) as error:  # its authority is kept elsewhere, say
@@ -252,7 +260,7 @@ class Service:
             threading.Thread(target=end_connections, args=(enders,), daemon=True).start()
 
     def _shut_out(self, device: int, rate: int) -> None:
-        """Let a device that floods be refused, by the broker too, until somebody has looked."""
+        """Refuse a device that floods, also at the broker, until somebody has looked."""
         if not self._host.coordinator.devices.quarantined[device]:
             self._host.coordinator.quarantine(device)
             self._log.warning(
@@ -276,7 +284,7 @@ class Service:
             self._stuck = ""
 
     def _finish(self) -> None:
-        """Leave nothing undone that is cheap to do."""
+        """Do before the end what is cheap to do."""
         try:
             self._host.flush()
             self._host.snapshot()
@@ -286,7 +294,10 @@ class Service:
     # The network
 
     def _heard(self, topic: str, payload: bytes) -> None:
-        """From the network's thread: pass it on, with what it has to be seen beside."""
+        """Pass a message to the inbox, with the counts of that moment.
+
+        Called by the network's thread.
+        """
         device = self._topics.sender(topic)
         if device is not None:
             self._inbox.message(device, payload)
@@ -307,31 +318,32 @@ class Service:
         self._link.send(self._topics.down(send.device), send.payload)
 
     def _connected(self) -> None:
-        """There is a broker: it may have forgotten everything."""
+        """Announce and publish again: the broker of a new connection may have forgotten all."""
         self._log.info("connected to the broker")
         self._link.send(self._topics.manifest, self._manifest, retain=True)
         self._announce()
         if self._own_broker:
-            # A message that is not retained: the broker's count of them has a beginning then.
+            # Not retained: with it, the broker's count of messages has a beginning.
             self._link.send(self._topics.beginning, b"")
 
     def _disconnected(self, why: str) -> None:
-        """There is no broker."""
+        """Note that there is no broker."""
         self._broker.restart()
         self._log.warning("broker: %s; trying again", why)
 
     def _announce(self) -> None:
-        """Leave our name at the broker, where another server of this fleet will find it."""
+        """Publish our name at the broker, where another server of this fleet will find it."""
         self._link.send(self._topics.server, self._name, retain=True)
 
     def _named(self, name: bytes) -> None:
-        """The broker says who serves this fleet."""
+        """Process the name of the server that the broker holds; stop if a later one took over."""
         if name > self._name:
             raise TakenOverError(
                 "another server has taken this one's place at the broker: this one stops; two "
                 "servers with one identity must not run, look for the other before you start again"
             )
-        if name < self._name:  # of an earlier life, or of one that will stop when it hears of us
+        # The name of an earlier start, or of a server that will stop when it sees ours.
+        if name < self._name:
             self._announce()
 
     # What people want to know
@@ -346,7 +358,7 @@ class Service:
         return {member.device: member.label for member in self._store.members()}[device]
 
     def _problems(self) -> tuple[str, ...]:
-        """What keeps the fleet from being served."""
+        """Say what keeps the fleet from being served."""
         found = []
         if not self._link.up.is_set():
             found.append("there is no connection to the broker")

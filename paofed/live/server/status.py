@@ -18,7 +18,7 @@ from paofed.live.server.judgement import Trouble, judged
 
 STANDINGS = ("member", "aside", "quarantined", "removed")
 _QUANTILES = (0.5, 0.9, 0.99)
-_NAMED = 20  # devices in a list of sentences
+_NAMED = 20  # the most devices in a list of sentences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,31 +29,32 @@ class DeviceStatus:
     label: str
     standing: str  # one of STANDINGS
     last_seen: int | None  # tick
-    messages: int  # that were taken
+    messages: int  # messages that were accepted
     refused_in_a_row: int
-    refused: int  # in all
-    left_out: int  # updates that did not count while it was aside
+    refused: int  # refused messages in all
+    left_out: int  # updates that did not count while the device was set aside
     implausible: int  # updates that told of implausible samples
     error: float | None  # dB of the target's scale squared, as the device says
-    usual_gap: float | None  # ticks between its updates
+    usual_gap: float | None  # the usual ticks between two of its updates
     faults: tuple[Trouble, ...]
     last_update: int | None = None  # tick of the newest accepted update
-    silent_after: float | None = None  # ticks without an update, by what is usual for it
-    refused_why: str = ""  # the last time
+    # Ticks without an update after which it is silent, by its usual gap.
+    silent_after: float | None = None
+    refused_why: str = ""  # why the last refused message was refused
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetError:
     """The median of what the devices say of their errors, in dB of the target's scale squared."""
 
-    now: float  # of late
+    now: float  # the error of late
     usual: float
     worse_since: int | None  # tick
-    history: tuple[tuple[int, float], ...]  # ticks and what it was then, oldest first
+    history: tuple[tuple[int, float], ...]  # ticks and the error at each, oldest first
 
     @classmethod
     def of(cls, coordinator: Coordinator) -> Self | None:
-        """Look at a server's state; None before any device has said anything."""
+        """Return the error of a server's fleet; None before any device has told one."""
         trend = coordinator.wellbeing.error
         if not trend.values:
             return None
@@ -63,40 +64,41 @@ class FleetError:
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> Self:
-        """Back from what JSON makes of it."""
+        """Read the record from the values of its JSON."""
         history = tuple((tick, error) for tick, error in values.pop("history"))
         return cls(**values, history=history)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceStatus:
-    """The process that serves, since it started."""
+    """The process that serves the fleet, since it started."""
 
     seconds: float
     problems: tuple[str, ...]
-    dropped: int  # messages, by an inbox that was full or a disk that was
+    dropped: int  # messages dropped since the inbox or the disk was full
     clock_jumps: int
     bytes_received: int  # of MQTT messages
     bytes_sent: int
     broker_refused: dict[str, int] = field(default_factory=dict)
     started: float = 0.0  # when, in seconds since 1970
-    connected: bool = True  # to the broker
+    connected: bool = True  # whether there is a connection to the broker
     stuck: bool = False  # whether the journal cannot be written
     clock_behind: float = 0.0  # seconds by which the machine's clock is behind the journal
     snapshot_at: float | None = None  # when the newest snapshot was due, in seconds since 1970
-    counts: dict[str, int] = field(default_factory=dict)  # what `tally` counts
-    ages: dict[int, int] = field(default_factory=dict)  # of accepted updates, in ticks
+    counts: dict[str, int] = field(default_factory=dict)  # the counts of `tally`
+    # How many accepted updates had each age in ticks.
+    ages: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> Self:
-        """Back from what JSON makes of it."""
+        """Read the record from the values of its JSON."""
         ages = _ages(values.pop("ages", {}))
         return cls(**{**values, "problems": tuple(values["problems"]), "ages": ages})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """The whole fleet; `service` is None where nobody serves it."""
+    """The whole fleet; `service` is None where no server runs."""
 
     fleet: str
     algorithm: str
@@ -105,9 +107,9 @@ class Status:
     tick_seconds: float
     devices: tuple[DeviceStatus, ...]
     counts: dict[str, int]
-    ages: dict[int, int]  # of accepted updates, in ticks
+    ages: dict[int, int]  # how many accepted updates had each age in ticks
     error: FleetError | None
-    quiet_since: int | None  # tick, if nobody at all is heard for longer than is usual
+    quiet_since: int | None  # since which tick nobody at all is heard, if that is longer than usual
     service: ServiceStatus | None
     heard_at: float | None = None  # when anybody was last heard, in seconds since 1970
 
@@ -119,11 +121,11 @@ class Status:
         members: Iterable[Member],
         service: ServiceStatus | None = None,
     ) -> Self:
-        """Look at a server's state."""
+        """Make the record of a server's state."""
         manifest, faults = coordinator.manifest, judged(coordinator)
         usual = coordinator.wellbeing.silent_after()
         quiet = coordinator.wellbeing.is_quiet(coordinator.tick)
-        if service is not None:  # one that has just started could not hear anybody
+        if service is not None:  # a server that has just started could not hear anybody yet
             longest = coordinator.wellbeing.longest_quiet * manifest.tick_seconds
             quiet = quiet and service.seconds > longest
         last = coordinator.wellbeing.last
@@ -145,12 +147,12 @@ class Status:
         )
 
     def to_json(self) -> str:
-        """As text."""
+        """Return the record as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Back from text that `to_json` made."""
+        """Read what `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
         devices = tuple(_from_values(device) for device in values.pop("devices"))
         error = values.pop("error")
@@ -162,7 +164,7 @@ class Status:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the whole: why it is not served, or that it has become worse."""
+        """What is wrong with the whole fleet: why it is not served, or that it is worse."""
         served = self.service.problems if self.service is not None else ()
         if self.error is None or self.error.worse_since is None:
             return served
@@ -172,7 +174,7 @@ class Status:
 
     @property
     def attention(self) -> tuple[str, ...]:
-        """Whom somebody should look at, and what for; a fleet that is served goes on without."""
+        """Which devices somebody should look at, and what for; the fleet goes on without."""
         found = [
             f"{device.label} {fault.words} (since tick {fault.since:,})"
             for device in self.devices
@@ -185,12 +187,12 @@ class Status:
         return *found[:_NAMED], *((f"and {more:,} more",) if more > 0 else ())
 
     def age_quantiles(self) -> list[int]:
-        """How late updates came: the median, and what 9 and 99 of 100 were below; or nothing."""
+        """Return how late updates came: the median, and what 90% and 99% were below; or nothing."""
         return [_quantile(self.ages, share) for share in _QUANTILES] if self.ages else []
 
 
 def tally(coordinator: Coordinator) -> Counter[str]:
-    """What a server has counted: its own counts, contacts, and updates that taught it nothing."""
+    """Return a server's counts: its own, contacts, and updates that taught it nothing."""
     devices, rows = coordinator.devices, coordinator.wellbeing.devices
     return Counter(
         {
@@ -203,7 +205,7 @@ def tally(coordinator: Coordinator) -> Counter[str]:
 
 
 def _ages(values: dict[str, int]) -> dict[int, int]:
-    """Back from what JSON makes of them."""
+    """Read ages from the keys of JSON, which are texts."""
     return {int(age): count for age, count in values.items()}
 
 
@@ -242,13 +244,13 @@ def _standing(member: Member, *, aside: bool) -> str:
 
 
 def _from_values(values: dict[str, Any]) -> DeviceStatus:
-    """Back from what JSON makes of a device."""
+    """Read a device from the values of its JSON."""
     faults = tuple(Trouble(**fault) for fault in values.pop("faults"))
     return DeviceStatus(**values, faults=faults)
 
 
 def _quantile(counts: dict[int, int], share: float) -> int:
-    """The smallest value that so many, of all that were counted, do not exceed."""
+    """Return the smallest value that a share of all values counted do not exceed."""
     values = sorted(counts)
     reached = np.cumsum([counts[value] for value in values])
     return values[int(np.searchsorted(reached, share * reached[-1]))]

@@ -3,9 +3,9 @@
 A look compares the server's state with that of the look before, column by column, so that it takes
 the same fraction of a millisecond whatever was heard meanwhile.
 
-The journal knows which updates were accepted, and when. What was the matter with a device it does
-not know; the server's state knows since when something is the matter. So after a restart the past
-shows who was heard, and troubles that are over by then are forgotten.
+The journal knows which updates were accepted, and when, but not what was the matter with a device.
+The server's state knows since when something is the matter. So after a restart the past shows who
+was heard, but not the troubles that were over by then.
 """
 
 from collections import defaultdict
@@ -23,13 +23,13 @@ from paofed.live.server.history import OF_TROUBLE, History, SeenAs
 from paofed.live.server.hours import HOUR, Exchanged
 from paofed.live.server.judgement import judged
 
-Troubles = Set[tuple[int, str]]  # devices and kinds
+Troubles = Set[tuple[int, str]]  # pairs of a device and a kind of trouble
 
-_MOST_LINES = 300_000  # of the journal that are read for the states of devices
+_MOST_LINES = 300_000  # the most lines of the journal that are read for the states of devices
 
 
 class Watch:
-    """A history and what the last look saw."""
+    """A history, and what the last look saw."""
 
     def __init__(self, history: History, coordinator: Coordinator) -> None:
         self.history = history
@@ -39,7 +39,7 @@ class Watch:
         self._troubles: Troubles = frozenset()
 
     def look(self, coordinator: Coordinator, now: float, received: int, sent: int) -> None:
-        """See what has changed; `received` and `sent`: bytes since the server started."""
+        """Note what has changed; `received` and `sent` are bytes since the server started."""
         history, devices = self.history, coordinator.devices
         history.go_on(now)
         history.make_room(_used(coordinator))
@@ -60,7 +60,7 @@ class Watch:
 
 
 def remembered(store: Store, coordinator: Coordinator, fleet: str, now: float) -> History:
-    """The history of a fleet, by its journal and the state that its server is in."""
+    """Return the history of a fleet, by its journal and its server's state."""
     manifest = coordinator.manifest
     history = History(now, manifest.tick_seconds)
     since = history.reach_back(now - store.time_of(store.reaches()))
@@ -78,7 +78,7 @@ def remembered(store: Store, coordinator: Coordinator, fleet: str, now: float) -
 
 
 def _see_levels(history: History, coordinator: Coordinator, tallies: NDArray[np.int64]) -> None:
-    """Note what each device had said last in each bin, unless it was silent by its habit of now."""
+    """Note the last level of each device in each bin, unless it was silent by its present gap."""
     limit = np.full(history.devices, np.inf)
     usual = coordinator.wellbeing.silent_after()[: limit.size]
     limit[: usual.size] = np.nan_to_num(usual, nan=np.inf)
@@ -93,7 +93,7 @@ def _see_levels(history: History, coordinator: Coordinator, tallies: NDArray[np.
 
 
 def _recount(history: History, store: Store, coordinator: Coordinator, fleet: str) -> None:
-    """Count the contacts of past hours, and the bytes that they must have had."""
+    """Count the contacts of past hours, and estimate their bytes."""
     hours, last = history.hours, coordinator.devices.known.size // 2
     contact = footprint(coordinator.manifest, fleet, last)
     edges = range(hours.first, hours.last + 2)
@@ -105,7 +105,7 @@ def _recount(history: History, store: Store, coordinator: Coordinator, fleet: st
 def _see_troubles(
     history: History, coordinator: Coordinator, known: Troubles = frozenset()
 ) -> Troubles:
-    """Note whom something is the matter with: at present, and since when where it is not known."""
+    """Note devices in trouble: now, and since when for troubles that are not `known`."""
     found = {
         (device, trouble.kind): trouble
         for device, troubles in judged(coordinator).items()
@@ -114,7 +114,8 @@ def _see_troubles(
     places = defaultdict(list)
     for (device, kind), trouble in found.items():
         since = None
-        if (device, kind) not in known:  # what is silent was heard in the tick that is told
+        # A silent device was still heard in the tick since which it is silent.
+        if (device, kind) not in known:
             since = coordinator.manifest.begins(trouble.since + (kind == "silent"))
         places[OF_TROUBLE[kind], since].append(device)
     for (state, since), devices in places.items():
@@ -123,5 +124,5 @@ def _see_troubles(
 
 
 def _used(coordinator: Coordinator) -> int:
-    """The devices up to the last one."""
+    """Return the number of devices up to the last one."""
     return int(np.flatnonzero(coordinator.devices.known).max(initial=-1)) + 1

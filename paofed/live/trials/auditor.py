@@ -1,6 +1,6 @@
 """Keeps its own account of a federation, and says when a promise is broken.
 
-It shares nothing with the server but the rule of aggregation.
+The auditor shares nothing with the server but the rule of aggregation.
 """
 
 import math
@@ -24,7 +24,7 @@ _EPOCHS = 256  # an epoch travels in one byte
 
 
 class BrokenPromiseError(PaofedError):
-    """The federation did what it must never do."""
+    """Raised when the federation did what it must never do."""
 
 
 class Auditor:
@@ -32,26 +32,26 @@ class Auditor:
 
     def __init__(self, manifest: Manifest, random: np.random.Generator) -> None:
         self._random = random
-        self._manifests = {manifest.epoch: manifest}  # all that there ever were
+        self._manifests = {manifest.epoch: manifest}  # all manifests so far, by epoch
         self._manifest = manifest
         self._sent: set[tuple[int, int, int, bytes]] = set()  # epoch, device, tick, values
         self._committed: set[tuple[int, int, int]] = set()  # epoch, device, tick
         self._records: defaultdict[int, list[Record]] = defaultdict(list)  # by tick of arrival
         self._rule = RuleState(manifest)
         self._tick = 0
-        self.lines = 0  # on disk, or that were before they were compacted
-        self.promised = 0  # of them, those that were there when the last reply left
+        self.lines = 0  # lines that are on disk, or were before the journal was cut
+        self.promised = 0  # how many of these lines were on disk when the last reply left
         self._states: dict[int, State] = {0: self._rule.arrays()}  # before each tick
 
     @property
     def epoch(self) -> int:
-        """The present one, as it travels."""
+        """The present epoch, as it travels."""
         return self._manifest.epoch
 
-    # What is said
+    # What is sent
 
     def sent(self, device: int, payload: bytes) -> None:
-        """A device sends these bytes, under the epoch that they name."""
+        """Note that a device sends these bytes, under the epoch that they name."""
         epoch = payload[1]
         manifest = self._manifests[epoch]
         message = manifest.read(payload)
@@ -62,7 +62,7 @@ class Auditor:
                 self._sent.add((epoch, device, tick, repeat.values.tobytes()))
 
     def told(self, payload: bytes) -> None:
-        """The server sends these bytes: a reply promises, a whole model is that of this account."""
+        """Check what the server sends: a reply promises, a whole model is this account's."""
         if payload[0] & 15 == REPLY:
             self.promised = self.lines
         ours = self._rule.w.astype("<f4")
@@ -72,7 +72,7 @@ class Auditor:
     # What is on disk
 
     def commit(self, records: list[Record]) -> None:
-        """These lines are on disk now."""
+        """Note that these lines are on disk now."""
         for record in records:
             what = f"update {record.sent} of device {record.device}"
             key = self.epoch, record.device, record.sent
@@ -89,7 +89,7 @@ class Auditor:
             self._records[record.arrived].append(record)
 
     def confirm(self, epoch: int, device: int, tick: int) -> None:
-        """A device that follows an epoch believes this update to be safe."""
+        """Check an update that a device, which follows an epoch, believes to be safe."""
         if not self.has(epoch, device, tick):
             raise BrokenPromiseError(f"update {tick} of device {device} is lost, yet confirmed")
 
@@ -97,10 +97,10 @@ class Auditor:
         """Whether an update is on disk."""
         return (epoch, device, tick) in self._committed
 
-    # What follows from it
+    # What follows from the lines
 
     def closed(self, tick: int, rule: RuleState) -> None:
-        """The server's state must be what the lines say, in whatever order they came."""
+        """Check that the server's state is what the lines say, in whatever order they came."""
         self.close(tick)
         ours, theirs = self._rule.arrays(), rule.arrays()
         if any(ours[name].tobytes() != theirs[name].tobytes() for name in ours):
@@ -120,11 +120,11 @@ class Auditor:
         rule.apply(tick, (records[i][1:4] for i in order))
 
     def _check_move(self, tick: int, before: State, after: State) -> None:
-        """With `clip`, no coordinate moves by more than so many scales of before the tick."""
+        """Check that no coordinate moved by more than `clip` scales of before the tick."""
         clip = self._manifest.clip
         if clip is None:
             return
-        # What is heard first is its own measure.
+        # The first messages set the scale themselves.
         scale = _scale(before) or _scale(after)
         moved = float(np.abs(after["model"] - before["model"]).max())
         if moved > clip * scale * (1.0 + _ROUNDING):
@@ -133,7 +133,7 @@ class Auditor:
             )
 
     def without(self, device: int, since: int, tick: int) -> NDArray[Any]:
-        """The model at a tick if a device had not been heard since another one."""
+        """Return the model at a tick if a device had not been heard since another tick."""
         rule = RuleState(self._manifest)
         rule.carry(self._states[since])
         for n in range(since, tick):
@@ -143,19 +143,19 @@ class Auditor:
         return rule.w
 
     def model(self, tick: int) -> NDArray[Any]:
-        """The model before a tick."""
+        """Return the model before a tick."""
         return self._states[tick]["model"]
 
     def require_applied(self, tick: int) -> None:
-        """All that is on disk must have counted before a tick."""
+        """Check that everything on disk has counted before a tick."""
         for n, records in self._records.items():
             if n >= tick and records:
                 raise BrokenPromiseError(f"what was accepted for tick {n} was lost at tick {tick}")
 
     def begun(self, server: Coordinator, model: NDArray[Any], *, anew: bool) -> None:
-        """The fleet has agreed on something else: its server must go on from this model.
+        """Check that the server goes on from this model after the fleet agreed on something else.
 
-        `anew`: devices must be told to begin from it.
+        With `anew`, devices must be told to begin from the model.
         """
         self._check_forward(server, anew=anew)
         if server.w.tobytes() != model.tobytes() or server.waiting():
@@ -164,13 +164,13 @@ class Auditor:
         self._rule = RuleState(server.manifest)
         self._rule.restore(server.rule.arrays())
         self._tick = server.tick
-        # Who goes back to this tick goes back to before the epoch began.
+        # To go back to this tick is to go back to before the epoch began.
         self._states.setdefault(self._tick, self._rule.arrays())
         for n in [n for n in self._records if n >= self._tick]:
-            del self._records[n]  # what waited is dropped
+            del self._records[n]  # updates that waited are dropped
 
     def noted(self) -> "Auditor":
-        """This account as it is now, for when the fleet comes back from a copy."""
+        """Return a copy of this account, for when the fleet comes back from a backup."""
         copy = copy_of(self)
         copy._rule = copy_of(self._rule)
         copy._states = dict(self._states)
@@ -178,7 +178,7 @@ class Auditor:
         return copy
 
     def restored(self, server: Coordinator, noted: "Auditor") -> None:
-        """The fleet is back from a copy: its server goes on from all that the copy had accepted."""
+        """Note that the fleet is back from a backup; its server goes on from that account."""
         self._check_forward(server, anew=True)
         noted.close(server.tick)
         self._tick, self._records, self._states = noted._tick, noted._records, noted._states
@@ -186,14 +186,14 @@ class Auditor:
         self.begun(server, self.model(server.tick), anew=True)
 
     def went_on(self, manifest: Manifest) -> None:
-        """The epoch has another number, and all else is as it was."""
+        """Note that only the number of the epoch has changed."""
         old = self.epoch
         self._check_epoch(manifest)
         self._manifests[manifest.epoch] = self._manifest = manifest
         self._committed |= {(self.epoch, k, n) for epoch, k, n in self._committed if epoch == old}
 
     def _check_forward(self, server: Coordinator, *, anew: bool) -> None:
-        """Neither epoch nor tick goes back; devices are told to begin anew where they must."""
+        """Check that neither epoch nor tick goes back, and that devices are told to begin anew."""
         manifest = server.manifest
         self._check_epoch(manifest)
         if server.tick < self._tick:
@@ -208,7 +208,7 @@ class Auditor:
 
 
 def _scale(state: State) -> float:
-    """The server's scale; without limit where its rule keeps none."""
+    """Return the server's scale; infinite where its rule keeps none."""
     if "model_sizes" not in state:
         return math.inf
     return scale_of(state["model_sizes"], state["model_senders"])

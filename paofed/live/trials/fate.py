@@ -20,11 +20,11 @@ class Fate:
 
     @property
     def wall(self) -> float:
-        """What a clock on the wall shows, in seconds since 1970."""
+        """The time that a clock on the wall shows, in seconds since 1970."""
         return START + self.now
 
     def strikes(self, chance: float) -> bool:
-        """Whether a fault of this chance happens now; none does in the calm at the end."""
+        """Whether a fault of this chance happens now; none happens in the calm at the end."""
         return not self.calm and self.random.random() < chance
 
     def one_of(self, names: Sequence[str]) -> str:
@@ -32,5 +32,5 @@ class Fate:
         return names[int(self.random.integers(len(names)))]
 
     def turn(self, names: Sequence[str]) -> str:
-        """The name whose turn it is with this seed: so many seeds in a row try them all."""
+        """Return the name whose turn it is with this seed: consecutive seeds try all names."""
         return names[self.seed % len(names)]

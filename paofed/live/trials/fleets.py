@@ -1,4 +1,4 @@
-"""The small fleet that a seed picks."""
+"""The small fleet of a rehearsal, picked by the seed."""
 
 from dataclasses import replace
 
@@ -10,11 +10,11 @@ from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.served import FEW_BITS, ROWS, UNBOUNDED, WHOLE
 from paofed.live.trials.fate import START
 
-MOST_TICKS_LATE = 6  # no fleet's age limit is above this
+MOST_TICKS_LATE = 6  # the highest age limit of these fleets
 
 
 def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
-    """What the fleet has agreed on; `plain`: a paofed of wire version 1 knew all of it."""
+    """Return the manifest of a fleet; `plain`: one that a paofed of wire version 1 knows."""
     name = ROWS[int(random.integers(len(ROWS)))]
     features = int(random.integers(3, 9))
     manifest = Manifest(
@@ -44,15 +44,15 @@ def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
 
 
 def _limited(manifest: Manifest) -> Manifest:
-    """The same with plausible ranges."""
+    """Return the manifest with plausible ranges."""
     inputs = tuple(number.limited() for number in manifest.inputs)
     return replace(manifest, inputs=inputs, target=manifest.target.limited())
 
 
 def _learning(manifest: Manifest) -> Manifest:
-    """The same with one of the learners, LMS in half of the fleets.
+    """Return the manifest with one of the learners, LMS in half of the fleets.
 
-    It is drawn from the manifest's seed, so that every other choice of a rehearsal stays.
+    The learner is drawn from the manifest's seed, so that all other choices of a rehearsal stay.
     """
     own = np.random.default_rng(manifest.seed)
     learner = None if own.random() < 0.5 else tuple(FORGETFUL)[int(own.integers(len(FORGETFUL)))]
@@ -63,7 +63,7 @@ def _learning(manifest: Manifest) -> Manifest:
 
 
 def _unbounded(manifest: Manifest) -> Manifest:
-    """The same, a quarter of the fleets with a published server, drawn from the seed as well."""
+    """Return the manifest, for a quarter of the fleets with a published server, by its seed."""
     own = np.random.default_rng([manifest.seed, 1])
     if own.random() < 0.75:
         return manifest
@@ -72,7 +72,7 @@ def _unbounded(manifest: Manifest) -> Manifest:
 
 
 def _few_bits(manifest: Manifest) -> Manifest:
-    """The same, a quarter of the paper's rows with fewer bits a value, drawn from the seed too."""
+    """Return the manifest, for a quarter of the paper's rows with fewer bits, by its seed."""
     own = np.random.default_rng([manifest.seed, 2])
     if manifest.algorithm in UNBOUNDED or own.random() < 0.75:
         return manifest

@@ -34,21 +34,21 @@ WRITES = {
     "restore": ("after unpacking", *_EPOCH, "before exchange", "after exchange"),
     "upgrade": _UPGRADE,
 }
-_TRIES = 5  # to find a time since which messages can be replayed
+_TRIES = 5  # tries to find a time since which messages can be replayed
 
 
 class Intervention(Protocol):
-    """Something that is done to a folder."""
+    """Something that is done to a fleet's folder."""
 
     def do(self, folder: Path, sync: Sync) -> None:
-        """Do it; `sync` is told of each write."""
+        """Do the intervention; `sync` is called at each write."""
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
-        """Let the auditor know that it was done, and what must have come of it."""
+        """Tell the auditor that it was done, and what must have come of it."""
 
 
 def intervention(fate: Fate, name: str, folder: Path) -> Intervention | None:
-    """What is done under a name, with the details that the seed picks; None: it cannot be now."""
+    """Return the intervention of a name, with details by the seed; None if it is impossible now."""
     if name == "upgrade":
         as_before(folder, version=WIRE_2 - 1)
         return _Upgrade()
@@ -65,7 +65,7 @@ def intervention(fate: Fate, name: str, folder: Path) -> Intervention | None:
 
 
 def _present(store: Store, wall: float) -> Coordinator:
-    """The server as it is at a time, all ticks before it closed."""
+    """Return the server as it is at a time, with all ticks before it closed."""
     server = store.recover()
     server.close(max(server.tick, server.manifest.tick_at(wall)))
     return server
@@ -138,14 +138,14 @@ class Backup:
         """Copy a fleet, whose server may be at work."""
         self._file, self._noted = folder.with_name("backup.tar"), auditor.noted()
         back_up(Fleet(folder), self._file)
-        self.now = 0.0  # when it is restored
+        self.now = 0.0  # when the backup is restored
 
     def do(self, folder: Path, sync: Sync) -> None:
-        """Restore it."""
+        """Restore the backup."""
         restore(self._file, folder, now=self.now, sync=sync)
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
-        """Go back in the auditor's account, too."""
+        """Let the auditor's account go back, too."""
         auditor.restored(server, self._noted.noted())
 
 
@@ -160,7 +160,7 @@ class _Upgrade:
 
 
 def _changes(fate: Fate, manifest: Manifest) -> Changes:
-    """Something to be different: it is, whatever the fleet has agreed on."""
+    """Return changes that differ from whatever the fleet has agreed on."""
     random = fate.random
     match fate.one_of(_CHANGES):
         case "algorithm":

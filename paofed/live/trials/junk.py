@@ -30,21 +30,21 @@ JUNK = (
 )
 _UNKNOWN = 999
 _VERSION_1 = 1
-_REMEMBERED = 50  # messages that somebody might send again
+_REMEMBERED = 50  # how many messages are remembered that somebody might send again
 
 
 class Junk:
-    """Makes it, and looks on as a server hears it."""
+    """Makes such input, and checks a server that hears it."""
 
     def __init__(self, fate: Fate, devices: int, on_disk: Callable[[int, int, int], bool]) -> None:
-        """`on_disk` says whether the update of an epoch, a device and a tick is there."""
+        """`on_disk` says whether the update of an epoch, a device and a tick is on disk."""
         self._fate = fate
         self._devices = devices
         self._on_disk = on_disk
         self._heard: list[tuple[int, bytes]] = []
 
     def overhear(self, device: int, payload: bytes) -> None:
-        """A device sent this message: somebody might send it again."""
+        """Remember a message of a device, which somebody might send again."""
         self._heard = [*self._heard[-_REMEMBERED:], (device, payload)]
 
     def bother(self, host: Host) -> None:
@@ -58,7 +58,10 @@ class Junk:
             self._fate.hits[kind] += 1
 
     def _made(self, kind: str, server: Coordinator) -> list[tuple[int, bytes]]:
-        """Messages of a kind, with whom they seem to come from; none where there is none yet."""
+        """Return messages of a kind, each with its apparent sender.
+
+        The list is empty where there are no such messages yet.
+        """
         random, manifest, now = self._fate.random, server.manifest, server.tick
         device = int(random.integers(self._devices))
         values = random.standard_normal(manifest.shared)
@@ -89,12 +92,12 @@ class Junk:
                 return [(device, _spoiled(kind, encode(update), random))]
 
     def _again(self, which: Callable[[int, bytes], bool]) -> list[tuple[int, bytes]]:
-        """One of the messages that devices sent, if there is such a one."""
+        """Return one of the messages that devices sent and `which` accepts, if there is one."""
         found = [heard for heard in self._heard if which(*heard)]
         return [found[int(self._fate.random.integers(len(found)))]] if found else []
 
     def _is_known(self, manifest: Manifest, device: int, payload: bytes) -> bool:
-        """Whether a message only brings what is on disk: to repeat it changes nothing."""
+        """Whether all updates of a message are on disk, so that repeating it changes nothing."""
         if payload[1] != manifest.epoch:
             return False
         message = manifest.read(payload)
@@ -105,7 +108,7 @@ class Junk:
 
 
 def _spoiled(kind: str, good: bytes, random: np.random.Generator) -> bytes:
-    """Bytes that are no message of now, made of some that are one."""
+    """Return bytes that are no message of now, made from a good message."""
     match kind:
         case "garbage":
             return bytes([random.integers(16)]) + random.bytes(int(random.integers(40)))
@@ -113,7 +116,7 @@ def _spoiled(kind: str, good: bytes, random: np.random.Generator) -> bytes:
             return good[: random.integers(len(good))]
         case "flipped bits":
             return bytes([good[0] ^ (16 << int(random.integers(4)))]) + good[1:]
-        case "earlier version":  # an update had no level
+        case "earlier version":  # an update had no level then
             return bytes([_VERSION_1 << 4 | UPDATE]) + good[1:6] + good[7:]
-        case _:  # wrong epoch
+        case _:  # the wrong epoch
             return bytes([good[0], good[1] ^ 1]) + good[2:]

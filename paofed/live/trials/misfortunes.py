@@ -32,7 +32,7 @@ DEVICE = (
 NOTICED = ("implausible sample", "set aside", "off during two changes")
 _FAR_AHEAD = 30  # ticks
 _LONGEST_OFF = 25  # seconds
-_WILD = 1e30  # a measurement that no model's numbers can follow
+_WILD = 1e30  # a measurement beyond all numbers of a model
 
 
 class Unlucky:
@@ -49,9 +49,9 @@ class Unlucky:
         retained: Callable[[], Manifest],
         send: Callable[[int, bytes], None],
     ) -> None:
-        """`file` is where its state is saved, `retained` what the broker has for it to read.
+        """`file` keeps its state, `retained` returns the manifest that the broker has for it.
 
-        `latest`: seconds after which no message is still on its way.
+        No message is on its way for more than `latest` seconds.
         """
         self._fate = fate
         self._device = device
@@ -61,8 +61,9 @@ class Unlucky:
         self._retained = retained
         self._send = send
         self._off_until = 0
-        self._began = self._saved = -1  # the lineage in which it began, also by its file; -1: never
-        self._kept: dict[str, bytes] = {}  # what lasts, as it was saved
+        # The lineage in which it began, by memory and by its file; -1: never.
+        self._began = self._saved = -1
+        self._kept: dict[str, bytes] = {}  # the lasting part of its state, as it was saved
         self.edge = self._new_edge(retained())
 
     def _new_edge(self, manifest: Manifest) -> Edge:
@@ -74,11 +75,11 @@ class Unlucky:
         return edge
 
     def live(self) -> None:
-        """One second of its life."""
+        """Live for one second."""
         fate, random = self._fate, self._fate.random
         if fate.strikes(0.05):
             self._suffer(fate.one_of(DEVICE))
-        if fate.strikes(0.03):  # often: its updates then wait for their tick
+        if fate.strikes(0.03):  # often, so that its updates wait for their tick
             self._suffer("clock a little ahead")
         if self._is_off():
             return
@@ -108,7 +109,7 @@ class Unlucky:
             self.edge = self._doubting(self.edge.under(new))
 
     def receive(self, payload: bytes) -> frozenset[int]:
-        """A message arrived; returns the ticks that the device believes safe because of it."""
+        """Process a message; return the ticks that the device believes safe because of it."""
         if self._is_off():
             return frozenset()
         edge = self.edge
@@ -121,7 +122,7 @@ class Unlucky:
         return safe
 
     def _learn(self, x: FloatArray, y: float) -> None:
-        """Learn from a sample; one outside the plausible range must change nothing."""
+        """Learn from a sample; a sample outside the plausible range must change nothing."""
         target, before = self.edge.manifest.target, lasting(self.edge.state())
         learned = self.edge.learn(x, y)
         if target.low is None or target.high is None or target.low <= y <= target.high:
@@ -148,7 +149,7 @@ class Unlucky:
                 self._set_clock(int(self._fate.random.integers(1, TOLERANCE + 1)))
             case "lost clock":
                 self.edge.clock = None
-            case "contact again":  # in one tick, whether or not there is anything new
+            case "contact again":  # twice in one tick, whether or not there is anything new
                 for _ in range(2):
                     self._contact()
             case "off for long":
@@ -171,7 +172,7 @@ class Unlucky:
             self.edge.clock = Clock(tick + ahead, seconds)
 
     def _save_a_part(self) -> None:
-        """What a write that was cut off leaves behind: a file under another name."""
+        """Leave behind what a write that was cut off leaves: a file under another name."""
         self._file.with_name(f".{self._file.name}.cut").write_bytes(b"half")
 
     def _lose_state(self) -> None:
@@ -186,5 +187,5 @@ class Unlucky:
 
 
 def lasting(state: Mapping[str, NDArray[Any]]) -> dict[str, bytes]:
-    """A device's state, but for how well it predicts and which samples it passed over."""
+    """Return a device's state without how well it predicts and which samples it passed over."""
     return {name: array.tobytes() for name, array in state.items() if name != "recent"}

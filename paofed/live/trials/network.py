@@ -11,9 +11,9 @@ NETWORK = ("drop", "duplicate", "delay", "reorder", "partition")
 
 
 class _Letter(NamedTuple):
-    due: int  # when it arrives
-    shuffle: int  # among those that arrive together
-    number: int  # in the order of sending
+    due: int  # when the message arrives
+    shuffle: int  # its random place among those that arrive together
+    number: int  # its place in the order of sending
     device: int
     payload: bytes
 
@@ -25,14 +25,14 @@ class Network:
     """Messages on their way in both directions."""
 
     def __init__(self, fate: Fate, devices: int, latest: int) -> None:
-        """No message is later than by `latest` seconds."""
+        """Make an empty network; no message is late by more than `latest` seconds."""
         self.to_server: Queue = []
         self.to_devices: Queue = []
         self._fate = fate
         self._latest = latest
-        self._cut_off = np.zeros(devices, dtype=np.int64)  # partitioned until then
+        self._cut_off = np.zeros(devices, dtype=np.int64)  # until when each device is cut off
         self._sent = 0
-        self._newest: dict[int, int] = {}  # of each device, the last message heard
+        self._newest: dict[int, int] = {}  # by device, the number of the last message heard
 
     def travel(self, queue: Queue, device: int, payload: bytes) -> None:
         """Send a message to or from a device."""
@@ -62,7 +62,7 @@ class Network:
         heapq.heappush(queue, _Letter(self._fate.now + delay, shuffle, self._sent, device, payload))
 
     def heard(self) -> list[tuple[int, bytes]]:
-        """What reaches the server now."""
+        """Return the messages that reach the server now."""
         letters = self._due(self.to_server)
         for letter in letters:
             newest = self._newest.get(letter.device, -1)
@@ -71,7 +71,7 @@ class Network:
         return [(letter.device, letter.payload) for letter in letters]
 
     def answered(self) -> list[tuple[int, bytes]]:
-        """What reaches the devices now."""
+        """Return the messages that reach the devices now."""
         return [(letter.device, letter.payload) for letter in self._due(self.to_devices)]
 
     def _due(self, queue: Queue) -> Queue:

@@ -1,7 +1,7 @@
 """When people intervene in a fleet, with a power cut at any write of what they do.
 
-An intervention that is interrupted leaves the fleet as it was or as it was to be, which is known
-from a twin: a copy of the folder on which the same intervention is not interrupted.
+An intervention that is interrupted must leave the fleet as it was before or as it was to be. The
+latter is known from a twin: a copy of the folder on which the same intervention is not interrupted.
 """
 
 import shutil
@@ -14,9 +14,7 @@ from paofed.live.trials.fate import Fate
 from paofed.live.trials.interventions import WRITES, Backup, Intervention, intervention
 from paofed.live.trials.power import PowerCut
 
-_FIRST = (
-    "upgrade"  # possible only before all others: the fleet is not one of an earlier paofed then
-)
+_FIRST = "upgrade"  # possible only before all others, which need a fleet of today
 _LATER = tuple(name for name in WRITES if name != _FIRST)
 _EARLIEST, _SOON = 5, 5  # seconds
 OPERATIONS = (
@@ -26,16 +24,17 @@ OPERATIONS = (
 
 
 class Operations:
-    """When what is done to the fleet of a seed, and where the power fails meanwhile.
+    """When people intervene in the fleet of a seed, and where the power fails meanwhile.
 
     People intervene at the worst moment: while updates wait for a tick to come, if any do soon.
 
-    With one seed more than there are interventions, each is the first of one seed, and one seed has
-    none. So many times as many seeds as an intervention has writes have the power fail at each.
+    Over as many seeds in a row as there are interventions, plus one, each intervention is the first
+    of one seed, and one seed has none. Over that many times as many seeds as an intervention has
+    writes, the power fails at each of its writes.
     """
 
     def __init__(self, fate: Fate, seconds: int) -> None:
-        """They are done before so many seconds have passed."""
+        """Plan interventions; they are done before so many seconds have passed."""
         self._fate = fate
         self._backup: Backup | None = None
         self.first = fate.turn([*WRITES, ""])
@@ -58,19 +57,19 @@ class Operations:
             self._backup = Backup(folder, auditor)
 
     def is_due(self, *, waiting: bool) -> bool:
-        """Whether something is to be done now; `waiting`: whether updates wait to be applied."""
+        """Whether an intervention is due now; `waiting` says whether updates wait to be applied."""
         due = min(self._at, default=self._fate.now + 1)
         return due <= self._fate.now and (waiting or due + _SOON <= self._fate.now)
 
     def perform(self, folder: Path, auditor: Auditor) -> None:
-        """Do what is due to a folder whose server is stopped, and let the auditor know."""
+        """Do what is due to a folder whose server is stopped, and tell the auditor."""
         name, cut = self._at.pop(min(self._at))
         does = self._intervention(name, folder)
         if does is None:
             return
         self._fate.hits[name] += 1
         after = _on_a_twin(folder, does)
-        # To look at a fleet of an earlier paofed is to upgrade it.
+        # Opening a fleet of an earlier paofed upgrades it.
         before = after if name == "upgrade" else _found(folder)
         possible = [after]
         try:
@@ -98,7 +97,7 @@ class Operations:
 
 
 def _on_a_twin(folder: Path, does: Intervention) -> tuple[str, bytes]:
-    """What would be found if something was done to a folder, and not interrupted."""
+    """Return what would be found if something was done to a folder, and not interrupted."""
     place = folder.with_name("twins")
     twin = place / folder.name
     shutil.copytree(folder, twin)
@@ -109,6 +108,6 @@ def _on_a_twin(folder: Path, does: Intervention) -> tuple[str, bytes]:
 
 
 def _found(folder: Path) -> tuple[str, bytes]:
-    """What a fleet has agreed on, and the state of its server."""
+    """Return what a fleet has agreed on, and the state of its server."""
     with closing(Store.open(folder)) as store:
         return store.manifest().to_json(), store.recover().digest()

@@ -29,14 +29,14 @@ class PowerCut(BaseException):
 
 
 def may_fail(fate: Fate, point: str) -> None:
-    """A write stands at this point: maybe the power fails."""
+    """Let the power fail, by chance, at this point of a write."""
     if fate.strikes(0.1 if "snapshot" in point else 0.02):
         fate.hits[point] += 1
         raise PowerCut
 
 
 def cut_log_short(fate: Fate, folder: Path, promised: int) -> None:
-    """Where the end of SQLite's log is lost with the power, no promise may be lost silently."""
+    """Lose the end of SQLite's log with the power: no promise may then be lost silently."""
     place = folder / "cut-short"
     place.mkdir()
     for name in (FILE, f"{FILE}-wal", CONFIRMED):

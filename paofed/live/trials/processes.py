@@ -1,6 +1,6 @@
 """A fleet's broker and server as processes on this machine, for trials, measurements and tests.
 
-They end with whoever started them, however that ends.
+The processes end with whoever started them, however that ends.
 """
 
 import os
@@ -18,7 +18,8 @@ from paofed.files import write_text
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER, LOCAL
 
-_PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")  # where daemons live
+# Folders of daemons that may not be in PATH.
+_PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")
 _STARTING = 20.0  # seconds that a broker may take
 _STOPPING = 20.0
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG, on Linux
@@ -31,21 +32,21 @@ mqtt {{ listen: "{local}:{port}" }}
 
 
 def find_broker() -> str | None:
-    """The path of a broker's program: mosquitto, or else nats-server from its wheel."""
+    """Return the path of a broker's program: mosquitto, or else nats-server from its wheel."""
     beside = str(Path(sys.executable).parent)
     places = os.pathsep.join((os.environ.get("PATH", os.defpath), *_PLACES, beside))
     return shutil.which("mosquitto", path=places) or shutil.which("nats-server", path=places)
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind((LOCAL, 0))
         return int(probe.getsockname()[1])
 
 
-# A process asks the kernel itself to be ended with its parent, before it becomes the program: in a
-# child of a process with threads, nothing but that is safe between fork and exec (no preexec_fn).
+# The process itself asks the kernel to be ended with its parent, before it becomes the program: in
+# a child of a process with threads, nothing else is safe between fork and exec (no preexec_fn).
 _TETHERED = f"""\
 import ctypes, os, sys
 try:
@@ -60,7 +61,7 @@ if os.getppid() == int(sys.argv[1]):
 def start(words: list[str], log: Path | None = None, cwd: Path | None = None) -> "Process":
     """Start a program, by its path, that ends with the thread that starts it.
 
-    What it says goes to a file, or nowhere.
+    Its output goes to the file `log`, or nowhere.
     """
     tethered = [sys.executable, "-I", "-S", "-c", _TETHERED, str(os.getpid())]
     with (Path(os.devnull) if log is None else log).open("ab") as output:
@@ -70,7 +71,7 @@ def start(words: list[str], log: Path | None = None, cwd: Path | None = None) ->
             stdout=output,
             stderr=output,
             cwd=cwd,
-            start_new_session=True,  # Ctrl-C is for the one who started it
+            start_new_session=True,  # Ctrl-C is for the process that started it
         )
 
 
@@ -78,7 +79,7 @@ Process = subprocess.Popen[bytes]
 
 
 def end(process: Process) -> int:
-    """Ask a process to end, and insist after a while; returns its exit code."""
+    """Ask a process to end, and kill it after a while; return its exit code."""
     process.terminate()
     try:
         return process.wait(_STOPPING)
@@ -87,7 +88,7 @@ def end(process: Process) -> int:
 
 
 def kill(process: Process) -> int:
-    """As a power cut would."""
+    """End a process as a power cut would; return its exit code."""
     process.kill()
     return process.wait()
 
@@ -111,18 +112,18 @@ class LocalBroker:
 
     @property
     def is_nats(self) -> bool:
-        """Whether it is nats-server, for want of mosquitto."""
+        """Whether the broker is nats-server, for want of mosquitto."""
         return Path(self.program).name == "nats-server"
 
     @property
     def pid(self) -> int:
-        """Of the broker that runs."""
+        """The process number of the running broker."""
         if self._process is None:
             raise InputError("the broker is not running")
         return self._process.pid
 
     def start(self) -> None:
-        """Start it and wait until it listens."""
+        """Start the broker and wait until it listens."""
         place = (self._fleet.folder / FOLDER).resolve()
         configuration = place / CONFIGURATION
         settings = self._fleet.settings
@@ -143,7 +144,7 @@ class LocalBroker:
             return probe.connect_ex((LOCAL, self._fleet.settings.port)) == 0
 
     def kill(self) -> None:
-        """End it as a power cut would: nothing is asked of a broker but to pass messages on."""
+        """End the broker as a power cut would: all it has to do is pass messages on."""
         if self._process is not None:
             kill(self._process)
             self._process = None

@@ -1,7 +1,7 @@
 """A whole federation in one process: virtual time, a faulty network, power cuts, restarts.
 
-Every choice comes from one seed, so a run that fails can be run again. An auditor looks on and ends
-the run when a promise is broken (paofed.live.trials.auditor).
+Every choice comes from one seed, so that a run that fails can be repeated. An auditor looks on and
+ends the run when a promise is broken (paofed.live.trials.auditor).
 """
 
 from collections import Counter
@@ -33,13 +33,13 @@ POINTS = (
 _DEVICES, _SECONDS, _SNAPSHOT_EVERY = 5, 70, 7
 _KEEP = 14.0  # seconds that the journal reaches back
 _CALM = 24  # seconds at the end without faults: the latest message, then a clock found wrong
-_RECENT = 3  # seconds: who merged a reply within these at the end was heard
+_RECENT = 3  # seconds: a device that merged a reply within these at the end was heard
 
 
 def rehearse(seed: int, folder: Path, unlucky: type[Unlucky] = Unlucky) -> Counter[str]:
-    """Run one federation through its faults; returns how often each fault and point was hit.
+    """Run one federation through its faults; return how often each fault and point was hit.
 
-    `unlucky`: what its devices are.
+    `unlucky` is the class of its devices.
     """
     run = _Rehearsal(seed, folder, unlucky)
     try:
@@ -54,10 +54,10 @@ def rehearse(seed: int, folder: Path, unlucky: type[Unlucky] = Unlucky) -> Count
 def is_heard(edge: Edge, epoch: int, lately: int) -> bool:
     """Whether a device that contacts every second is heard in each tick, under an epoch.
 
-    `lately`: a tick since which it must have merged a reply. Where its clock is ahead by TOLERANCE
-    ticks and a part of one, its messages are refused in that part of each tick, and then answered.
+    `lately` is a tick since which it must have merged a reply. A device whose clock is ahead by
+    TOLERANCE ticks and a part of one is refused in that part of each tick, and then answered.
     """
-    contacts = max(edge.manifest.tick_seconds, 1.0)  # in a tick
+    contacts = max(edge.manifest.tick_seconds, 1.0)  # contacts in a tick
     current = edge.manifest.epoch == epoch
     return current and edge.unanswered < contacts and edge.merged >= lately
 
@@ -78,7 +78,7 @@ class _Rehearsal:
         self.auditor = Auditor(self.manifest, self.fate.random)
         self.host: Host | None = self._boot()
         self.down_until = 0
-        latest = self.manifest.max_age + 2  # some messages are too late
+        latest = self.manifest.max_age + 2  # two more, so that some messages are too late
         self.network = Network(self.fate, _DEVICES, latest)
         self.junk = Junk(self.fate, _DEVICES, self.auditor.has)
         measuring = sensors(self.fate, _DEVICES, _SECONDS - _CALM)
@@ -118,7 +118,7 @@ class _Rehearsal:
         self._check_memory()
 
     def finish(self) -> None:
-        """After the calm, everybody must have been heard; the store is consistent, and small."""
+        """Check that all devices are heard after the calm, and the store is sound and small."""
         lately = self.manifest.tick_at(START + _SECONDS - _RECENT)
         epoch = self.store.manifest().epoch
         for k, device in enumerate(self.devices):
@@ -143,7 +143,7 @@ class _Rehearsal:
         self.host, self.down_until = None, self.fate.now + int(self.fate.random.integers(1, 4))
 
     def _boot(self) -> Host:
-        """Start from the disk: it must be as if nothing had happened."""
+        """Start the server from the disk: it must be as if nothing had happened."""
         self.store.close()
         self.store = Store.open(self.folder)
         host = Host(
@@ -166,7 +166,7 @@ class _Rehearsal:
         self.fate.hits["set aside"] += bool(np.any(server.rule.arrays().get("model_aside", False)))
 
     def _sync(self, point: str) -> None:
-        """A write stands here: note what is on disk, and maybe let the power fail."""
+        """Note what is on disk at this point of a write, and maybe let the power fail."""
         if point == "after commit" and self.host is not None:
             self.auditor.commit(self.host.group)
         may_fail(self.fate, point)
@@ -177,7 +177,7 @@ class _Rehearsal:
         self.network.travel(self.network.to_server, k, payload)
 
     def _hear(self) -> None:
-        """Deliver what is due; a server that is down hears nothing."""
+        """Deliver the messages that are due; a server that is down hears nothing."""
         for k, payload in self.network.heard():
             if self.host is not None:
                 self.host.receive(k, payload)
@@ -189,14 +189,14 @@ class _Rehearsal:
         self.network.travel(self.network.to_devices, send.device, send.payload)
 
     def _answer(self) -> None:
-        """Deliver what is due to the devices; what they then believe safe must be so."""
+        """Deliver the messages that are due to devices; what they then believe safe must be so."""
         for k, payload in self.network.answered():
             device = self.devices[k]
             for tick in device.receive(payload):
                 self.auditor.confirm(device.edge.manifest.epoch, k, tick)
 
     def _check_disk(self) -> None:
-        """The journal reaches back to a snapshot, which is hardly older than it has to be."""
+        """Check that the journal begins with a snapshot hardly older than it has to be."""
         snapshots, lines = self.store.snapshots(), self.store.lines()
         oldest, newest = snapshots[0], snapshots[-1]
         shortest = min(epoch.manifest.tick_seconds for epoch in self.store.epochs())
@@ -207,7 +207,7 @@ class _Rehearsal:
             raise BrokenPromiseError(f"the journal has grown to {lines} lines")
 
     def _check_memory(self) -> None:
-        """What is kept must not grow with time."""
+        """Check that what is kept does not grow with time."""
         for device in self.devices:
             if len(device.edge.unconfirmed) > MOST_REPEATS + 1:
                 raise BrokenPromiseError("a device keeps more updates than it may")

@@ -10,11 +10,11 @@ from paofed.live.trials.fate import Fate
 _SAMPLES = ("sensor stuck", "sensor scaled", "sensor spikes", "sensor drifts", "sensor noise")
 _MESSAGES = ("garbage values", "liar")
 SENSORS = (*_SAMPLES, *_MESSAGES)
-_LEVEL_OF_A_LIAR = 1  # it claims to predict better than anybody can
+_LEVEL_OF_A_LIAR = 1  # a liar claims to predict better than anybody can
 
 
 class Sensor:
-    """What one device measures and says; broken from a tick on, if a fault is named."""
+    """What one device measures and sends; broken from a tick on, if a fault is named."""
 
     def __init__(self, fate: Fate, fault: str = "", since: int = 0) -> None:
         self._fate = fate
@@ -24,7 +24,7 @@ class Sensor:
         self._size = float(10 ** fate.random.uniform(0, 5)) if fault else 1.0
 
     def measured(self, y: float) -> float:
-        """What it shows instead of the truth."""
+        """Return what the sensor shows instead of the truth."""
         if self._fault not in _SAMPLES or not self._is_broken():
             return y
         match self._fault:
@@ -40,7 +40,7 @@ class Sensor:
                 return y + float(self._fate.random.normal(0, 10))
 
     def said(self, payload: bytes, manifest: Manifest) -> bytes:
-        """What it sends instead of its model."""
+        """Return what the device sends instead of its model."""
         if self._fault not in _MESSAGES or not self._is_broken():
             return payload
         message, up = manifest.read(payload), manifest.up
@@ -51,7 +51,7 @@ class Sensor:
         return encode(replace(message, values=values, repeats=repeats, level=_LEVEL_OF_A_LIAR))
 
     def _wrong(self, block: Values, up: Blocks) -> Values:
-        if self._fault == "liar":  # the opposite of what it knows to be right
+        if self._fault == "liar":  # a liar sends the opposite of its model
             return up.block(-up.read(block, 0, 0).values)
         return up.block(self._fate.random.uniform(-self._size, self._size, up.shared))
 
@@ -62,7 +62,7 @@ class Sensor:
 
 
 def sensors(fate: Fate, devices: int, ticks: int) -> list[Sensor]:
-    """In two of three seeds one or two devices have one that breaks before `ticks`."""
+    """Return sensors; in two of three seeds one or two of them break before `ticks`."""
     found = [Sensor(fate) for _ in range(devices)]
     faults = [fate.turn(SENSORS), fate.one_of(SENSORS)][: int(fate.random.integers(3))]
     for k, fault in zip(fate.random.permutation(devices).tolist(), faults, strict=False):

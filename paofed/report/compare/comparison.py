@@ -17,7 +17,7 @@ from paofed.report.shared.units import record
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 
-# Opens a stage under its name, and yields what is told the share of it that is done.
+# Opens a stage under its name; yields a function that is told the share of the stage that is done.
 OpenStage = Callable[[str], AbstractContextManager[Report]]
 
 
@@ -32,12 +32,15 @@ class Plan:
     seed: int
 
     def extent_in(self, setting: str) -> Extent:
-        """How much is run in a setting, by every entrant."""
+        """Return how much every entrant runs in a setting."""
         return self.extent.halved if setting in COSTLY else self.extent
 
 
 def run_comparison(plan: Plan, folder: Path, open_stage: OpenStage, crew: Crew) -> list[Judged]:
-    """Search and judge, setting by setting and entrant by entrant; finished ones are not redone."""
+    """Search and judge, setting by setting and entrant by entrant.
+
+    Finished pieces are not redone.
+    """
     found: list[Judged] = []
     for setting in plan.settings:
         measure = partial(_measured, plan, setting, crew)
@@ -59,7 +62,7 @@ def _piece(
 
 
 def _measured(plan: Plan, setting: str, crew: Crew) -> dict[str, Any]:
-    """What there is to spend in a setting."""
+    """Return the budgets of a setting."""
     scenario = arena_of(setting_of(setting)).scenario
     rounds = purses_of(scenario, plan.tariffs, plan.extent_in(setting), plan.seed, crew)
     return {"rounds": [[purse._asdict() for purse in purses] for purses in rounds]}
@@ -73,12 +76,13 @@ def _unit(
     open_stage: OpenStage,
     crew: Crew,
 ) -> dict[str, Any]:
-    """Let one entrant choose, and run what it chose: all that a comparison needs to know of it."""
+    """Let one entrant choose, run what it chose, and return all that a comparison needs of it."""
     scenario = setting_of(setting)
     candidates = plan.entrants[name].candidates(scenario.features)
     arena, extent, seed = arena_of(scenario), plan.extent_in(setting), plan.seed
     with open_stage(f"{setting}, {name}") as report:
-        part = len(candidates) / (len(candidates) + extent.runs)  # of the work: the search
+        # The share of the work that is the search.
+        part = len(candidates) / (len(candidates) + extent.runs)
         chosen = search(arena, candidates, purses, extent, seed, crew,
                         partial(share_of, report, 0.0, part))  # fmt: skip
         words = sorted(set(chosen.values()))

@@ -12,13 +12,13 @@ from paofed.words import counted, listed
 class BudgetLine(NamedTuple):
     """One budget in one setting."""
 
-    ours: Judged | None  # the better version of PAO-Fed, where one fits the budget
-    best: Judged  # of all entrants, by the mean error
+    ours: Judged | None  # the better version of PAO-Fed, if one fits the budget
+    best: Judged  # the best of all entrants, by the mean error
     ahead: tuple[str, ...]  # entrants that are clearly better than PAO-Fed, the best first
 
 
 def digest(found: Sequence[Judged]) -> list[BudgetLine]:
-    """All budgets that anything sound fits, in the order in which they were run."""
+    """Return all budgets that any sound entrant fits, in the order in which they were run."""
     lines = []
     for _, group in groupby(found_in_order(found), key=lambda one: (one.setting, one.purse[:2])):
         sound = [one for one in group if one.verdict != "diverged"]

@@ -14,13 +14,13 @@ from paofed.report.shared.figures import bytes_sent
 from paofed.report.shared.style import Drawing, styled
 
 _COLUMNS = 4
-_NOTICEABLE = 0.1  # dB: by less than this nobody leads
-_HEIGHT, _LINE = 150, 7  # points: of the axes of a panel, about, and of a name
+_NOTICEABLE = 0.1  # dB: an entrant leads only if it is better by more than this
+_HEIGHT, _LINE = 150, 7  # points: about the height of a panel's axes, and of a name
 _OURS, _LEADING, _OTHERS = "#D55E00", "#0072B2", "#AAAAAA"
 
 
 def figures(found: Sequence[Judged]) -> dict[str, tuple[str, Figure]]:
-    """One for each tariff, with its caption, by name."""
+    """Return one figure for each tariff, with its caption, by name."""
     tariffs = dict.fromkeys(one.purse.tariff for one in found)
     return {
         f"compare-{number}": (caption(tariff), error_against_bytes(found, tariff))
@@ -29,7 +29,7 @@ def figures(found: Sequence[Judged]) -> dict[str, tuple[str, Figure]]:
 
 
 def caption(tariff: str) -> str:
-    """What is below the figure of one tariff."""
+    """Return the caption of the figure of one tariff."""
     told = tariff_of(tariff)
     return (
         f"Error against what fleet and server send in a run ({told.words or told.name}). One mark "
@@ -61,7 +61,7 @@ def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
 
 
 def leaders(shown: Sequence[Judged]) -> list[Judged]:
-    """Those that lower the least error for so many bytes, from the fewest bytes on."""
+    """Return the entrants with the least error for their bytes, from the fewest bytes on."""
     ordered, found = sorted(shown, key=lambda one: (one.bytes, one.error.mean)), list[Judged]()
     for one in ordered:
         if not found or one.error.mean < found[-1].error.mean - _NOTICEABLE:
@@ -92,11 +92,11 @@ def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
 
 
 def _name(axes: Axes, leading: Sequence[Judged]) -> None:
-    """Write who leads to the left of the marks, each name below the one before it.
+    """Write the names of the leaders to the left of their marks, each below the one before it.
 
-    The line falls to the right, so that names only ever have to give way downwards.
+    The line of leaders falls to the right, so that a name only ever has to move down.
     """
-    place = axes.transScale + axes.transLimits  # from data to a share of the axes
+    place = axes.transScale + axes.transLimits  # maps data to a share of the axes
     floor = math.inf
     for one in leading:
         mark = (one.bytes / 1e6, one.error.mean)
@@ -109,13 +109,13 @@ def _name(axes: Axes, leading: Sequence[Judged]) -> None:
 
 
 def _marks(axes: Axes, shown: Sequence[Judged], **look: Any) -> None:
-    """One mark for each; the same settings for two budgets are one."""
+    """Draw one mark for each entrant and budget; equal settings for two budgets share a mark."""
     places = dict.fromkeys((one.bytes / 1e6, one.error.mean) for one in shown)
     axes.plot([x for x, _ in places], [y for _, y in places], ls="none", **look)
 
 
 def _cut(axes: Axes, shown: Sequence[Judged]) -> None:
-    """Leave out what is worse than all of PAO-Fed by more than half of what there is to see."""
+    """Leave out entrants that are far worse than all of PAO-Fed: by half of the height or more."""
     best = min(one.error.mean for one in shown)
     worst = max([one.error.mean for one in shown if one.entrant in PAO_FED] or [best])
     worst = max(worst, max(one.error.mean for one in leaders(shown)))

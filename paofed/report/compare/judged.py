@@ -25,12 +25,13 @@ class Judged(NamedTuple):
     word: str
     bytes: float  # on the wire, under the tariff of the purse
     error: Estimate  # in dB, mean over worlds or, over a table, devices
-    behind: Estimate | None  # dB by which it is worse than PAO-Fed with this purse; None: no such
-    on_front: bool  # nothing that costs no more is clearly better, under this tariff
+    # DB by which it is worse than PAO-Fed with this purse; None: PAO-Fed has nothing for it.
+    behind: Estimate | None
+    on_front: bool  # whether nothing that costs no more is clearly better, under this tariff
 
     @property
     def verdict(self) -> str:
-        """What the difference to PAO-Fed says."""
+        """What the difference to PAO-Fed says, in words."""
         if not math.isfinite(self.error.mean):
             return "diverged"
         if self.entrant in PAO_FED:
@@ -55,19 +56,19 @@ class _Chosen(NamedTuple):
         return not np.isfinite(self.values).all()
 
     def behind(self, other: "_Chosen") -> Estimate:
-        """By how many dB it is worse than another, pair by pair."""
+        """Return by how many dB this choice is worse than another, pair by pair."""
         with np.errstate(invalid="ignore"):  # both may have diverged
             return estimate(self.values - other.values)
 
     def is_beaten_by(self, other: "_Chosen") -> bool:
-        """Whether another costs no more and is clearly better."""
+        """Whether another choice costs no more and is clearly better."""
         if other.word == self.word or other.bytes > self.bytes:
             return False
         return self.behind(other).low > 0
 
 
 def judge(setting: str, pieces: Mapping[str, Mapping[str, Any]]) -> Iterator[Judged]:
-    """Hold the entrants of one setting, by name, against PAO-Fed and against each other."""
+    """Compare the entrants of one setting, by name, with PAO-Fed and with each other."""
     found = [
         _Chosen(
             purse=Purse(line["tariff"], line["budget"], line["bytes"]),
@@ -96,20 +97,20 @@ def judge(setting: str, pieces: Mapping[str, Mapping[str, Any]]) -> Iterator[Jud
 
 
 def found_in_order(found: Sequence[Judged]) -> list[Judged]:
-    """By setting and tariff as they were run, then by budget, the best first."""
+    """Sort by setting and tariff as they were run, then by budget, the best first."""
     places = list(dict.fromkeys(place(one) for one in found))
     budgets = list(dict.fromkeys(one.purse.budget for one in found))
 
     def rank(one: Judged) -> tuple[int, int, float]:
         mean = one.error.mean
-        worst = mean if math.isfinite(mean) else math.inf  # what diverged comes last
+        worst = mean if math.isfinite(mean) else math.inf  # entrants that diverged come last
         return places.index(place(one)), budgets.index(one.purse.budget), worst
 
     return sorted(found, key=rank)
 
 
 def place(one: Judged) -> tuple[str, str]:
-    """The setting and the tariff under which something was judged."""
+    """Return the setting and the tariff under which something was judged."""
     return one.setting, one.purse.tariff
 
 

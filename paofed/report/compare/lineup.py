@@ -1,11 +1,11 @@
-"""Who is compared, and what each may choose: equally many candidates for all."""
+"""Which entrants are compared, and what each may choose: equally many candidates for all."""
 
 from collections.abc import Mapping
 
 from paofed.errors import InputError, unknown
 from paofed.racing.entrants import Axes, Entrant
 
-SEARCH = 24  # candidates of every entrant
+SEARCH = 24  # the number of candidates of every entrant
 
 _STEPS: Axes = {"step_size": (0.3, 0.7, 1.2)}
 _MORE_STEPS: Axes = {"step_size": (0.2, 0.4, 0.6, 0.9, 1.2, 1.5)}
@@ -34,7 +34,7 @@ LINEUP: Mapping[str, Entrant] = {
     "temporally-weighted": Entrant("temporally-weighted", {**_OR_WHOLE, **_MORE_STEPS}),
     "aso-fed": Entrant("aso-fed", {**_OR_WHOLE, **_STEPS, "pull": (1.0, 0.1)}),
     "fed-at": Entrant("fed-at", {**_OR_WHOLE, **_STEPS, "tiers": (2, 5)}),
-    # What travels.
+    # Other channels: what travels.
     "masked": Entrant("masked", {**_WIDTHS, **_STEPS, **_AGES}),
     "quantised-8": Entrant("quantised:bits=8,down_bits=8", {**_WIDTHS, **_STEPS, **_AGES}),
     "quantised-4": Entrant("quantised:bits=4,down_bits=4", {**_WIDTHS, **_STEPS, **_AGES}),
@@ -46,23 +46,23 @@ LINEUP: Mapping[str, Entrant] = {
         {**_WIDTHS, **_STEPS, "threshold": (0.1, 0.3)},
     ),
     "wide-down": Entrant("wide-down", {"up": (1, 4), "down": (16, 64), **_STEPS, **_AGES}),
-    # What a device does with a sample, and a server that goes on moving.
+    # Other devices: what a device does with a sample; and a server with momentum.
     "fed-prox": Entrant("fed-prox", {**_OR_WHOLE, **_STEPS, "pull": (0.1, 0.01)}),
     "decaying": Entrant("decaying", {**_WIDTHS, **_STEPS, "half": (500.0, 2000.0)}),
     "server-momentum": Entrant("server-momentum", {**_OR_WHOLE, **_STEPS, "momentum": (0.9, 0.5)}),
-    # Together.
+    # Several of these together.
     "quantised-clipped": Entrant(
         "quantised:bits=8,down_bits=8,clip=6", {**_WIDTHS, **_STEPS, **_AGES}
     ),
     "cached-quantised": Entrant("cached-mean:bits=8", {**_WIDTHS, **_MORE_STEPS}),
 }
-PAO_FED = ("pao-fed-u", "pao-fed-c")  # what others are held against
+PAO_FED = ("pao-fed-u", "pao-fed-c")  # the rows with which others are compared
 
 
 def entrants_of(names: str | None) -> dict[str, Entrant]:
-    """Choose entrants by name, with commas; None: all of them.
+    """Return entrants by name, with commas; None for all of them.
 
-    PAO-Fed is always among them: others are held against it.
+    PAO-Fed is always among them, since the others are compared with it.
     """
     chosen = list(LINEUP) if names is None else [*PAO_FED, *names.split(",")]
     for name in chosen:

@@ -27,7 +27,7 @@ def build(
 
 
 def section(found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]]) -> Iterator[str]:
-    """What is found: in words, drawn, and in numbers."""
+    """Yield what is found: in words, drawn, and in numbers."""
     yield f"<p>{html.escape(summary(found))}</p>"
     for caption, drawing in drawings.values():
         yield figure(caption, drawing)
@@ -55,7 +55,7 @@ def _table(group: Sequence[Judged]) -> str:
 
 
 def in_short(found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]]) -> Iterator[str]:
-    """What is found, for a page that is about more: a line for every budget."""
+    """Yield what is found for a page that is about more: a line for every budget."""
     yield f"<p>{_HOW}</p><p>{html.escape(summary(found))}</p>"
     for caption, drawing in drawings.values():
         yield figure(caption, drawing)

@@ -1,6 +1,7 @@
 """The comparison that comes with this version: its numbers, and what made them.
 
-`paofed compare` takes an hour or two, so that nobody has to run it to see what it says.
+`paofed compare` takes an hour or two; with the published numbers, nobody has to run it to see what
+it says.
 """
 
 import json
@@ -15,7 +16,7 @@ FOLDER = Path(__file__).parent / "published"
 
 
 class Published(NamedTuple):
-    """What was found, by which command, with which versions of what it needs."""
+    """What was found, by which command, with which versions of the packages it needs."""
 
     found: list[Judged]
     command: str
@@ -23,6 +24,6 @@ class Published(NamedTuple):
 
 
 def published() -> Published:
-    """Read it from the package."""
+    """Read the published comparison from the package."""
     about = json.loads(read_text(FOLDER / "about.json"))
     return Published(load(FOLDER / "compare.csv"), about["command"], about["versions"])

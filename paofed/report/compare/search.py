@@ -1,7 +1,7 @@
 """What an entrant chooses within each budget: by racing, on worlds apart from those of judgement.
 
-All candidates of an entrant meet in the same worlds. After every round those go that are clearly
-worse than another in every budget that they fit in.
+All candidates of an entrant meet in the same worlds. After every round, candidates are dropped that
+are clearly worse than another in every budget that they fit in.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.world.scenario import Scenario
 
-MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends as the paper has it
+MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends with the paper's options
 BUDGETS: Mapping[str, float] = {"quarter": 0.25, "same": 1.0, "tenfold": 10.0}
 
 
 class Purse(NamedTuple):
-    """So many bytes on the wire, of a whole fleet over a whole run, under a tariff."""
+    """A number of bytes on the wire, of a whole fleet over a whole run, under a tariff."""
 
     tariff: str
     budget: str
@@ -38,7 +38,7 @@ class Extent(NamedTuple):
 
     @property
     def halved(self) -> "Extent":
-        """About half of it: one round, and half of the worlds of the judgement."""
+        """Return about half of this: one round, and half of the worlds of the judgement."""
         return Extent(self.rounds[:1], max(2, self.runs // 2))
 
 
@@ -49,10 +49,10 @@ QUICK = Extent((2,), 2)
 def purses_of(
     scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
 ) -> list[list[Purse]]:
-    """Measure what MEASURE spends in the worlds of the search; budgets go by that.
+    """Measure what MEASURE spends in the worlds of the search, and derive budgets from it.
 
-    For each round, the purses are those of all worlds so far: where contacts are rare, worlds
-    differ, and what is spent in some must not be held against what was spent in others.
+    For each round, the purses are those of all worlds so far. Where contacts are rare, worlds
+    differ, and bytes spent in some worlds must not be compared with bytes spent in others.
     """
     results, found = list[Result](), list[list[Purse]]()
     for number, runs in enumerate(extent.rounds):
@@ -101,7 +101,7 @@ def search(
 def _fitting(
     arena: Arena, results: Sequence[Result], left: Sequence[str], purse: Purse
 ) -> dict[str, Standing]:
-    """How those stand who can afford a purse."""
+    """Return how the candidates stand that can afford a purse."""
     bytes_of = {word: spent(results, word, purse.tariff) for word in left}
     standings = {
         word: Standing(arena.values(results, word), sent) for word, sent in bytes_of.items()

@@ -6,14 +6,14 @@ from typing import Any
 from paofed.errors import InputError
 from paofed.world.scenario import PRESETS, Scenario, scenario_of
 
-# What differs from the paper's Setting I.
+# How each setting differs from the paper's Setting I.
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     # Half of the messages are lost, in either direction.
     "heavy-loss": {"loss": {"up": 0.5, "down": 0.5}},
     # The target changes at once, twice.
     "drift": {"drifts": (700, 1400)},
-    # From a quarter of the run on, one sensor in twenty says the same again and again, and one
-    # device in twenty sends random numbers.
+    # From a quarter of the run on, one sensor in twenty repeats its last value, and one device in
+    # twenty sends random numbers.
     "faults": {
         "faults": (
             {"kind": "stuck", "clients": 0.05, "start": 500},
@@ -22,7 +22,7 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 # Everybody is in contact at every tick, so that a run takes as long as six others, and worlds
-# differ least: half as many of them do.
+# differ least: half as many worlds are enough.
 COSTLY = ("ideal",)
 USUAL = ("setting-1", "setting-2", "ideal", *_CHANGES, "air-quality")
 

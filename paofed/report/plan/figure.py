@@ -60,7 +60,7 @@ def front(plan: FleetPlan) -> Figure:
 
 
 def _heights(plan: FleetPlan) -> dict[str, float]:
-    """Where the dots of what was tried are: behind the best for the most bytes."""
+    """Return the heights of the dots of candidates: their dB behind the best for the most bytes."""
     best = max(plan.offers, key=lambda one: one.most).error.mean
     return {
         one.candidate: best + one.behind.mean
@@ -70,7 +70,7 @@ def _heights(plan: FleetPlan) -> dict[str, float]:
 
 
 def _tried(axes: Axes, plan: FleetPlan) -> None:
-    """Dots for what was tried: darker where it stayed to the end."""
+    """Draw dots for the candidates tried: darker for those that stayed to the end."""
     heights = _heights(plan)
     for stayed, colour, label in (
         (False, _GONE, "tried, clearly worse in every budget"),
@@ -90,7 +90,7 @@ def _tried(axes: Axes, plan: FleetPlan) -> None:
 
 
 def _cut(axes: Axes, plan: FleetPlan) -> None:
-    """Leave out what is worse than the front by more than it is high."""
+    """Leave out candidates that are worse than the front by more than the front is high."""
     ends = [end for one in plan.offers for end in one.error[:3] if math.isfinite(end)]
     means = [one.error.mean for one in plan.offers]
     levels = [*ends, *([] if plan.target is None else [plan.target])]

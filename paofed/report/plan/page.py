@@ -17,7 +17,7 @@ from paofed.report.shared.markup import (
     table,
 )
 
-_SHOWN = 60  # candidates
+_SHOWN = 60  # how many candidates the table shows
 _HOW = (
     "Candidates met in the same worlds, round by round, and those went that were clearly worse "
     "than another in every budget that they fit in. The winners are stated on worlds that took no "

@@ -13,20 +13,20 @@ from paofed.report.readings.study import LABELS, ReadingStudy, Ruling
 from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.estimates import TIE, Verdict
 
-# Okabe and Ito's colours; the marks tell verdicts apart in print.
+# Okabe and Ito's colours; the marks tell verdicts apart in black and white.
 LOOKS: Mapping[Verdict, tuple[str, str]] = {
     "holds": ("#0072B2", "o"),
     "does not hold": ("#D55E00", "s"),
     "tie": ("#777777", "D"),
     "inconclusive": ("#BBBBBB", "v"),
 }
-_ACROSS = 4  # panels in one line
+_ACROSS = 4  # panels in one row
 _FARTHEST = 4.0  # dB that a panel shows
 
 
 @styled
 def verdicts(study: ReadingStudy) -> Figure:
-    """One panel for each comparison, one line for each reading."""
+    """Draw one panel for each comparison, with one line for each reading."""
     panels: dict[str, list[Ruling]] = {}
     for judged in study.judged():
         panels.setdefault(judged.claim.key, []).append(judged)
@@ -42,7 +42,7 @@ def verdicts(study: ReadingStudy) -> Figure:
         axes.set_visible(False)
     names = [reading.key.replace("+", " + ") for reading in study.results]
     grid[0, 0].set_yticks(np.arange(len(names)), names)
-    grid[0, 0].set_ylim(len(names) - 0.4, -0.6)  # the first reading on top
+    grid[0, 0].set_ylim(len(names) - 0.4, -0.6)  # the first reading is on top
     told = (
         f"difference in dB, positive where it supports the statement; arrows: beyond {_FARTHEST:g}"
     )
@@ -54,13 +54,14 @@ def verdicts(study: ReadingStudy) -> Figure:
 def _panel(axes: Axes, found: Sequence[Ruling]) -> None:
     axes.axvspan(-TIE, TIE, color="#eeeeee", zorder=0)
     axes.axvline(0, color="#777777", lw=0.8, zorder=1)
-    axes.axhspan(-0.5, 0.5, color="#f5f5f5", zorder=0)  # the default, with which all are compared
+    # Marks the default reading, with which all others are compared.
+    axes.axhspan(-0.5, 0.5, color="#f5f5f5", zorder=0)
     for place, (_, _, e) in enumerate(found):
         colour, mark = LOOKS[e.verdict]
         shown = np.clip([e.mean, e.low, e.high], -_FARTHEST, _FARTHEST)
         if not np.isfinite(shown[0]):
             continue
-        beyond = abs(e.mean) > _FARTHEST  # an arrow where the mark is outside
+        beyond = abs(e.mean) > _FARTHEST  # where a mark would be outside, an arrow is drawn
         mark = (">" if e.mean > 0 else "<") if beyond else mark
         axes.plot(shown[1:], [place, place], color=colour, lw=1.4, zorder=2)
         axes.plot(shown[0], place, mark, color=colour, ms=4, zorder=3, clip_on=False)

@@ -56,7 +56,7 @@ def build(study: ReadingStudy, drawings: Mapping[str, tuple[str, str]], command:
 
 
 def changes(study: ReadingStudy) -> Iterator[tuple[str, str]]:
-    """For each comparison, under which readings its verdict is another than by default."""
+    """Yield for each comparison the readings under which its verdict differs from the default's."""
     for group in study.groups():
         for place, label in enumerate(group.labels):
             verdicts = {r.key: found[place].verdict for r, found in group.rows.items()}

@@ -23,50 +23,52 @@ from paofed.world.scenario import Scenario
 from paofed.world.streams import target
 from paofed.world.trace import Trace
 
-LONGER = 25  # times the ticks of the paper's settings: at the end curves move little
-LARGER = 10  # times its test set
-_DEAR, _DEAREST = 0.5, 0.08  # shares of the runs where a run takes long
+LONGER = 25  # times as many ticks as in the paper's settings: at their end curves move little
+LARGER = 10  # times the paper's test set
+_DEAR, _DEAREST = 0.5, 0.08  # shares of the usual number of runs, for readings whose runs take long
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read otherwise than by default; where nothing is said, nothing changes."""
+    """A reading: what it changes; everything that it does not mention stays as it is by default."""
 
     key: str
     words: str
     of_scenario: tuple[Callable[[Scenario], Scenario], ...] = ()
     of_method: tuple[Callable[[Algorithm], Algorithm], ...] = ()
-    of_trace: tuple[Callable[[Trace], Trace], ...] = ()  # where a scenario cannot say it
+    # Changes of a trace, for what a scenario cannot say.
+    of_trace: tuple[Callable[[Trace], Trace], ...] = ()
     steps: StepChoice | None = None
-    same_world: bool = False  # for all runs
-    share: float = 1.0  # of the runs, where each of them takes long
-    weighs_steps: bool = False  # an age weighs by the steps of the delays, not by ticks
+    same_world: bool = False  # whether all runs are in the same world
+    share: float = 1.0  # share of the usual number of runs, for readings whose runs take long
+    # Whether an update is weighed by the steps of its delay instead of its age in ticks.
+    weighs_steps: bool = False
 
     @property
     def touches_all(self) -> bool:
-        """Whether all methods are to be run again, since worlds or steps are others."""
+        """Whether all methods must be run again, since worlds or step sizes are others."""
         return bool(self.of_scenario or self.of_trace or self.steps or self.same_world)
 
     def scenario(self, scenario: Scenario) -> Scenario:
-        """The scenario as it is read."""
+        """Return the scenario under this reading."""
         for change in self.of_scenario:
             scenario = change(scenario)
         return scenario
 
     def method(self, method: Algorithm, scenario: Scenario) -> Algorithm:
-        """The method as it is read in a scenario; its name stays."""
+        """Return the method under this reading of a scenario; its name stays."""
         for change in self.of_method:
             method = change(method)
         return weighing_steps(method, scenario) if self.weighs_steps else method
 
     def trace(self, trace: Trace) -> Trace:
-        """What happens, as it is read."""
+        """Return the trace under this reading."""
         for change in self.of_trace:
             trace = change(trace)
         return trace
 
     def __add__(self, other: "Reading") -> "Reading":
-        """Both at once."""
+        """Return a reading that makes the changes of both."""
         return Reading(
             f"{self.key}+{other.key}",
             f"{self.words}; {other.words}",
@@ -100,7 +102,10 @@ def averaging(method: Algorithm) -> Algorithm:
 
 
 def counting_what_is_left(method: Algorithm) -> Algorithm:
-    """Count what newer messages leave; in coordinated sharing that is all of a class or nothing."""
+    """Count in a class only messages of which newer messages leave something.
+
+    In coordinated sharing, newer messages leave all of a class or nothing.
+    """
     parts = method.paper_parts
     if not _is_pao_fed(method) or parts is None or parts.uplink.coordinated:
         return method
@@ -123,7 +128,7 @@ def resting(method: Algorithm) -> Algorithm:
 
 
 def one_further(method: Algorithm) -> Algorithm:
-    """Send S_{k,n+1} as it is written: a window one further on than by default."""
+    """Send S_{k,n+1} literally: a window one further on than by default."""
     up = method.uplink
     if not (_is_pao_fed(method) and isinstance(up, Windows)):
         return method
@@ -138,9 +143,10 @@ def sending_first(method: Algorithm) -> Algorithm:
 
 
 def late_by_more(first: float | None, scenario: Scenario) -> Scenario:
-    """P(delay > l) is what P(delay >= l) was, for l from one step on: who is late is later by one.
+    """Read the law of delays with > in place of >=: messages that are late are a step later.
 
-    `first` is P(delay > 0), of which the paper says two things; None: as before.
+    P(delay > l) is then what P(delay >= l) was, for l from one step on. `first` is P(delay > 0),
+    for which the paper states two values; None leaves it as it was.
     """
     law = scenario.delay
     if isinstance(law, Recorded):
@@ -152,7 +158,7 @@ def late_by_more(first: float | None, scenario: Scenario) -> Scenario:
 
 
 def evenly(scenario: Scenario) -> Scenario:
-    """Let exactly so many samples arrive."""
+    """Let exactly the stated number of samples arrive."""
     stream = scenario.synthetic.model_copy(update={"arrivals": "even"})
     return scenario.model_copy(update={"stream": stream})
 
@@ -163,7 +169,7 @@ def tested_on_more(scenario: Scenario) -> Scenario:
 
 
 def for_longer(scenario: Scenario) -> Scenario:
-    """Go on at the same rates."""
+    """Run more ticks at the same rates of samples."""
     return stretched(scenario, LONGER * scenario.ticks)
 
 
@@ -176,7 +182,7 @@ def other_target(x: FloatArray) -> FloatArray:
 
 
 def with_other_target(trace: Trace) -> Trace:
-    """The same samples of the other function, with the same noise."""
+    """Return the trace with the targets of `other_target`, with the same inputs and noise."""
     moved = np.where(trace.has_data, other_target(trace.x) - target(trace.x), 0.0)
     on_test = other_target(trace.x_test) - target(trace.x_test)
     return replace(trace, y=trace.y + moved, y_test=trace.y_test + on_test)

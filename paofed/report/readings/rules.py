@@ -1,4 +1,4 @@
-"""Server rules that are readings of the paper rather than methods; both compile."""
+"""Server rules that are readings of the paper rather than methods; numba can compile both."""
 
 from collections.abc import Sequence
 
@@ -25,8 +25,8 @@ def newest_before_counting(
 ) -> Weights:
     """Apply eq. 9, where a message of which newer ones leave nothing does not count in its class.
 
-    The paper adjusts the selection matrices "prior to computing" eq. 9, and does not say whether
-    a message whose matrix has become zero is still one of K_{n,l}. Age l weighs base^l.
+    The paper adjusts the selection matrices "prior to computing" eq. 9, and does not say whether a
+    message whose matrix has become zero is still one of K_{n,l}. Age l weighs base^l.
     """
     newest = np.full(state.w.size, -1)
     for message in messages:

@@ -12,18 +12,18 @@ from paofed.core.metrics import decibels
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
 
-START = 10  # the first tenth of the paper's ticks is the start
+START = 10  # the start of a curve is one in so many of the paper's ticks: the first tenth
 
-# Runs methods over a scenario of other worlds than those that are judged.
+# Runs methods over a scenario, in other worlds than those that are judged.
 Try = Callable[[Scenario, Sequence[Algorithm]], Result]
 
 
 @dataclass(frozen=True)
 class StepChoice:
-    """How steps are chosen: each the best, or such that all start as one of them does."""
+    """How step sizes are chosen: the best for each method, or so that all start as one of them."""
 
     like: str | None = None  # the method whose start all others match
-    pace: float = 1.0  # of that method: its step, in steps of the scenario
+    pace: float = 1.0  # the step size of that method, in units of the scenario's
 
     def choose(
         self,
@@ -33,7 +33,7 @@ class StepChoice:
         start: int,
         run: Try,
     ) -> list[Algorithm]:
-        """Return the methods with their steps; the start takes so many ticks."""
+        """Return the methods with their step sizes; the start takes `start` ticks."""
         judged = scenario if self.like is None else stretched(scenario, start)
         share: Share = "end" if self.like is None else "start"
         tried = [run(judged.model_copy(update={"step_size": step}), methods) for step in grid]
@@ -53,16 +53,16 @@ Share = Literal["start", "end"]
 
 
 def error_db(result: Result, name: str, share: Share) -> float:
-    """The error of a method in dB, mean over runs: of the final error, or over all points."""
+    """Return the error of a method in dB, mean over runs: the final error, or over all points."""
     linear = result.run_finals(name) if share == "end" else result.run_curves(name)
     mean = float(decibels(linear).mean())
     return mean if np.isfinite(mean) else np.inf
 
 
 def matched(grid: Sequence[float], errors: FloatArray, level: float) -> float:
-    """The smallest step whose error is at a level, between two of the grid by interpolation.
+    """Return the smallest step size whose error is at a level, interpolated between the grid's.
 
-    Where no step gets there, the step that comes nearest.
+    Where no step size reaches the level, the one that comes nearest is returned.
     """
     reached = np.flatnonzero(errors <= level)
     if reached.size == 0:
@@ -76,7 +76,7 @@ def matched(grid: Sequence[float], errors: FloatArray, level: float) -> float:
 
 
 def stretched(scenario: Scenario, ticks: int) -> Scenario:
-    """The same scenario over other ticks, with samples at the same rates."""
+    """Return the scenario with another number of ticks, and samples at the same rates."""
     stream = scenario.synthetic
     samples = tuple(max(1, count * ticks // scenario.ticks) for count in stream.samples)
     stream = stream.model_copy(update={"samples": samples})

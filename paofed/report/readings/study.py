@@ -1,4 +1,4 @@
-"""The study of readings: units that are finished files, so that it can go on where it stopped."""
+"""The study of readings: each finished unit is a file, so that it can go on where it stopped."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from paofed.simulate.spread.crew import HERE, Crew
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
-# What is compared under each statement, in a few words: all that is disputed in the reproduction,
-# and two comparisons that hold there and that a reading is about.
+# What is compared under each statement, in a few words: all comparisons that are disputed in the
+# reproduction, and two that hold there and that a reading is about.
 LABELS: Mapping[str, str] = {
     "accurate-u1-setting-1": "U1 over FedSGD, I",
     "accurate-u1-over-time-setting-1": "U1 over FedSGD, I, whole run",
@@ -54,7 +54,7 @@ LINEUPS: Mapping[str, tuple[str, ...]] = {
 
 
 class Ruling(NamedTuple):
-    """One statement under one reading."""
+    """One statement under one reading, with its verdict."""
 
     claim: Claim
     reading: Reading
@@ -62,7 +62,7 @@ class Ruling(NamedTuple):
 
 
 class Comparisons(NamedTuple):
-    """A statement, its comparisons in a few words, and what each reading makes of them."""
+    """A statement, its comparisons in a few words, and the verdict of each reading on them."""
 
     statement: str
     labels: list[str]
@@ -71,7 +71,10 @@ class Comparisons(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadingStudy:
-    """Results by reading, the default one first, and by setting: of what a reading changes."""
+    """Results by reading, the default one first, and by setting.
+
+    Each holds what a reading changes.
+    """
 
     results: Mapping[Reading, Mapping[str, Result]]
 
@@ -82,7 +85,7 @@ class ReadingStudy:
                 yield Ruling(claim, reading, claim.judge(self._concerning(claim, reading)))
 
     def _concerning(self, claim: Claim, reading: Reading) -> Mapping[str, Result]:
-        """The results that a claim is judged by: the default's where a reading changes nothing."""
+        """Return the results that a claim is judged by; the default's where nothing is changed."""
         default, own = next(iter(self.results.values())), self.results[reading]
         changed = {
             setting: own[setting]
@@ -95,7 +98,7 @@ class ReadingStudy:
         return {s: joined(default[s], changed.get(s), runs) for s in claim.scenarios}
 
     def groups(self) -> Iterator[Comparisons]:
-        """The same as a table for each statement."""
+        """Yield the rulings as a table for each statement."""
         for statement, group in groupby(self.judged(), key=lambda judged: judged.claim.statement):
             found = list(group)
             labels = list(dict.fromkeys(LABELS[judged.claim.key] for judged in found))
@@ -105,7 +108,7 @@ class ReadingStudy:
             yield Comparisons(statement, labels, rows)
 
     def steps(self) -> Iterator[tuple[str, str, str, float, float]]:
-        """Where steps were chosen: reading, setting, method, step, error in dB over the start."""
+        """Yield chosen step sizes: reading, setting, method, step, error in dB over the start."""
         default = next(iter(self.results.values()))
         for reading in (one for one in self.results if one.steps is not None):
             for setting, result in self.results[reading].items():
@@ -129,7 +132,7 @@ class ReadingStudy:
 
 
 def joined(default: Result, changed: Result | None, runs: int) -> Result:
-    """So many runs of some methods as they are read, and of the others as they are by default."""
+    """Join `runs` runs of the methods that a reading changes with the default's other methods."""
     parts = [default] if changed is None else [changed, default]
     rows: dict[str, tuple[Result, int]] = {}
     for part in parts:
@@ -150,7 +153,7 @@ def joined(default: Result, changed: Result | None, runs: int) -> Result:
 
 
 def start_db(result: Result, name: str, start: int) -> float:
-    """The error over the first ticks in dB, mean over runs; NaN where its curve has no point."""
+    """Return the error over the first ticks in dB, mean over runs; NaN without a curve point."""
     first = result.ticks < start
     return float(decibels(result.run_curves(name)[:, first]).mean()) if first.any() else np.nan
 
@@ -163,7 +166,7 @@ def gathered(
     open_stage: OpenStage,
     crew: Crew = HERE,
 ) -> ReadingStudy:
-    """Load the units that are finished, compute the others, and save each when it is."""
+    """Load the units that are finished, compute the others, and save each of them."""
     units = [(reading, setting) for reading in readings for setting in LINEUPS]
     results: dict[Reading, dict[str, Result]] = {reading: {} for reading in readings}
     for number, (reading, setting) in enumerate(units, start=1):

@@ -18,15 +18,15 @@ from paofed.world.worlds import Worlds
 
 
 class Amount(NamedTuple):
-    """How much is run."""
+    """How much is run in each unit."""
 
     runs: int
     trials: int  # runs of each step size that is tried
     grid: tuple[float, ...]  # of step sizes
-    shorter: int  # how many times shorter than the paper's all runs are
+    shorter: int  # by how many times all runs are shorter than the paper's
 
     def runs_of(self, reading: Reading) -> int:
-        """How many runs a reading has; at least two, for intervals."""
+        """Return how many runs a reading has; at least two, for intervals."""
         return max(2, round(self.runs * reading.share))
 
 
@@ -36,7 +36,7 @@ QUICK = Amount(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
 
 
 def to_run(reading: Reading, scenario: Scenario, methods: Sequence[Algorithm]) -> list[Algorithm]:
-    """The methods as they are read: all of them by default, else those that a reading changes."""
+    """Return the methods to run under a reading: all by default, else those that it changes."""
     read = [reading.method(method, scenario) for method in methods]
     if reading.touches_all or reading == DEFAULT:
         return read
@@ -52,11 +52,11 @@ def computed(
     report: Callable[[float], None] | None,
     crew: Crew,
 ) -> Result:
-    """Run methods, given as they are read, over the scenario as it is read."""
+    """Run methods, as a reading has them, over the scenario, as the reading has it."""
     start, scenario = scenario.ticks // START, reading.scenario(scenario)
 
     def try_elsewhere(there: Scenario, tried: Sequence[Algorithm]) -> Result:
-        other = (seed + 1) % 2**64  # its worlds have no part in the verdicts
+        other = (seed + 1) % 2**64  # worlds of this seed have no part in the verdicts
         worlds = as_read(reading, there, other)
         return simulate(worlds, tried, runs=effort.trials, seed=other, **crew._asdict())
 
@@ -74,7 +74,7 @@ def computed(
 
 
 def as_read(reading: Reading, scenario: Scenario, seed: int) -> Scenario | Worlds:
-    """The scenario, or, where it cannot say what is read, the worlds that a reading makes of it."""
+    """Return the scenario under a reading or, where a scenario cannot say it, Worlds."""
     if not reading.of_trace:
         return scenario
 

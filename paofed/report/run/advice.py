@@ -1,6 +1,6 @@
 """What to do after a run over a table: take part or not, when in a life, how, at which cost.
 
-Numbers alone; `advice_words` says them in sentences.
+This module has numbers alone; `advice_words` says them in sentences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,16 @@ class Gain(NamedTuple):
 class Advice:
     """What the numbers of a run over a table say to somebody who has such devices."""
 
-    method: str  # the best on devices; of those that tie with it, the one that sends least
-    others: tuple[Gain, ...]  # `method` over every other one, the best of these first
-    spans: tuple[Stage, ...]  # of a life: see spans_of
-    advised: str  # the method or, where it gains nothing, the best way of being alone
-    at_one_place: tuple[Gain, ...]  # those who need every reading over `advised`, the best first
-    settings: AdvisedSettings  # of `method`
-    cost: CostOfTakingPart  # likewise
-    tariff: Tariff  # of `cost`
+    # The best method on devices; of those that tie with the best, the one that sends least.
+    method: str
+    others: tuple[Gain, ...]  # gains of `method` over every other method, the best of these first
+    spans: tuple[Stage, ...]  # spans of a device's life: see spans_of
+    advised: str  # the method, or the best way of being alone if the method gains nothing
+    # Gains over `advised` of learners that need every reading in one place, the best first.
+    at_one_place: tuple[Gain, ...]
+    settings: AdvisedSettings  # settings of `method`
+    cost: CostOfTakingPart  # cost of `method`
+    tariff: Tariff  # the tariff of `cost`
 
     @property
     def verdict(self) -> Verdict:
@@ -47,7 +49,10 @@ class Advice:
 
 
 def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
-    """Make the advice of a run over a table; None of any other, or of an earlier version's file."""
+    """Return the advice of a run over a table.
+
+    Other runs, and files of earlier versions, have none: the result is None.
+    """
     judged, lives, tariff = result.progressive, result.lives, tariff_of(tariff)
     if judged is None or lives is None:
         return None
@@ -80,7 +85,7 @@ def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
 
 
 def _ranked(errors: Mapping[str, FloatArray]) -> Sequence[str]:
-    """The names, those with the least error first."""
+    """Return the names, those with the least error first."""
     return sorted(errors, key=lambda name: rank(float(errors[name].sum())))
 
 
@@ -89,7 +94,10 @@ def _gain(errors: Mapping[str, FloatArray], name: str, over: str) -> Estimate:
 
 
 def _best(errors: Mapping[str, FloatArray], sent: Mapping[str, float]) -> str:
-    """The method with the least error; of those that tie with it, the one that sends least."""
+    """Return the method with the least error.
+
+    Of several that tie with the best, the one that sends least is returned.
+    """
     order = _ranked(errors)
     ties = [name for name in order if _gain(errors, order[0], name).verdict == "tie"]
     return min([order[0], *ties], key=lambda name: rank(sent[name]))

@@ -35,13 +35,13 @@ _STEPS: Mapping[str, str] = {
 
 
 def _words(name: str) -> str:
-    """What a baseline is called in a sentence, with its options if it has any."""
+    """Return the name of a baseline in a sentence, with its options if it has any."""
     kind = kind_of(name)
     return _WORDS[kind] if kind == name else f"{_WORDS[kind].partition(' (')[0]} ({name})"
 
 
 def sentences(advice: Advice) -> Iterator[str]:
-    """What to do, most important first: whether, where else, which method, how, at which cost."""
+    """Yield what to do: whether to take part, where else, which method, how, at which cost."""
     yield whether(advice)
     if advice.at_one_place:
         yield _elsewhere(advice.at_one_place[0], advice.method)
@@ -52,13 +52,13 @@ def sentences(advice: Advice) -> Iterator[str]:
 
 
 def fleet_command(advice: Advice, saved: Path) -> str:
-    """What makes a fleet with the settings of a run that was saved."""
+    """Return the command that makes a fleet with the settings of a run that was saved."""
     words = ["paofed", "fleet", "init", "FOLDER", "--from", str(saved)]
     return shlex.join([*words, "--algorithm", advice.method] if advice.others else words)
 
 
 def whether(advice: Advice) -> str:
-    """Whether taking part pays, for which readings of a device, and what it does to the others."""
+    """Say whether taking part pays, for which readings of a device, and what it does to others."""
     main, *rest = advice.spans
     if not main.over.rival:
         ways = ",".join(way.replace(" ", "-") for way in ALONE)
@@ -85,7 +85,7 @@ def whether(advice: Advice) -> str:
 
 
 def _does(late: Stage) -> str:
-    """What taking part does where it does not pay any more."""
+    """Say what taking part does where it does not pay any more."""
     against = _words(late.over.rival)
     if late.gain.verdict == "tie":
         return f"it changes nothing ({_tie(late.gain)}, against {against})"
@@ -95,7 +95,7 @@ def _does(late: Stage) -> str:
 
 
 def _better(gain: Estimate) -> str:
-    """A gain that is surely none, or surely one: 2.10 dB (1.60 to 2.60) better."""
+    """Write a gain whose sign is sure, as in: 2.10 dB (1.60 to 2.60) better."""
     if gain.mean >= 0:
         return f"{_ends(gain)} better"
     return f"{_ends(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} worse"
@@ -106,7 +106,7 @@ def _tie(gain: Estimate) -> str:
 
 
 def _doubt(gain: Estimate) -> str:
-    """Why a gain is not sure."""
+    """Say why a gain is not sure."""
     if not math.isfinite(gain.mean):
         return "one of them diverged"
     if not math.isfinite(gain.low):
@@ -121,7 +121,7 @@ def _ends(gain: Estimate) -> str:
 
 
 def _elsewhere(best: Gain, method: str) -> str:
-    """Whether all readings at one place would do better than what is advised."""
+    """Say whether all readings in one place would do better than what is advised."""
     than = "taking part" if best.over == method else "that"
     told, who = best.gain.verdict, _words(best.name)
     if told == "holds":
@@ -139,7 +139,7 @@ def _capital(text: str) -> str:
 
 
 def _among(advice: Advice) -> str:
-    """Which method is best on devices, and how sure that is."""
+    """Say which method is best on devices, and how sure that is."""
     next_best, count = advice.others[0], len(advice.others) + 1
     gain, other = next_best.gain, next_best.over
     best = f"Of {counted(count, 'method')}, {advice.method} has the least error on devices"
@@ -156,7 +156,7 @@ def _among(advice: Advice) -> str:
 
 
 def _settings(advice: Advice) -> str:
-    """What the method was run with."""
+    """Say which settings the method was run with."""
     s = advice.settings
     by_race = dict.fromkeys(s.raced, f" ({_RACED})")
     shared = f"{s.shared} of {s.features} numbers in a message"
@@ -173,7 +173,7 @@ def _settings(advice: Advice) -> str:
 
 
 def _cost(advice: Advice) -> str:
-    """What taking part sends."""
+    """Say what taking part sends."""
     c, tariff = advice.cost, advice.tariff
     by = f"on the wire by tariff {tariff.name}" if tariff.adds else "of payload alone (--tariff)"
     at_first = "among them" if c.has_download else "and, not counted here,"
@@ -195,8 +195,8 @@ class Behind(NamedTuple):
 
     about: str  # taking part, method, one place, or cost
     learner: str
-    over: str  # whom it is held against, or what bytes are of
-    first: int | None  # the readings of a device that it is of; None: all
+    over: str  # what the gain is over, or what bytes are of
+    first: int | None  # the first reading of a device that it is about; None: all readings
     last: int | None
     devices: int | None
     value: float
@@ -206,7 +206,7 @@ class Behind(NamedTuple):
 
 
 def numbers(advice: Advice) -> Iterator[Behind]:
-    """All of them."""
+    """Yield all numbers behind the advice."""
     for span in advice.spans:
         g = span.gain
         yield Behind("taking part", advice.method, span.over.rival, span.first, span.last, g.runs,
@@ -228,7 +228,7 @@ def numbers(advice: Advice) -> Iterator[Behind]:
 
 
 def as_json(advice: Advice) -> dict[str, Any]:
-    """The advice in plain values, and in words."""
+    """Return the advice in plain values, and in words."""
     return {
         "verdict": advice.verdict,
         "method": advice.method,

@@ -1,4 +1,4 @@
-"""How a run is repeated: the last words of its page."""
+"""How a run is repeated: the end of its page."""
 
 import html
 import json
@@ -24,7 +24,7 @@ def is_open(result: Result) -> bool:
 
 
 def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
-    """What to do, with which versions it was done, and over what."""
+    """Yield how to repeat a run: what to type, the versions, and the data."""
     about, scenario = result.provenance, result.provenance["scenario"]
     if first := about.get("first_run", 0):
         yield note(
@@ -54,7 +54,7 @@ def processors(result: Result) -> str:
 
 
 def call(result: Result) -> str:
-    """What runs the same again in Python, over worlds of one's own."""
+    """Return the Python call that runs the same again, over worlds of one's own."""
     about, scenario = result.provenance, result.provenance["scenario"]
     worlds = _said({key: scenario[key] for key in ("step_size", "max_age", "about")})
     settings: dict[str, object] = {"runs": result.runs, "every": int(result.ticks[0]) + 1}
@@ -75,7 +75,7 @@ def _said(keywords: Mapping[str, object]) -> str:
 
 
 def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
-    """What runs the same again, in the folder of the page."""
+    """Return the command that runs the same again, in the folder of the page."""
     about, gap = result.provenance, int(result.ticks[0]) + 1
     scenario = about["scenario"]
     words = ["paofed", "run", "scenario.toml", "--runs", result.runs, "--seed", about["seed"]]
@@ -87,7 +87,7 @@ def command(result: Result, tariff: Tariff = PAYLOAD) -> str:
             "--cold-starts",
             0 if result.cold_start is None else len(result.cold_start.starts),
         ]
-        names = about.get("baselines", list(USUAL))  # of an earlier version, all there were
+        names = about.get("baselines", list(USUAL))  # results of earlier versions had all baselines
         if names != list(USUAL):
             told = ",".join(name.replace(" ", "-") for name in names)
             words += ["--baselines", told or "none"]

@@ -1,9 +1,9 @@
-"""What taking part is held against: the best way of being alone.
+"""What taking part is compared with: the best way of being alone.
 
 A device that has no contact may learn for itself, from zeros or from a fit of the calibration
-period, keep that fit as it is, or repeat its last value. It would take whichever is best. So the
-rival is the one with the least error on the very readings that are compared, which favours it a
-little: taking part never looks better than it is.
+period, keep that fit as it is, or repeat its last value. It would choose whichever is best. So the
+rival is the way with the least error on the very readings that are compared, which favours the
+rival a little: taking part never looks better than it is.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from paofed.simulate.table.baselines import ALONE
 class OverAlone(NamedTuple):
     """What a learner gains over the best way of being alone, on some readings."""
 
-    rival: str  # that way; empty where none was judged
+    rival: str  # the best way of being alone; empty where none was judged
     devices: int
     samples: int
     gain: Estimate  # in dB, paired over devices; NaN where there is no rival
@@ -43,7 +43,7 @@ class BesideAlone:
         }
 
     def over_alone(self, here: BoolArray) -> OverAlone:
-        """The gain on the readings of some cells, (C,), of which there is one at least."""
+        """Return the gain on the readings of some cells, (C,); at least one cell must be chosen."""
         devices = np.unique(self._lives.device[here])
         told = devices.size, int(self._lives.samples[here].sum())
         if not self._alone:

@@ -14,16 +14,17 @@ class CostOfTakingPart(NamedTuple):
     """Bytes under a tariff: the mean over runs, devices and the time of a table."""
 
     per: str  # day, or tick where times are plain numbers
-    up: float  # of a device in that time; NaN where an earlier version did not count messages
+    # Bytes up of a device in that time; NaN where an earlier version did not count messages.
+    up: float
     down: float
-    reading: float  # both directions, of one reading
-    busy: float  # both directions, of a device that has a reading at every tick of that time
+    reading: float  # both directions, for one reading
+    busy: float  # both directions, for a device that has a reading at every tick of that time
     download: float  # one whole model, to one device
-    has_download: bool  # whether what was counted has such a download to every device
+    has_download: bool  # whether these bytes include such a download to every device
 
 
 def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> CostOfTakingPart:
-    """What an algorithm cost in this run."""
+    """Return what an algorithm cost in this run."""
     scenario, table = result.provenance["scenario"], result.provenance["table"]
     wire = result.run_wire(name, tariff)
     up, down = (float(sent[:, -1].mean()) for sent in (wire.up, wire.down))

@@ -1,4 +1,4 @@
-"""What faults do to every algorithm: its error with them beside the same without, run by run."""
+"""What faults do to every algorithm: its error with faults beside that without, run by run."""
 
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ class Damage(NamedTuple):
 
     name: str
     whose: Whose
-    wrong: Final  # with faults
-    right: Final  # without
+    wrong: Final  # the final error with faults
+    right: Final  # the final error without faults
     cost: Estimate  # the difference, run by run
 
 
@@ -32,7 +32,7 @@ def faults_of(result: Result) -> list[str]:
 
 
 def damages(result: Result) -> list[Damage]:
-    """All of them; none where the result says nothing of the same runs without faults."""
+    """Return the damage to all models; empty if the result has no runs without faults."""
     if result.clean is None:
         return []
     models = MODELS if result.progressive is not None else MODELS[1:]

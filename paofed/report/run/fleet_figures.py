@@ -26,13 +26,14 @@ _PANELS: Mapping[Whose, str] = {
     "device": "the models on the devices",
     "server": "the server's model",
 }
-_MOST_NAMES = 40  # devices that can be told apart on one axis
-_EXTREMES = 10  # of more, so many of the best and of the worst are shown
-_LONGEST_NAME = 32  # letters of it that leave room for the errors
+_MOST_NAMES = 40  # the most devices that can be told apart on one axis
+_EXTREMES = 10  # of more devices, so many of the best and of the worst are shown
+_LONGEST_NAME = 32  # letters of a name that leave room for the errors
 _QUANTILES = 101  # points of a distribution
-_FEW = 10  # points that are shown each, for a line through one alone is none
+_FEW = 10  # up to so many points each has a mark, since a single point draws no line
 
-# Of years, months, days, hours, minutes and seconds: every label says by itself where it stands.
+# Formats of labels with years, months, days, hours, minutes and seconds: each label is complete by
+# itself.
 _DATES = ("%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f")
 _FIRSTS = ("", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M")
 _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
@@ -68,9 +69,9 @@ def over_time(result: Result, judged: Progressive) -> Figure:
 
 @styled
 def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -> Figure:
-    """The error on all samples until then, over the bytes sent until then by all, under a tariff.
+    """Draw the error on all samples so far over the bytes sent so far by all, under a tariff.
 
-    Not that of a day: with the same bytes, two algorithms are at different days.
+    The error is not that of a day: with the same bytes, two algorithms are at different days.
     """
     figure = Drawing(figsize=(9.6, 7.2))
     panels = figure.subplots(2, 1, sharex=True)
@@ -96,7 +97,7 @@ def models(
     whose: Whose,
     curve: Callable[[str, Whose], tuple[Any, FloatArray]],
 ) -> None:
-    """The models of every algorithm: in colour where there is a name, else in grey."""
+    """Draw the models of every algorithm: in colour where there is a name, else in grey."""
     texts = entries(result, result.algorithms)
     who = cast({name: judged.final(name, whose).db for name in result.algorithms})
     for name, style in styles(who.named).items():
@@ -111,11 +112,12 @@ def models(
 
 @styled
 def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figure:
-    """The error of every device, the one that is predicted best on top.
+    """Draw the error of every device, the one that is predicted best on top.
 
-    Of too many to be named: how their errors are distributed, and the best and the worst.
+    Of devices that are too many to be named, draw the distribution of errors, and the best and the
+    worst.
     """
-    # Upwards from the worst; one without samples has no error to be sorted by: it stands below.
+    # Upwards from the worst; a device without samples has no error to sort by, and stands below.
     order = np.argsort(-np.nan_to_num(judged.by_device_db(names[0], "device"), nan=np.inf),
                        kind="stable")  # fmt: skip
     heard = order[judged.device_samples[order] > 0]
@@ -132,7 +134,8 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
     distribution, extremes = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     _distribution(distribution, learners, shown)
     between = f"{len(shown) - 2 * _EXTREMES:,} others"
-    place = np.arange(2 * _EXTREMES) + np.repeat((0, 2), _EXTREMES)  # with room for the others
+    # Leaves room for the others between them.
+    place = np.arange(2 * _EXTREMES) + np.repeat((0, 2), _EXTREMES)
     _rows(extremes, judged, learners, np.append(shown[:_EXTREMES], shown[-_EXTREMES:]), place)
     extremes.text(0.5, _EXTREMES + 0.5, between, transform=extremes.get_yaxis_transform(),
                   ha="center", va="center", fontsize=8, color="#777777")  # fmt: skip
@@ -144,7 +147,7 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
 
 @styled
 def newcomers_over_horizons(result: Result, cold: ColdStart) -> Figure:
-    """The error of devices that join late, over their first day, week and month."""
+    """Draw the error of devices that join late, over their first day, week and month."""
     labels = horizons(result, cold)
     figure = Drawing(figsize=(9.6, 3.8))
     panels = figure.subplots(1, 2, sharey=True)
@@ -212,7 +215,7 @@ def _rows(
     devices: IntArray,
     place: IntArray,
 ) -> None:
-    """A row for each of some devices, with their errors."""
+    """Draw a row for each of some devices, with their errors."""
     for learner in learners:
         axes.plot(learner.errors[devices], place, ls="", **_mark(learner))
     names = [literal(_short(name)) for name in judged.devices[devices].tolist()]
@@ -221,7 +224,7 @@ def _rows(
 
 
 def _distribution(axes: Axes, learners: Sequence[_Learner], devices: IntArray) -> None:
-    """How many of some devices have at most an error, of every learner."""
+    """Draw, for every learner, the share of devices whose error is at most a value."""
     upto = np.linspace(0, len(devices) - 1, _QUANTILES).round().astype(np.int64)
     share = 100 * (upto + 1) / len(devices)
     for learner in learners:
@@ -235,7 +238,7 @@ def _distribution(axes: Axes, learners: Sequence[_Learner], devices: IntArray) -
 
 def _mark(learner: _Learner) -> dict[str, Any]:
     face = learner.colour if learner.filled else "none"
-    size = 13 if learner.marker == "|" else 6  # a bar is seen behind a dot
+    size = 13 if learner.marker == "|" else 6  # so that a bar can be seen behind a dot
     return {"marker": learner.marker, "ms": size, "mew": 1.3, "label": learner.label,
             "markeredgecolor": learner.colour, "markerfacecolor": face}  # fmt: skip
 

@@ -17,23 +17,23 @@ _DAY, _PERIODS = 86_400.0, 50
 
 
 class Newcomer(NamedTuple):
-    """How devices fared that joined late, over each horizon, in dB; starts are pooled."""
+    """How devices fared that joined late, over each horizon, in dB; all starts are pooled."""
 
     name: str  # the algorithm
     way: str
     errors: tuple[float, ...]
-    gains: tuple[Estimate, ...]  # over a device that never had a contact
+    gains: tuple[Estimate, ...]  # dB over a device that never had a contact
 
 
 def gain(judged: Progressive, name: str, whose: Whose, baseline: str) -> Estimate:
-    """By how many dB a model is better than a baseline, run by run."""
+    """Return by how many dB a model is better than a baseline, run by run."""
     against = decibels(judged.run_finals(baseline, "baseline"))
     with np.errstate(invalid="ignore"):  # where both diverged there is no difference
         return estimate(against - decibels(judged.run_finals(name, whose)))
 
 
 def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
-    """Every algorithm, by the ways in which the server's model can come."""
+    """Yield every algorithm with each way in which the server's model can come."""
     for name in cold.algorithms.tolist():
         for way in WAYS:
             errors = cold.joined(name, way)
@@ -41,9 +41,9 @@ def newcomers(cold: ColdStart) -> Iterator[Newcomer]:
 
 
 def _gains(cold: ColdStart, errors: FloatArray) -> tuple[Estimate, ...]:
-    """By how many dB the pooled errors are less than those of devices alone, by horizon.
+    """Return by how many dB pooled errors are less than those of devices alone, by horizon.
 
-    Starts that share samples do not count as several.
+    Starts that share samples count as one.
     """
     there = cold.samples.sum(axis=-2) > 0
     alone, joined = cold.by_start(cold.alone), cold.by_start(errors)
@@ -57,7 +57,7 @@ _SPANS = {"1d": "day", "1w": "week", "30d": "30 days"}
 
 
 def horizons(result: Result, cold: ColdStart) -> list[str]:
-    """The horizons as people say them: day, week, or so many ticks."""
+    """Return the horizons as people say them: day, week, or so many ticks."""
     about = result.provenance["table"]
     if not about["calendar"]:
         return [f"{ticks} ticks" for ticks in cold.horizons.tolist()]
@@ -68,7 +68,7 @@ def horizons(result: Result, cold: ColdStart) -> list[str]:
 def periods(
     result: Result, judged: Progressive, name: str, whose: Whose
 ) -> tuple[list[datetime] | list[float], FloatArray]:
-    """Error over time in dB, in about fifty periods of whole days, and when each of them ends."""
+    """Return when each of about fifty periods of whole days ends, and its error in dB."""
     about = result.provenance["table"]
     day = _DAY / about["tick"] if about["calendar"] else 1.0
     length = max(day, np.ceil((result.ticks[-1] + 1) / _PERIODS / day) * day)

@@ -1,4 +1,4 @@
-"""Errors by group of devices: whom taking part serves, and whom not."""
+"""Errors by group of devices: which devices gain by taking part, and which do not."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Group(NamedTuple):
 
 
 def groups(lives: Lives, name: str, whose: Whose) -> Iterator[Group]:
-    """A learner in every group that has samples."""
+    """Yield how a learner fared in every group that has samples."""
     names, by = lives.groups
     db = lives.db_by(name, whose, by, len(names))
     own = lives.own_unit_by(name, whose, by, len(names))

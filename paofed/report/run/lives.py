@@ -30,12 +30,12 @@ class Stage(NamedTuple):
 
     @property
     def gain(self) -> Estimate:
-        """The gain in dB, over devices; `runs` counts these."""
+        """The gain in dB, over devices; its `runs` is the number of devices."""
         return self.over.gain
 
     @property
     def readings(self) -> str:
-        """The readings in words."""
+        """The span of readings in words."""
         return f"{self.first:,} to {self.last:,}" if self.last > self.first else f"{self.first:,}"
 
     @property
@@ -45,7 +45,10 @@ class Stage(NamedTuple):
 
 
 def stages(lives: Lives, name: str, whose: Whose = "device") -> Iterator[Stage]:
-    """The gain of a learner over the best way of being alone at every stage that has samples."""
+    """Yield the gain of a learner over the best way of being alone, stage by stage.
+
+    Stages without samples are left out.
+    """
     beside = BesideAlone(lives, name, whose)
     for stage in np.unique(lives.stage).tolist():
         here = lives.stage == stage
@@ -53,9 +56,10 @@ def stages(lives: Lives, name: str, whose: Whose = "device") -> Iterator[Stage]:
 
 
 def stops_paying(found: Sequence[Stage]) -> int | None:
-    """The first reading from which on no stage pays, 1 for never; None: it pays to the end.
+    """Return the first reading from which on no stage pays; None if it pays to the end.
 
-    A stage of one device has no interval, and says nothing.
+    The result is 1 if no stage pays at all. A stage of one device has no interval, and says
+    nothing.
     """
     known = [stage for stage in found if math.isfinite(stage.gain.low)]
     last = max((i for i, stage in enumerate(known) if stage.pays), default=-1)
@@ -65,9 +69,9 @@ def stops_paying(found: Sequence[Stage]) -> int | None:
 
 
 def extremes(found: Sequence[Stage], name: str) -> str:
-    """Where in a life taking part gains most, and what it gains at its end, in one sentence.
+    """Say where in a life taking part gains most, and what it gains at the end, in one sentence.
 
-    At one stage at least, two devices tell the gain with its interval.
+    There must be a stage with at least two devices, whose gain has an interval.
     """
     known = [stage for stage in found if math.isfinite(stage.gain.low)]
     top = max(known, key=lambda stage: stage.gain.mean)

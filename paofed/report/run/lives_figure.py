@@ -21,7 +21,7 @@ from paofed.simulate.results.result import Result
 
 @styled
 def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> Figure:
-    """The error on devices by the readings they have had, and what one algorithm gains."""
+    """Draw the error on devices by the readings they have had, and the gain of one algorithm."""
     found = list(stages(lives, name))
     figure = Drawing(figsize=(9.6, 7.2))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -42,7 +42,7 @@ def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> 
 
 
 def _gains(axes: Axes, found: Sequence[Stage], name: str, colour: str) -> None:
-    """The gain over the best way of being alone at every stage, and where it stops paying."""
+    """Draw the gain over the best way of being alone at every stage, and where it stops paying."""
     place = np.log2([stage.first for stage in found])
     mean, low, high = np.array([stage.gain[:3] for stage in found]).T
     half = np.nan_to_num([mean - low, high - mean])

@@ -32,7 +32,7 @@ _WRITTEN = (
 )
 _GAINED = ("over", "gain", "low", "high")
 _DRAWN = ("lives", "curves", "traffic", "over-time", "by-device", "newcomers")
-PAGE = (  # all that the folder of a page may hold
+PAGE = (  # all files that the folder of a page may hold
     "report.html",
     "scenario.toml",
     *(f"{name}.csv" for name in _WRITTEN),
@@ -41,9 +41,9 @@ PAGE = (  # all that the folder of a page may hold
 
 
 def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
-    """Write the curves, the errors and, where there are some, what drifts did.
+    """Write the curves, the errors and, if there are drifts, what they did.
 
-    Over a table: also what was judged on it.
+    For a table, also write what was judged on it.
     """
     result.to_csv(folder / "curves.csv", tariff)
     _write_errors(result, folder, tariff)
@@ -158,7 +158,7 @@ def _write_judged(result: Result, judged: Progressive, folder: Path, tariff: Tar
 
 
 def _own_unit(lives: Lives | None, name: str, whose: Whose) -> Sequence[float | str]:
-    """Errors in the target's own unit, where they are known."""
+    """Return errors in the target's own unit, where they are known."""
     return [""] * len(OwnUnit._fields) if lives is None else lives.own_unit(name, whose)
 
 
@@ -173,7 +173,7 @@ def _own_unit_by_device(
 
 
 def _write_lives(lives: Lives, folder: Path) -> None:
-    """Every learner at every stage, and its gain over the best way of being alone."""
+    """Write every learner at every stage, and its gain over the best way of being alone."""
     learners = [(name, whose) for name, whose in lives.learners.tolist()]
     rows = []
     for name, whose in learners:
@@ -194,7 +194,7 @@ def _who(over: OverAlone) -> tuple[int, int]:
 
 
 def _gained(over: OverAlone) -> tuple[str | float, ...]:
-    """The gain over the best way of being alone, and which that is."""
+    """Return the gain over the best way of being alone, and the name of that way."""
     return over.rival, *over.gain[:3]
 
 

@@ -94,8 +94,9 @@ def write(
 ) -> None:
     """Write the page, its figures, every number on it and the scenario into a folder.
 
-    What an earlier page has left there and this one does not have goes. Bytes are those of a
-    tariff. `saved` is where the result is, if anywhere: a fleet can be made from it.
+    Files that an earlier page has left there and this page does not have are deleted. Bytes are
+    those of `tariff`. `saved` is the file of the result, if there is one: a fleet can be made from
+    it.
     """
     tariff = tariff_of(tariff)
     figures = gallery(result, tariff)
@@ -109,7 +110,7 @@ def write(
 
 
 def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
-    """The figures by file name, each with its caption."""
+    """Return the figures by file name, each with its caption."""
     judged, cold = result.progressive, result.cold_start
     if judged is None:
         curves = draw.learning_curves(result)
@@ -141,7 +142,7 @@ def _headline_figure(
 
 
 def best(result: Result, judged: Progressive) -> list[str]:
-    """The algorithm with the best models on devices, and the one with the best at the server."""
+    """Return the algorithm with the best models on devices, and the one with the best server's."""
     return list(dict.fromkeys(_best(result, judged, whose) for whose in MODELS))
 
 
@@ -214,7 +215,7 @@ def _over_table(
 
 
 def in_short(result: Result, judged: Progressive, advice: Advice | None) -> Iterator[str]:
-    """What the numbers say in sentences: what learning together adds here, and what not."""
+    """Yield what the numbers say in sentences: what learning together adds here, and what not."""
     if advice is not None and advice.spans[0].over.rival:
         yield whether(advice)
     if advice is not None and result.lives is not None:
@@ -256,7 +257,7 @@ def in_short(result: Result, judged: Progressive, advice: Advice | None) -> Iter
 
 
 def _told(found: Estimate) -> str:
-    """A gain in words: better, worse, or no different, as far as the runs can tell."""
+    """Say a gain in words: better, worse, or no different, as far as the runs can tell."""
     if not math.isfinite(found.mean):
         return "not to be compared: one of them diverged"
     if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
@@ -276,14 +277,14 @@ def _grouped_by(column_name: str | None) -> str:
 
 
 def _counted_in(tariff: Tariff) -> str:
-    """What the bytes of a table are."""
+    """Say what the bytes of a table are."""
     told = f" ({tariff.words})" if tariff.words else ""
     bytes_are = f"on the wire by tariff {tariff.name}{told}" if tariff.adds else "of payload alone"
     return f"Traffic is the mean of a run. Bytes are those {bytes_are}."
 
 
 def _choices(result: Result) -> Iterator[str]:
-    """What was chosen before the run, and what was tried for it."""
+    """Yield what was chosen before the run, and what was tried for it."""
     chosen = result.provenance.get("chosen", ())
     if chosen:
         yield "<h2>What was chosen</h2>"

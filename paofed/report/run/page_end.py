@@ -26,7 +26,7 @@ _BEHIND = (
 
 
 def on_device(result: Result) -> Iterator[str]:
-    """What a device must know and compute; nothing but over a table."""
+    """Yield what a device must know and compute; only for runs over a table."""
     table, scenario = result.provenance.get("table"), result.provenance["scenario"]
     if table is None:
         return
@@ -43,13 +43,13 @@ def on_device(result: Result) -> Iterator[str]:
 
 
 def _ranges(table: Mapping[str, Any]) -> Iterator[str]:
-    """The range of each input, where the run has kept it."""
+    """Yield the range of each input, where the run has kept it."""
     for label, (low, high) in zip(table["inputs"], table.get("ranges", ()), strict=False):
         yield f"{label}: low = {low:.6g}, high = {high:.6g}"
 
 
 def what_to_do(advice: Advice, saved: Path | None) -> Iterator[str]:
-    """The advice, and the command that does it where the result was saved."""
+    """Yield the advice, and the command that follows it where the result was saved."""
     yield "<h2>What to do</h2>"
     yield bullets(sentences(advice))
     yield note(_BEHIND)

@@ -19,7 +19,7 @@ from paofed.simulate.table.baselines import BASELINES
 
 
 def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> str:
-    """Errors of both models of every algorithm and of the baselines, and what was sent."""
+    """Return a table of the errors of both models of every algorithm, of baselines, and traffic."""
     rows = []
     nothing = [""] * len(TRAFFIC)
     for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
@@ -39,7 +39,7 @@ def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> s
 
 
 def in_own_unit(lives: Lives) -> str:
-    """Every learner, in the target's own unit."""
+    """Return a table of every learner's errors in the target's own unit."""
     rows = [
         [html.escape(name), whose, *map(significant, lives.own_unit(name, whose))]
         for name, whose in lives.learners.tolist()
@@ -49,7 +49,7 @@ def in_own_unit(lives: Lives) -> str:
 
 
 def by_group(lives: Lives, name: str) -> str:
-    """The model on the devices of one algorithm, by group."""
+    """Return a table of one algorithm's errors on devices, by group."""
     rows = [
         [
             html.escape(found.name),
@@ -68,7 +68,7 @@ def by_group(lives: Lives, name: str) -> str:
 
 
 def recoveries(result: Result) -> str:
-    """What every drift did."""
+    """Return a table of what every drift did."""
     rows = [
         [
             f"<code>{html.escape(name)}</code>",
@@ -85,7 +85,7 @@ def recoveries(result: Result) -> str:
 
 
 def faults_and_costs(result: Result) -> str:
-    """What faults do to every algorithm."""
+    """Return a table of what faults do to every algorithm."""
     rows = [
         [
             f"<code>{html.escape(name)}</code>",
@@ -100,7 +100,7 @@ def faults_and_costs(result: Result) -> str:
 
 
 def of_newcomers(result: Result, cold: ColdStart) -> str:
-    """Devices that join late."""
+    """Return a table of devices that join late."""
     spans = horizons(result, cold)
     rows: list[Sequence[str]] = [
         [

@@ -10,13 +10,14 @@ from paofed.simulate.results.result import Result
 
 
 class AdvisedSettings(NamedTuple):
-    """What a fleet would be made with."""
+    """The settings that a fleet would be made with."""
 
     algorithm: str
-    shared: int | None  # coordinates of a message; None: it varies
+    shared: int | None  # coordinates of a message; None: their number varies
     features: int
     step_size: float
-    step_from: str  # a race, what is usual where none could be, the algorithm's name, the scenario
+    # Where the step size is from: a race, the default, the algorithm's name, or the scenario.
+    step_from: str
     raced: tuple[str, ...]  # all options that a race chose
     learner: str
     start: str
@@ -58,13 +59,13 @@ def _shared(uplink: Any, features: int) -> int | None:
 
 
 def _race(result: Result, name: str) -> Mapping[str, Any]:
-    """What chose an algorithm's options; nothing where they were given."""
+    """Return the race that chose an algorithm's options; empty where they were given."""
     races = result.provenance.get("chosen", ())
     return next((race for race in races if race.get("winner") == name), {})
 
 
 def _written(function: Callable[..., object]) -> str:
-    """A function as provenance writes it."""
+    """Return a function as provenance writes it."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
@@ -76,7 +77,7 @@ _LEARNERS: Mapping[str, str] = {
 
 
 def _learner(described: Any) -> str:
-    """The name of a learner as provenance describes it."""
+    """Return the name of a learner as provenance describes it."""
     step = described.get("learn") if isinstance(described, dict) else None
     function = step.get("function") if isinstance(step, dict) else step
     return _LEARNERS.get(str(function), "its own")

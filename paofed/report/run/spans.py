@@ -18,20 +18,21 @@ _OF_WHOLE: Mapping[estimates.Verdict, Verdict] = {
 
 
 def verdict(spans: Sequence[Stage]) -> Verdict:
-    """Whether taking part pays, for the whole life of a device or at first."""
+    """Say whether taking part pays, for the whole life of a device or at first."""
     return "pays at first" if len(spans) > 1 else _OF_WHOLE[spans[0].gain.verdict]
 
 
 def spans_of(lives: Lives, name: str) -> tuple[Stage, ...]:
-    """The life up to where taking part stops paying, and the rest; or all of it as one span.
+    """Return the life up to where taking part stops paying, and the rest; or all as one span.
 
-    Who takes part does so from the first reading on. So it is not enough that some stage pays: all
-    readings up to there must pay together. The errors of a span are pooled.
+    A device that takes part does so from its first reading on. So it is not enough that some stage
+    pays: all readings up to the end of that stage must pay together. The errors of a span are
+    pooled.
     """
     found, beside = list(stages(lives, name)), BesideAlone(lives, name)
 
     def span(first: int, stop: int) -> Stage:
-        """From one reading up to another; both begin a stage."""
+        """Return the span from one reading up to another; both must begin a stage."""
         begin, end = (reading.bit_length() - 1 for reading in (first, stop))
         here = (lives.stage >= begin) & (lives.stage < end)
         return Stage(first, stop - 1, beside.over_alone(here))

@@ -8,25 +8,25 @@ from paofed.simulate.results.result import Result
 from paofed.words import counted
 
 _MOST = 12  # curves that the eye can tell apart
-_EXTREMES = 5  # of more, so many of the best and of the worst have names
+_EXTREMES = 5  # of more curves, so many of the best and of the worst have names
 
 
 class Cast(NamedTuple):
-    """Whom a figure names, and who is only drawn."""
+    """Which algorithms a figure names, and which it only draws."""
 
     named: list[str]
     others: list[str]
 
     @property
     def others_label(self) -> str:
-        """What the legend says of those without a name."""
+        """The legend's label of algorithms without a name."""
         return f"{counted(len(self.others), 'other')}, between these"
 
 
 def cast(errors: Mapping[str, float]) -> Cast:
-    """All have names where they can be told apart; of more, the best and the worst.
+    """Choose who is named: all where they can be told apart, else the best and the worst.
 
-    `errors` are final ones in dB; one that is no number has diverged.
+    `errors` are final errors in dB; NaN is the error of an algorithm that has diverged.
     """
     if len(errors) <= _MOST:
         return Cast(list(errors), [])
@@ -39,27 +39,27 @@ def cast(errors: Mapping[str, float]) -> Cast:
 
 
 def rank(db: float) -> float:
-    """To sort by: an error that is no number has diverged."""
+    """Return what to sort errors by: NaN, of an algorithm that has diverged, comes last."""
     return math.inf if math.isnan(db) else db
 
 
 def default_title(result: Result, names: Iterable[str] | None = None) -> str:
-    """What was run, with the step size and kernel width that hold for all that is shown."""
+    """Say what was run, with the step size and kernel width that hold for all that is shown."""
     scenario = result.provenance["scenario"]
     said = counted(result.runs, "run"), step_size(result, names), _kernel_width(scenario)
     return f"{scenario['name']}: {', '.join(filter(None, said))}"
 
 
 def _kernel_width(scenario: Mapping[str, Any]) -> str:
-    """The kernel width in words, where there is one for all runs."""
-    if "kernel_width" not in scenario:  # worlds of one's own
+    """Say the kernel width, where there is one for all runs."""
+    if "kernel_width" not in scenario:  # worlds of one's own have none
         return ""
-    width = float(f"{scenario['kernel_width']:.4g}")  # one of a table has all its digits
+    width = float(f"{scenario['kernel_width']:.4g}")  # the width of a table has all its digits
     return f"kernel width {width}"
 
 
 def step_size(result: Result, names: Iterable[str] | None = None) -> str:
-    """The step size in words: that of all that is shown, or of those whose name has none."""
+    """Say the step size: that of all that is shown, or of those whose name has none."""
     used, usual = _used(result, names), result.provenance["scenario"]["step_size"]
     if len(used) == 1:
         return f"step size {used.pop()}"
@@ -67,7 +67,7 @@ def step_size(result: Result, names: Iterable[str] | None = None) -> str:
 
 
 def entries(result: Result, names: Sequence[str]) -> dict[str, str]:
-    """The names as a legend has them: with a step size of their own, where steps differ."""
+    """Return the names as a legend has them: with their own step size, where steps differ."""
     own, differ = _own(result), len(_used(result, names)) > 1
 
     def untold(name: str) -> bool:
@@ -77,18 +77,18 @@ def entries(result: Result, names: Sequence[str]) -> dict[str, str]:
 
 
 def bands(runs: int) -> str:
-    """What the bands are."""
+    """Say what the bands are."""
     return f"bands: 95 % intervals\nof the mean of {counted(runs, 'run')}"
 
 
 def _own(result: Result) -> dict[str, float]:
-    """The step sizes of those algorithms that do not leave it to the scenario."""
+    """Return the step sizes of algorithms that do not leave it to the scenario."""
     described = result.provenance["algorithms"]
     return {d["name"]: d["step_size"] for d in described if d.get("step_size") is not None}
 
 
 def _used(result: Result, names: Iterable[str] | None) -> set[float]:
-    """The step sizes in a figure; over a table, baselines have the scenario's."""
+    """Return the step sizes in a figure; over a table, baselines have the scenario's."""
     own, usual = _own(result), result.provenance["scenario"]["step_size"]
     used = {own.get(name, usual) for name in (result.algorithms if names is None else names)}
     return used if result.progressive is None else used | {usual}

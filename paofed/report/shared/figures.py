@@ -53,7 +53,10 @@ def error_against_traffic(
     names: Sequence[str] | None = None,
     tariff: Tariff | str = "payload",
 ) -> Figure:
-    """The same over the bytes sent until then by the whole fleet and its server, under a tariff."""
+    """Draw the error over the bytes sent so far by the whole fleet and its server.
+
+    `tariff` says what counts as bytes. The other arguments are those of `learning_curves`.
+    """
 
     def megabytes(name: str) -> FloatArray:
         sent: FloatArray = result.run_wire(name, tariff).both.mean(axis=0) / 1e6
@@ -67,7 +70,7 @@ def error_against_traffic(
 
 
 def bytes_sent(tariff: Tariff | str) -> str:
-    """What stands below an axis of bytes."""
+    """Return the label of an axis of bytes."""
     tariff = tariff_of(tariff)
     if not tariff.adds:
         return "payload sent, up and down (MB)"
@@ -132,7 +135,7 @@ def live_beside(
 
 
 def literal(text: str) -> str:
-    """A text of somebody else's as it stands: its dollar signs do not begin a formula."""
+    """Return a text so that Matplotlib shows it as it stands: a dollar sign begins no formula."""
     return text.replace("$", r"\$")
 
 

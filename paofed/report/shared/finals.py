@@ -20,7 +20,7 @@ TRAFFIC = {
 
 
 def finals(result: Result, tariff: Tariff | None = None) -> str:
-    """Final errors and traffic, the best first; without a tariff, as the paper counts traffic."""
+    """Return final errors and traffic, the best first; without a tariff, as the paper counts."""
     counts = _IN_COORDINATES if tariff is None else TRAFFIC
     rows = [
         [
@@ -35,5 +35,5 @@ def finals(result: Result, tariff: Tariff | None = None) -> str:
 
 
 def sent(line: Mapping[str, float], counts: Mapping[str, str]) -> list[str]:
-    """What one algorithm sent in a run; a dash where an earlier version did not count it."""
+    """Return what one algorithm sent in a run; a dash where an earlier version did not count it."""
     return ["–" if math.isnan(line[key]) else f"{line[key]:,.0f}" for key in counts.values()]

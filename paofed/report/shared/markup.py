@@ -35,7 +35,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; paddi
 
 
 def document(title: str, parts: Iterable[str]) -> str:
-    """A whole page."""
+    """Return a whole page."""
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -46,47 +46,47 @@ def document(title: str, parts: Iterable[str]) -> str:
 
 
 def figure(caption: str, drawing: str) -> str:
-    """A drawing in SVG with its caption."""
+    """Return a drawing in SVG with its caption."""
     inline = drawing[drawing.index("<svg") :]  # without the lines that make it a file
     return f"<figure>{inline}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
 def note(text: str) -> str:
-    """A remark, in small letters."""
+    """Return a remark in small letters."""
     return f"<p class='note'>{text}</p>"
 
 
 def bullets(sentences: Iterable[str]) -> str:
-    """Sentences, each a point of a list."""
+    """Return a list with a point for each sentence."""
     return f"<ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in sentences)}</ul>"
 
 
 def preformatted(text: str) -> str:
-    """Text as it stands."""
+    """Return a text as it stands, with its line breaks."""
     return f"<pre>{html.escape(text)}</pre>"
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number as the page shows it."""
+    """Write a number as pages show it."""
     if not math.isfinite(value):
         return "–"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
 
 
 def significant(value: float) -> str:
-    """A number of which nobody knows how large it is: four digits that say something."""
+    """Write a number of any size with four significant digits."""
     return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def interval(found: Estimate) -> str:
-    """A mean with its interval, where it has one."""
+    """Write a mean with its interval, where it has one."""
     if not math.isfinite(found.low):
         return number(found.mean)
     return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int]) -> str:
-    """A table; the columns named `numeric` are set to the right."""
+    """Return a table; the columns in `numeric` are set to the right."""
     head = "".join(f"<th>{cell}</th>" for cell in header)
     body = "".join(
         "<tr>"

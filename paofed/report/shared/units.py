@@ -1,6 +1,7 @@
 """A long study in a folder: its finished pieces are files, so that a second start goes on.
 
-A folder belongs to one study. `about.json` says by which command and versions; others are refused.
+A folder belongs to one study. `about.json` says by which command and versions it was made; a start
+with others is refused.
 """
 
 import json
@@ -16,7 +17,7 @@ _ABOUT = "about.json"
 
 
 def record(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a finished piece: read where there is its file, else made and written whole."""
+    """Return a finished piece: read from its file if there is one, else made and written whole."""
     if not path.exists():
         write_text(path, json.dumps(make()) + "\n")
     try:
@@ -27,7 +28,7 @@ def record(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def claim_folder(folder: Path, command: str) -> None:
-    """Say in a folder what its units are; refuse one whose units are others."""
+    """Say in a folder what its units are; refuse a folder with other units."""
     make_folder(folder)
     path, about = folder / _ABOUT, {"command": command, "versions": versions()}
     if path.exists():
@@ -43,7 +44,7 @@ def claim_folder(folder: Path, command: str) -> None:
 
 
 def _said(about: object) -> str:
-    """The command of an about.json and its versions, in one line."""
+    """Say the command of an about.json and its versions, in one line."""
     if not isinstance(about, dict) or not isinstance(about.get("versions"), dict):
         return "something else"
     made_with = ", ".join(f"{name} {number}" for name, number in about["versions"].items())

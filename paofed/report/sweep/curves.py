@@ -28,7 +28,7 @@ from paofed.report.sweep.panels import (
 from paofed.sweeping.choice import Scored
 from paofed.sweeping.swept import Swept
 
-_ASIDE = 0.1  # between marks of two methods, where values have no places of their own
+_ASIDE = 0.1  # distance between marks of two methods, on an axis of words
 
 Curve = list[tuple[Any, Scored]]
 
@@ -55,7 +55,7 @@ def against(swept: Swept, key: str) -> Figure:
 
 
 def _curve(swept: Swept, key: str, method: str, case: Mapping[str, Any]) -> Curve:
-    """The curve of a method; of a random design, all of its points."""
+    """Return the curve of a method; for a random design, all of its points."""
     if swept.is_grid or not swept.values(key, method):
         return swept.curve(key, method, case)
     mine = [swept.score(point) for point in swept.points if point.method == method]
@@ -72,8 +72,8 @@ def _draw(
     *,
     lines: bool,
 ) -> None:
-    """One method: as a line with a band, or as marks with bars."""
-    if [value for value, _ in curve] == [None]:  # the method has no such key
+    """Draw one method: as a line with a band, or as marks with bars."""
+    if [value for value, _ in curve] == [None]:  # the method does not have this key
         axes.axhline(curve[0][1].score.mean, color=look.colour, ls=look.dashes, lw=0.9, alpha=0.8)
         return
     mark_above(axes, [scale.place(value) + aside for value, _ in curve],

@@ -76,7 +76,7 @@ def _placed(swept: Swept, case: Mapping[str, Any], tariff: Tariff) -> list[_Plac
 
 
 def _draw_front(axes: Axes, placed: Sequence[_Placed]) -> None:
-    """Step down from the fewest bytes on wherever the error falls."""
+    """Draw steps down from the fewest bytes on, wherever the error falls."""
     sound = [one for one in placed if not one.found.diverged]
     leading: list[_Placed] = []
     for one in sorted(sound, key=lambda one: (one.megabytes, one.error)):

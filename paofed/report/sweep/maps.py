@@ -19,12 +19,13 @@ from paofed.report.sweep.panels import ERROR, Scale, cases, said
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import SweepMap, Swept
 
-_MOST_CASES = 3  # columns of panels
-_MOST_NUMBERS = 120  # cells that have their number in them
-_SHOWN, _LEAST = 0.75, 0.5  # the share of errors that colours are for, and dB, at least
-Frames = Literal["one", "rows", "columns", "none"]  # around which of the cells
+_MOST_CASES = 3  # the most columns of panels
+_MOST_NUMBERS = 120  # with at most so many cells, each shows its number
+# The share of errors that have a colour of their own, and the least range in dB.
+_SHOWN, _LEAST = 0.75, 0.5
+Frames = Literal["one", "rows", "columns", "none"]  # which of the cells are framed as the best
 _MINUS = "\N{MINUS SIGN}"  # as on the axes
-_COLOURS = "viridis_r"  # the darker, the worse; read by all, and in grey
+_COLOURS = "viridis_r"  # the darker, the worse; readable for all, and in grey
 
 
 @styled
@@ -61,7 +62,7 @@ def _has(swept: Swept, method: str, key: str) -> bool:
 
 
 def _colours(swept: Swept, methods: Sequence[str]) -> Normalize:
-    """Colours for three quarters of all errors: the worst, which may be far off, share one."""
+    """Return colours for three quarters of all errors; the worst, far off, share one."""
     points = [point for point in swept.points if point.method in methods]
     errors = [swept.score(point).score.mean for point in points]
     finite = [error for error in errors if math.isfinite(error)] or [0.0]
@@ -70,7 +71,7 @@ def _colours(swept: Swept, methods: Sequence[str]) -> Normalize:
 
 
 def _cells(axes: Axes, found: SweepMap, colours: Normalize, frames: Frames) -> None:
-    """A cell for each pair of values, with its number; the best has a frame."""
+    """Draw a cell for each pair of values, with its number; the best has a frame."""
     finite = np.where(np.isfinite(found.db), found.db, np.nan)
     axes.imshow(finite, cmap=_COLOURS, norm=colours, origin="lower", aspect="auto")
     for j, i in np.argwhere(np.isposinf(found.db)).tolist():
@@ -90,7 +91,7 @@ def _cells(axes: Axes, found: SweepMap, colours: Normalize, frames: Frames) -> N
 
 
 def _least(finite: FloatArray, frames: Frames) -> Iterator[tuple[int, int]]:
-    """Where the least error is: of all, of every row or of every column."""
+    """Yield where the least error is: of all cells, of every row or of every column."""
     rows, columns = (np.arange(size) for size in finite.shape)
     parts = {
         "one": [(rows, columns)],
@@ -106,7 +107,7 @@ def _least(finite: FloatArray, frames: Frames) -> Iterator[tuple[int, int]]:
 
 
 def _frames(swept: Swept, across: str, down: str) -> Frames:
-    """Values of a key by which nature decides are not held against each other."""
+    """Return which cells are compared: values that nature decides are not compared."""
     given = across in swept.conditions, down in swept.conditions
     names: dict[tuple[bool, bool], Frames] = {
         (False, False): "one", (False, True): "rows", (True, False): "columns",
@@ -127,7 +128,7 @@ def _numbers(axes: Axes, db: Any, colours: Normalize) -> None:
 def _marks(
     axes: Axes, swept: Swept, method: str, across: str, down: str, colours: Normalize
 ) -> None:
-    """A random design: a mark for each point."""
+    """Draw a mark for each point of a random design."""
     xs, ys = Scale(swept.values(across)), Scale(swept.values(down))
     sound, gone = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     errors = []

@@ -55,7 +55,7 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     tariff = tariff_of(tariff)
     figures = gallery(swept, tariff)
     for old in (path for part in _DRAWN for path in folder.glob(part)):
-        old.unlink()  # of an earlier sweep, over other keys
+        old.unlink()  # figures of an earlier sweep over other keys
     drawings = save_all(figures, folder)
     for name, (_, drawn) in figures.items():
         save(drawn, folder / f"{name}.pdf")
@@ -68,7 +68,7 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
 
 
 def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
-    """The figures by file name, each with its caption."""
+    """Return the figures by file name, each with its caption."""
     keys = [key for key in swept.keys if len(swept.values(key)) > 1]
     others = "; all other keys have the values that are best" if swept.is_grid else ""
     told = others if len(keys) > 1 else ""

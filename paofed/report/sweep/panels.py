@@ -19,7 +19,7 @@ from paofed.sweeping.choice import Scored
 from paofed.sweeping.points import Point, worded
 from paofed.sweeping.swept import Swept
 
-MOST_PANELS = 6  # cases that are drawn; all are in the tables
+MOST_PANELS = 6  # the most cases that are drawn; all cases are in the tables
 ERROR = "mean squared error (dB)"
 _COLUMNS = 3
 _WORST = 15.0  # dB above the best where figures end
@@ -28,7 +28,7 @@ _FAR = 10.0  # as many times the least is the most where values go on a logarith
 
 
 def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """What nature may do beside some keys; where it was drawn at random, all is one."""
+    """Return the cases of nature beside some keys; one case if nature was drawn at random."""
     if not swept.is_grid:
         return [{}]
     found: list[dict[str, Any]] = []
@@ -39,17 +39,17 @@ def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
 
 
 def said(values: Mapping[str, Any]) -> str:
-    """Values by key in words."""
+    """Write values by key in words."""
     return " ".join(f"{key}={worded(value)}" for key, value in values.items())
 
 
 def settings(point: Point, case: Mapping[str, Any]) -> str:
-    """What can be chosen of a point in a case, in words."""
+    """Say the values of a point's keys that can be chosen, in a case."""
     return said({k: v for k, v in point.values.items() if k not in case}) or "as it is"
 
 
 def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel for each case, which share their axes of errors."""
+    """Return a figure with a panel for each case; the panels share their axis of errors."""
     columns = min(_COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
     width, height = (5.0, 3.8) if len(shown) == 1 else (3.3 * columns, 2.9 * rows)
@@ -63,7 +63,7 @@ def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:
 
 
 def label(figure: Figure, grid: Sequence[Axes], x: str, handles: Sequence[Artist]) -> None:
-    """Name the axes, and say beside the last panel of the first row what is what."""
+    """Label the axes, and put a legend beside the last panel of the first row."""
     if len(grid) == 1:
         grid[0].set_xlabel(x)
         grid[0].set_ylabel(ERROR)
@@ -84,15 +84,15 @@ class Scale:
         self.is_log = self.is_numeric and min(values) > 0 and max(values) >= _FAR * min(values)
 
     def place(self, value: Any) -> float:
-        """Where a value is."""
+        """Return where a value is on the axis."""
         return float(value) if self.is_numeric else float(self._values.index(value))
 
     def places(self, values: Sequence[Any]) -> FloatArray:
-        """Where values are."""
+        """Return where values are on the axis."""
         return np.array([self.place(value) for value in values])
 
     def put_on(self, axis: Axis) -> None:
-        """Make an axis one of these values."""
+        """Give an axis the labels and scale of these values."""
         if self.is_log:
             logarithmic(axis)
         if not self.is_numeric or len(self._values) <= MOST_TICKS:
@@ -108,13 +108,13 @@ class Scale:
 
 
 class Heights(NamedTuple):
-    """How far up a figure goes: what is worse is marked at its top."""
+    """How far up a figure goes: errors that are worse are marked at its top."""
 
-    most: float  # dB that are drawn at their place
-    top: float  # where marks of all others are
+    most: float  # errors up to this are drawn at their place, in dB
+    top: float  # where the marks of all others are, in dB
 
     def is_above(self, error: float) -> bool:
-        """Whether an error is beyond what is drawn."""
+        """Whether an error is too large to be drawn at its place."""
         return not error <= self.most
 
 
@@ -136,7 +136,7 @@ def heights(grid: Sequence[Axes], found: Sequence[Scored], *, bands: bool) -> He
 
 
 def marks_above(found: Sequence[Scored], up_to: Heights) -> list[Line2D]:
-    """What the legend says of marks at the top."""
+    """Return the legend's entries for marks at the top."""
     gone = any(one.diverged for one in found)
     worse = any(up_to.is_above(one.score.mean) and not one.diverged for one in found)
     marks = [(gone, "x", "diverged"), (worse, "^", f"worse than {up_to.most:.1f} dB")]
@@ -150,7 +150,7 @@ def marks_above(found: Sequence[Scored], up_to: Heights) -> list[Line2D]:
 def mark_above(
     axes: Axes, x: Sequence[float], found: Sequence[Scored], up_to: Heights, colour: str
 ) -> None:
-    """Mark at the top what is too far up to be drawn."""
+    """Mark at the top the errors that are too large to be drawn at their place."""
     for at, one in zip(x, found, strict=True):
         if up_to.is_above(one.score.mean):
             mark = "x" if one.diverged else "^"

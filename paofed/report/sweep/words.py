@@ -33,7 +33,7 @@ class BestLine(NamedTuple):
 
 
 def best_lines(swept: Swept, tariff: Tariff) -> list[BestLine]:
-    """All of them, case by case."""
+    """Return the best of each method, case by case."""
     return [
         BestLine(method, case, best, swept.bytes(best.point, tariff))
         for method, case, best in swept.bests()
@@ -62,7 +62,7 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
 
 
 def _doubt(best: Best, case: Mapping[str, Any]) -> str:
-    """How many others may be as good, and by how much anything can be better."""
+    """Say how many others may be as good, and by how much anything can be better."""
     if best.among == 1:
         return ", the only one tried"
     gone = f", {best.diverged} of which diverged" if best.diverged else ""
@@ -82,7 +82,7 @@ def _doubt(best: Best, case: Mapping[str, Any]) -> str:
 
 
 def at_most(best: Best) -> str:
-    """By how many dB anything tried can be better, rounded up: it is a bound."""
+    """Say by how many dB anything tried can be better, rounded up since it is a bound."""
     if not math.isfinite(best.at_most):
         return "-"
     return f"{max(0.0, math.ceil(100 * best.at_most) / 100):.2f}"
@@ -95,7 +95,7 @@ def _judged(best: Best) -> str:
 
 
 def unfinished(swept: Swept) -> str:
-    """What of a sweep was not run; empty where all was."""
+    """Say what of a sweep was not run; empty where all was."""
     if swept.whole:
         return ""
     whole, begun = (int(n.sum()) for n in (swept.finished.all(axis=1), swept.finished.any(axis=1)))

@@ -1,8 +1,8 @@
 """The engines' door: every engine by its name, and what it says of an algorithm.
 
-An engine is three functions. `refuses` says in words why an algorithm is not for the engine, or
-None. `run` runs algorithms over many runs of a scenario, spread over cores in the engine's own way.
-`replay` runs one algorithm over a trace. Whoever runs algorithms asks here and names no engine, so
+An engine is three functions. `refuses` says in words why the engine cannot run an algorithm, or
+returns None. `run` runs algorithms over many runs of a scenario, spread over cores in the engine's
+own way. `replay` runs one algorithm over a trace. All other modules ask here and name no engine, so
 a new engine is one entry of `ENGINES` and a module with an `ENGINE`.
 """
 
@@ -18,7 +18,7 @@ from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.trace import Trace
 
-if TYPE_CHECKING:  # scenarios need more than NumPy, which is all that a replay needs
+if TYPE_CHECKING:  # a replay needs NumPy alone, scenarios need more
     from paofed.simulate.engines.task import Task
     from paofed.world.worlds import Setting
 
@@ -46,16 +46,19 @@ class Engine:
     refuses: Callable[[Algorithm], str | None]
     run: Callable[["Task", Report], Iterator[tuple[int, RunRecord]]]
     replay: Replay
-    cost: float  # of one algorithm and run beside the usual engine's, for honest progress
-    on_card: bool = False  # models are not in this machine's memory, and refusals end the work
+    # How long one algorithm and run take, relative to the usual engine: for honest progress.
+    cost: float
+    # Models are in a card's memory, and a refusal ends the work instead of passing it on.
+    on_card: bool = False
     # Says in words why no algorithm at all can run in a setting on this engine, or None.
     refuses_setting: Callable[["Setting"], str | None] = lambda _: None
-    # While inside, the engine says so if it must prepare something that takes long.
+    # A context manager; while inside, the engine calls the function given if it must prepare
+    # something that takes long.
     announced: Callable[[Callable[[str], None]], AbstractContextManager[object]] = nullcontext
 
 
-# Imported when asked for, since the compiled one needs more than NumPy. The first is the usual one;
-# the last refuses nothing.
+# Modules are imported when asked for, since the compiled engine needs more than NumPy. The first
+# engine is the usual one; the last one refuses nothing.
 ENGINES: Mapping[str, str] = {
     "fast": "paofed.simulate.engines.fast.engine",
     "gpu": "paofed.simulate.engines.gpu.engine",

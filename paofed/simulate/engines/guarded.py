@@ -14,11 +14,12 @@ from paofed.core.rules import Newest
 from paofed.core.staleness import Geometric, is_weight
 from paofed.errors import AlgorithmError, in_one_line
 
-Check = Callable[[Any], str | None]  # what is wrong with a value that a rule returned
+# Takes what a rule returned, returns what is wrong with it or None.
+Check = Callable[[Any], str | None]
 
 
 def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
-    """Return the same method, whose own functions are watched; the paper's need no watching."""
+    """Return the method with its own functions watched; the paper's functions need no watching."""
     changes: dict[str, Any] = {}
     for direction in ("downlink", "uplink"):
         channel = getattr(method, direction)
@@ -57,7 +58,7 @@ def _server(name: str, rule: ServerRule, features: int, clients: int) -> ServerR
 
 
 def _weighing(name: str, rule: Newest | Bounded) -> Newest | Bounded:
-    """A rule of ours with weights by age from a function of one's own."""
+    """Return a rule of ours that watches a weight by age that is somebody's own function."""
 
     def staleness(age: int) -> float:
         where = f"{name}: its server's staleness of age {age}"
@@ -86,13 +87,13 @@ def _channel(name: str, direction: str, channel: Channel, features: int) -> Chan
 
 
 def _watched(where: str, function: Any, check: Check) -> Callable[..., Any]:
-    """The same function; errors name the place."""
+    """Return the function with its errors naming the place `where`."""
 
     def watched(*arguments: Any) -> Any:
         try:
             returned = function(*arguments)
             wrong = check(returned)
-        except Exception as error:  # whatever one's own code does
+        except Exception as error:  # somebody else's rule may raise anything
             raise AlgorithmError(f"{where} raised {in_one_line(error)}") from error
         if wrong is not None:
             raise AlgorithmError(f"{where} {_line(wrong)}")
@@ -102,7 +103,7 @@ def _watched(where: str, function: Any, check: Check) -> Callable[..., Any]:
 
 
 def _begun(where: str, init: Any, *sizes: int) -> tuple[Callable[..., Any], Check]:
-    """A watched `init`, and the check that a later state is like the first."""
+    """Return a watched `init`, and a check that later states have the form of the first."""
     first = _watched(f"{where} init", init, _wrong_state)(*sizes)
 
     def kept(state: Any) -> str | None:
@@ -158,7 +159,7 @@ def _wrong_part(part: Any, features: int) -> str | None:
 
 
 def _wrong_arrival(part: Any, features: int) -> str | None:
-    """Silence is never encoded, so nothing that is decoded is silent."""
+    """Say what is wrong with a decoded part; silence is wrong too, since it is never encoded."""
     wrong = _wrong_part(part, features)
     if wrong is None and not part.coordinates.size:
         return "returned a silent part: expected what was sent"
@@ -186,7 +187,7 @@ def _line(text: str) -> str:
 
 
 def _said(value: Any) -> str:
-    """A value in a few words; a number of NumPy's is an array without axes."""
+    """Describe a value in a few words; a NumPy number counts as an array without axes."""
     if isinstance(value, np.ndarray | np.generic):
         return f"an array of {value.dtype} of shape {value.shape}"
     return type(value).__name__

@@ -1,6 +1,6 @@
 """The reference engine: Algorithm 1 of the paper, one client and one sample at a time.
 
-Kept readable for ever; every other engine is held against it on the same trace.
+Kept readable for ever; every other engine is compared with this one on the same trace.
 """
 
 from collections import defaultdict
@@ -27,12 +27,12 @@ from paofed.world.trace import SparseTrace, Trace
 
 
 class State(NamedTuple):
-    """What the next tick needs, as the method's own states; lists and sets are changed by it."""
+    """What the next tick needs, as the method's own states; a tick changes the lists and sets."""
 
     method: Algorithm
-    rule: Any  # the server's, which holds w_{n+1}
-    devices: list[Any]  # every client's, which holds w_{k,n+1}
-    in_flight: dict[int, list[Message]]  # by the tick of arrival
+    rule: Any  # the state of the server rule, which holds w_{n+1}
+    devices: list[Any]  # the state of every client, which holds w_{k,n+1}
+    in_flight: dict[int, list[Message]]  # messages by the tick of their arrival
     newcomers: set[int]  # clients that wait for the server's whole model
 
     @property
@@ -53,7 +53,7 @@ class Info(NamedTuple):
     taking_part: int
     traffic: Traffic  # of this tick alone
     client: IntArray  # (S,): who has a sample
-    errors: FloatArray  # (2, S): of the client's and the server's model before the tick
+    errors: FloatArray  # (2, S): errors of the client's and of the server's model before the tick
 
 
 def replay(
@@ -70,10 +70,10 @@ def replay(
 ) -> Outcome:
     """Run an algorithm, by name or record, over a trace in float64.
 
-    Step size and age limit are used where the algorithm has none of its own. Seed, world and run
-    are those of the random numbers that the algorithm itself draws, if it does. `wire` rounds what
-    travels as plain values, in both directions, as a network that carries float32 would. `watch`
-    hears of every tick.
+    `step_size` and `max_age` are for algorithms without their own. `seed`, `world` and `run` say
+    which random numbers an algorithm draws that draws any. `wire` rounds the plain values that
+    travel, in both directions, as a network that carries float32 would. `watch` is called with the
+    Info of every tick.
     """
     if not isinstance(trace, Trace):
         raise TraceError(
@@ -166,29 +166,31 @@ class _Federation:
         self._devices = [device_from(name, learner, trace.start) for _ in range(clients)]
         self._newcomers = set(range(clients)) if trace.newcomers_whole else set()
         self._heard = trace.heard
-        self._hellos: defaultdict[int, set[int]] = defaultdict(set)  # by the tick of arrival
+        # Clients by the tick at which their hello arrives.
+        self._hellos: defaultdict[int, set[int]] = defaultdict(set)
         self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
-        self._unheard: set[tuple[int, int]] = set()  # messages whose answer is lost: when, by whom
+        # (tick, client) of messages whose answer is lost.
+        self._unheard: set[tuple[int, int]] = set()
 
     @property
     def state(self) -> State:
-        """What the next tick needs."""
+        """The state that the next tick needs."""
         return State(self.method, self._server, self._devices, self._in_flight, self._newcomers)
 
     def errors(self, k: int, z: FloatArray, y: float) -> tuple[float, float]:
-        """By how much a sample is above what the client's and the server's model predict."""
+        """Return by how much y exceeds the prediction of the client's and of the server's model."""
         mine, theirs = self.method.learner.model(self._devices[k]), self.state.server
         return float(y - mine @ z), float(y - theirs @ z)
 
     def has_joined(self, k: int) -> bool:
-        """Whether a client is no newcomer, who waits for the server's whole model."""
+        """Whether a client has got the server's whole model, or need not wait for it."""
         return k not in self._newcomers
 
     def share(self, k: int, n: int, *, lost: bool) -> None:
         """The server's values overwrite the client's on the downlink part of (k, n).
 
-        Personal coordinates of it are left alone. To a newcomer the server sends all of its model
-        in the place of that part.
+        The client's personal coordinates are left alone. A newcomer gets the server's whole model
+        instead of that part.
         """
         if self.has_joined(k):
             part = not_own(self._down.sent(self.state.server, k, n), self._heard)
@@ -199,14 +201,17 @@ class _Federation:
             self._newcomers.discard(k)
 
     def hello(self, k: int, n: int, age: int, *, unheard: bool) -> None:
-        """The client asks for the server's whole model, which comes with the hello's arrival."""
+        """The client asks for the server's whole model, which comes when the hello arrives."""
         self._up.hello(k)
-        self._down.sent_whole(self.state.server, k)  # counted now, as all answers are
+        self._down.sent_whole(self.state.server, k)  # answers are counted when they are asked for
         if not unheard:
             self._hellos[n + age].add(k)
 
     def expect(self, k: int, n: int, *, lost: bool) -> None:
-        """The answer comes with the message's arrival, or never: the contact counts it now."""
+        """Count the answer to the message of (k, n) now.
+
+        The answer comes when the message arrives; if it is `lost`, it never comes.
+        """
         self._down.expect(self.state.server, k, n)
         if lost:
             self._unheard.add((n, k))
@@ -216,9 +221,9 @@ class _Federation:
         self._devices[k] = self.method.learner.learn(self._devices[k], z, y, self._mu, n)
 
     def send(self, k: int, n: int, age: int, *, lost: bool) -> bool:
-        """The client's uplink part is on its way; one beyond the age limit would be dropped.
+        """Put the client's uplink part on its way, unless it is lost or beyond the age limit.
 
-        Return whether there was one: nobody answers silence.
+        Returns whether the client sent anything: nobody answers silence.
         """
         part = self._up.sent(self.method.learner.model(self._devices[k]), k, n)
         if part.coordinates.size and age <= self._limit and not lost:
@@ -226,19 +231,21 @@ class _Federation:
         return part.coordinates.size > 0
 
     def receive(self, n: int) -> None:
-        """The server applies what arrives."""
+        """The server answers, in a live exchange, and applies the messages that arrive now."""
         arrived = sorted(self._in_flight.pop(n, []), key=lambda m: (n - m.sent, m.client))
         if self.method.exchange == "live":
             for k in {m.client for m in arrived if (m.sent, m.client) not in self._unheard}:
                 self.share(k, n, lost=False)
-            for k in self._hellos.pop(n, set()) & self._newcomers:  # once is enough
+            # A newcomer may have said hello several times.
+            for k in self._hellos.pop(n, set()) & self._newcomers:
                 self.share(k, n, lost=False)
-            self.counted()  # for nothing: contacts counted their answers
+            # Drops the counts of these answers, which were counted when they were asked for.
+            self.counted()
         stamp = Stamp(SERVER, n, self._features, self._key)
         self._server = self.method.server.apply(self._server, arrived, stamp)
 
     def counted(self) -> Traffic:
-        """Return what was sent since the last time, and count from 0 again."""
+        """Return the traffic since the last call, and count from 0 again."""
         up, down = self._up.counted(), self._down.counted()
         return Traffic(
             coordinates_up=up.coordinates,
@@ -252,7 +259,7 @@ class _Federation:
 
 
 class _Count(NamedTuple):
-    """What one direction carried since it was last asked."""
+    """What one direction carried since the last call of `counted`."""
 
     coordinates: int = 0
     messages: int = 0
@@ -271,7 +278,7 @@ class _Direction:
         self._memory = [channel.init(features) for _ in range(clients)]
 
     def sent(self, w: FloatArray, client: int, tick: int) -> Part:
-        """Return what arrives of what this link sends now."""
+        """Return what arrives of the part that this link sends now."""
         stamp = Stamp(client, tick, self._features, self._key)
         part: Part
         part, self._memory[client] = self._channel.send(w, self._memory[client], stamp)
@@ -303,20 +310,20 @@ class _Direction:
         )
 
     def expect(self, w: FloatArray, client: int, tick: int) -> None:
-        """Count what this link would send now; what its sender remembers stays as it is."""
+        """Count what this link would send now; the sender's memory stays as it is."""
         memory = self._memory[client]
         self.sent(w, client, tick)
         self._memory[client] = memory
 
     def counted(self) -> _Count:
-        """Return what was sent since the last time, and count from 0 again."""
+        """Return the counts since the last call, and count from 0 again."""
         count, self._count = self._count, _Count()
         return count
 
 
 def _floating(wire: DTypeLike) -> DTypeLike:
     """Refuse types that would cut numbers off rather than round them."""
-    with suppress(TypeError):  # it is no type at all
+    with suppress(TypeError):  # `wire` is no type at all
         if np.issubdtype(np.dtype(wire), np.floating):
             return wire
     raise InputError(f"wire is {wire!r}: expected a type of real numbers, such as numpy.float32")

@@ -23,11 +23,12 @@ def refuses(method: Algorithm) -> str | None:  # noqa: ARG001 (an engine's inter
 
 
 def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
-    """Run the reference engine; it is plain Python, so only processes use several cores."""
+    """Run the reference engine in processes: threads of plain Python share one core."""
     work = partial(run_reference, task.scenario, task.methods)
     left = iter(task.runs)
-    first = list(islice(left, task.workers))  # no more processes than runs
-    # A daemonic process is a worker of somebody's pool already: more would only get in its way.
+    first = list(islice(left, task.workers))  # no more processes than there are runs
+    # A daemonic process is already a worker of somebody's pool: more processes would get in its
+    # way.
     chained = chain(first, left)
     found: Iterator[tuple[int, RunRecord]]
     if len(first) <= 1 or multiprocessing.current_process().daemon:
@@ -41,7 +42,7 @@ def on_processes(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
 
 
 def _on_workers(task: Task, work: bytes, count: int) -> Iterator[tuple[int, RunRecord]]:
-    """Let as many threads as there are processes each wait for one of them."""
+    """Give each process a thread of its own, which waits for the process."""
     executor, workers = ThreadPoolExecutor(count), [Worker(work) for _ in range(count)]
     free: SimpleQueue[Worker] = SimpleQueue()
     for worker in workers:
@@ -60,7 +61,7 @@ def _on_workers(task: Task, work: bytes, count: int) -> Iterator[tuple[int, RunR
         executor.shutdown(wait=False, cancel_futures=True)
         for worker in workers:
             worker.kill()
-        executor.shutdown()  # soon: nothing is left to wait for
+        executor.shutdown()  # returns soon, since no work is left
         for worker in workers:
             worker.close()
 

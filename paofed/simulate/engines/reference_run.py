@@ -1,6 +1,6 @@
 """One run of a scenario on the reference engine: what a worker process does.
 
-It imports no compiler, so that a worker is ready soon.
+This module imports no compiler, so that a worker is ready soon.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from paofed.world.worlds import Setting, trace_of
 
 
 class _Keyed(TypedDict):
-    """Whose random numbers an algorithm draws."""
+    """Seed, world and run of the random numbers that an algorithm draws."""
 
     seed: int
     world: int
@@ -49,7 +49,7 @@ def run_reference(
 def _replayed(
     scenario: Setting, trace: Trace, method: Algorithm, points: IntArray, keyed: _Keyed
 ) -> RunRecord:
-    """One algorithm over a trace, without the axis of the algorithms."""
+    """Run one algorithm over a trace; the record has no axis for algorithms."""
     outcome = reference.replay(
         trace, method, step_size=scenario.step_size, max_age=scenario.max_age, **keyed
     )
@@ -66,7 +66,7 @@ def _replayed(
 def _judged(
     scenario: Scenario, trace: SparseTrace, method: Algorithm, points: IntArray, keyed: _Keyed
 ) -> RunRecord:
-    """Likewise over a table: judged on every sample before it is learned from."""
+    """Run one algorithm over a table; it is judged on every sample before it learns from it."""
     found, traffic = [], []
     steps = reference.ticks(
         trace,

@@ -16,7 +16,7 @@ Precision = Literal["float32", "float64"]
 
 
 class Place(TypedDict):
-    """Where one run stands among all."""
+    """Seed, world and run of one run among all."""
 
     seed: int
     world: int
@@ -33,11 +33,12 @@ class Task(NamedTuple):
     same_world: bool
     every: int
     precision: Precision
-    runs: Iterable[int]  # which ones, by index; an engine takes the next when it has room for it
+    # The runs by index; an engine takes the next index when it has room for a run.
+    runs: Iterable[int]
     workers: int
 
     def place(self, index: int) -> Place:
-        """Seed, world and run of the index-th run."""
+        """Return seed, world and run of the index-th run."""
         world, run = (0, index) if self.same_world else (index, 0)
         return {"seed": self.seed, "world": world, "run": run, "every": self.every}
 
@@ -48,21 +49,24 @@ def each(
     runs: Iterable[int],
     workers: int,
 ) -> Iterator[tuple[int, RunRecord]]:
-    """Yield runs as they are finished; a few wait for a thread, so that the first come at once."""
+    """Yield runs as they are finished.
+
+    Only a few wait for a thread, so that the first come soon.
+    """
     left = iter(runs)
     waiting = {executor.submit(job, index) for index in islice(left, 2 * workers)}
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         waiting |= {executor.submit(job, index) for index in islice(left, len(done))}
-        # An interrupt that was raised in a thread comes last: runs that ended beside it are kept.
+        # An interrupt raised in a thread is handled last: runs that ended beside it are kept.
         yield from (f.result() for f in sorted(done, key=lambda f: f.exception() is not None))
 
 
 def sendable(work: object, task: Task, advice: str) -> bytes:
-    """Make bytes of some work of a task; advice is for whoever has what cannot be copied."""
+    """Pickle work of a task; `advice` ends the error for work that cannot be copied."""
     try:
         pickled: bytes = cloudpickle.dumps(work)
-    except Exception as error:  # whatever one's own objects do when they are copied
+    except Exception as error:  # somebody's objects may raise anything when they are copied
         raise _unsendable(task, error, advice) from error
     return pickled
 

@@ -1,10 +1,10 @@
 """Processes that do the same work again and again: plain Python on several cores.
 
-Each is a new interpreter, not a fork: that is safe beside threads and the same on every system.
-The work comes by cloudpickle, so functions of anyone's script, lambdas and closures may be part of
-it, and the script is not imported again: it needs no `if __name__ == "__main__"`. Requests and
-answers are pickles on the worker's standard input and output. So nothing is left behind by a worker
-that is killed, and one whose parent has gone ends after the work at hand.
+Each worker is a new interpreter, not a fork: that is safe beside threads and the same on every
+system. The work comes by cloudpickle, so functions of anyone's script, lambdas and closures may be
+part of the work, and the script is not imported again: it needs no `if __name__ == "__main__"`.
+Requests and answers are pickles on the worker's standard input and output. So a worker that is
+killed leaves nothing behind, and a worker whose parent has gone ends after the work at hand.
 """
 
 import os
@@ -38,7 +38,7 @@ _ONE_THREAD = dict.fromkeys(
 
 
 class Worker:
-    """One process, and the end of it that we hold; used by one thread at a time."""
+    """One worker process, seen from the parent; used by one thread at a time."""
 
     def __init__(self, work: bytes) -> None:
         """Start a process for work, a function pickled by cloudpickle."""
@@ -54,7 +54,7 @@ class Worker:
         self._answers = cast(IO[bytes], self._process.stdout)
 
     def do(self, **arguments: object) -> Any:
-        """Let the work be done with these arguments, and return or raise what comes of it."""
+        """Do the work once with these arguments, and return or raise what comes of it."""
         try:
             if self._first:
                 pickle.dump(self._first, self._requests)
@@ -62,7 +62,8 @@ class Worker:
             pickle.dump(arguments, self._requests)
             self._requests.flush()
             done, found = pickle.load(self._answers)  # noqa: S301 (our own process's)
-        except Exception as error:  # it has ended, or said something that is no answer
+        # The process has ended, or has written something that is no answer.
+        except Exception as error:
             self._process.kill()
             code = self._process.wait()
             advice = "if memory was short, ask for fewer workers" if code < 0 else "see above"
@@ -74,12 +75,12 @@ class Worker:
         return found
 
     def kill(self) -> None:
-        """End the process; whoever waits for it hears so."""
+        """End the process; a thread that waits for it gets an error."""
         self._process.kill()
 
     def close(self) -> None:
-        """Leave nothing open, once it is killed and nobody waits."""
-        with suppress(OSError):  # of a request that was not sent whole
+        """Close all pipes, once the process is killed and no thread waits for it."""
+        with suppress(OSError):  # closing may try to send the rest of a request
             self._requests.close()
         self._answers.close()
         self._process.wait()
@@ -87,9 +88,9 @@ class Worker:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold back requests to end while a process is started, which does so for good from then on.
+    """Block interrupts while a process is started, which then has them blocked for good.
 
-    Ctrl-C goes to all processes of a terminal. We hear it, and end our workers.
+    Ctrl-C goes to all processes of a terminal. The parent alone handles it, and ends its workers.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -102,16 +103,16 @@ def undisturbed() -> Iterator[None]:
 
 
 def main() -> None:
-    """Be a worker, until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be held back
+    """Be a worker, until the parent closes its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on systems where signals cannot be blocked
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever the work prints is no answer
+    os.dup2(2, 1)  # what the work prints must not be taken for an answer
     with suppress(EOFError, BrokenPipeError):
         serve(sys.stdin.buffer, answers)
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Read the work, then the arguments of each time that it is to be done; end with EOFError."""
+    """Read the work, then the arguments of each request; ends with an EOFError."""
     pickled, work = pickle.load(requests), None  # noqa: S301 (our parent's)
     while True:
         arguments = pickle.load(requests)  # noqa: S301 (our parent's)
@@ -125,7 +126,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def portable(error: Exception) -> Exception:
-    """Make an error that can be read in another process, and says where it happened."""
+    """Return an error that another process can unpickle, and that says where it happened."""
     error.add_note(f"In a worker process:\n{traceback.format_exc()}")
     try:
         pickle.loads(cloudpickle.dumps(error))  # noqa: S301 (our own)

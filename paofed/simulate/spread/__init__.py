@@ -1,1 +1,1 @@
-"""Work that can be spread and interrupted: units with keys, a store of finished ones, executors."""
+"""Work that can be spread and interrupted: units with keys, a store of units, executors."""

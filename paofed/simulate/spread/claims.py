@@ -1,8 +1,9 @@
 """Who computes which unit, told by small files beside the units, also on a disk that is shared.
 
-A claim is a file that only one can create. Whoever holds it writes into it every few seconds. One
-that nobody writes into any more is dead, and taken over. So the worst that can happen is that two
-compute the same unit, which has the same numbers. Clocks of two machines are never compared.
+A claim is a file that only one process can create. The process that holds a claim writes into it
+every few seconds. A claim that nobody writes into any more is dead, and another process takes it
+over. So the worst that can happen is that two processes compute the same unit, with the same
+numbers. The clocks of two machines are never compared.
 """
 
 import os
@@ -15,18 +16,19 @@ from typing import Self
 from paofed.simulate.spread.identity import host
 
 BEAT = 5.0  # seconds between two signs of life
-DEAD_AFTER = 60.0  # seconds without one
+DEAD_AFTER = 60.0  # seconds without a sign of life after which a claim is dead
 
 
 class Claims:
-    """The claims on units that this client holds, and what it has seen of others'."""
+    """The claims on units that this client holds, and what it has seen of other clients' claims."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._owner = f"{_machine()} {os.getpid()}"
         self._held: set[str] = set()
         self._lock = threading.Lock()
-        self._seen: dict[str, tuple[str, float]] = {}  # what a claim held, and since when
+        # By unit: the text of a claim, and since when it has that text.
+        self._seen: dict[str, tuple[str, float]] = {}
         self._over = threading.Event()
         self._beating = threading.Thread(target=self._beat, daemon=True, name="claims")
 
@@ -56,7 +58,7 @@ class Claims:
         return True
 
     def release(self, key: str) -> None:
-        """Give a claim back; the unit is finished, or will not be."""
+        """Give a claim back: the unit is finished, or will not be."""
         with self._lock:
             if key not in self._held:
                 return
@@ -68,9 +70,12 @@ class Claims:
         return self._folder / f"{key}.claim"
 
     def _is_dead(self, key: str) -> bool:
-        """Whether the process has gone, or has shown no sign of life for long by our own clock."""
+        """Whether the holder's process has ended, or has shown no sign of life for long.
+
+        How long is measured by our own clock.
+        """
         try:
-            # To open it is to ask a shared disk for what is there now.
+            # Opening the file makes a shared disk look for its newest content.
             text = self._path(key).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return False
@@ -79,7 +84,7 @@ class Claims:
         if machine == _machine() and process.isdecimal() and not _is_there(int(process)):
             return True
         before, since = self._seen.get(key, (None, 0.0))
-        if before != text:  # also one that was made just now, and not written into yet
+        if before != text:  # also a claim that was made just now, and not written into yet
             self._seen[key] = text, time.monotonic()
             return False
         return time.monotonic() - since > DEAD_AFTER
@@ -91,15 +96,16 @@ class Claims:
             with self._lock:
                 held = list(self._held)
             for key in held:
-                # One that is no longer there was taken over: it is not made again.
+                # A claim that is no longer there was taken over by another process: do not make it
+                # again.
                 with suppress(OSError), self._path(key).open("r+") as file:
                     file.write(f"{self._owner} {beats}\n")
 
 
 def _machine() -> str:
-    """Tell this machine, since it was started, and this container from all others."""
+    """Return a text that tells this machine, since its start, and container from others."""
     parts = [host()]
-    with suppress(OSError):  # on Linux
+    with suppress(OSError):  # these files exist on Linux alone
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     return "/".join(parts)
@@ -110,6 +116,6 @@ def _is_there(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # the process belongs to another user
         return True
     return True

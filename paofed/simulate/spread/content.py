@@ -1,12 +1,13 @@
 """A digest of what a value is: the same in every process, and another for any other value.
 
-Algorithms and worlds may hold functions of anyone's own. Such a function is told by its code, what
-it was given, and everything that its names stand for, through all functions that it reaches, so
-that none can change unseen. What the package itself and installed packages bring is told by name
-and version. What a function reads from files, from the network or from the clock cannot be seen.
+Algorithms and worlds may hold functions of anyone's own. The digest of such a function covers its
+code, its defaults and closure, and everything that its names stand for, through all functions that
+it reaches, so that none of them can change unseen. Parts of the package itself and of installed
+packages are identified by name and version. What a function reads from files, from the network or
+from the clock cannot be seen.
 
-Pickles would not do: they name code that can be imported instead of telling it, and those of sets
-and of classes from scripts differ from process to process.
+Pickles would not do: they name code that can be imported instead of describing it, and the pickles
+of sets and of classes from scripts differ from process to process.
 """
 
 import dis
@@ -29,7 +30,8 @@ import numpy as np
 from paofed.errors import InputError
 from paofed.simulate.spread.sources import is_known, led_to, text_of
 
-# Where code looks names up as it goes, whole files count: its own, and all that it leads to.
+# Names of functions that look other names up at run time: with any of them in the code, whole files
+# count, the code's own and all that it leads to.
 _LOOKS_UP = {
     "__dict__", "__getattr__", "__getattribute__", "__import__", "attrgetter", "eval", "exec",
     "getattr", "getattr_static", "getmembers", "globals", "import_module", "locals",
@@ -44,7 +46,7 @@ Said = Iterator[str | bytes]
 
 
 def digest(value: object) -> str:
-    """Return what tells a value apart."""
+    """Return a text that no other value has."""
     found, telling = hashlib.sha256(), _Telling()
     for said in chain(telling.of(value), telling.looked_up()):
         text = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
@@ -53,28 +55,29 @@ def digest(value: object) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return what tells the content of a file apart."""
+    """Return a digest of the content of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Telling:
-    """Tells one value: whatever it meets for the second time is told by its number."""
+    """Describes one value; an object that is met for the second time is told by its number."""
 
     def __init__(self) -> None:
         self._met: dict[object, int] = {}
-        self._kept: list[object] = []  # so that no other object gets the place of one in memory
-        self._words: set[str] = set()  # what may be the name of a module
+        # Keeps objects alive, so that no other object gets their identity.
+        self._kept: list[object] = []
+        self._words: set[str] = set()  # words that may be names of modules
         self._looks_up = False
 
     def of(self, value: Any) -> Said:
-        """Say a value so that another one is said otherwise."""
+        """Yield a description of a value that no other value has."""
         if value is None or type(value) in (bool, int, float, complex, str, bytes):
             self._words.update([value] if type(value) is str else ())
             yield from (type(value).__qualname__, repr(value))
         elif type(value) is np.ndarray and not value.dtype.hasobject:
             yield from ("array", repr(value.dtype), repr(value.shape), value.tobytes())
-        elif type(value) in (set, frozenset):  # they have no order
+        elif type(value) in (set, frozenset):  # sets have no order
             yield from (type(value).__qualname__, *sorted(map(digest, value)))
         elif id(value) in self._met:
             yield from ("again", str(self._met[id(value)]))
@@ -84,12 +87,12 @@ class _Telling:
             yield from self._first(value)
 
     def looked_up(self) -> Said:
-        """Say what code can reach that looks names up: all files that what was met leads to."""
+        """Describe the files that code can reach which looks names up at run time."""
         for name, text in led_to(self._words) if self._looks_up else ():
             yield from (name, text)
 
     def _title(self, value: Any) -> tuple[str, str, str]:
-        """What somebody's code is called, and the version of what brings it."""
+        """Return the name of somebody's code, and the version of the package that brings it."""
         is_module = isinstance(value, types.ModuleType)
         module = str(value.__name__ if is_module else getattr(value, "__module__", None))
         name = "" if is_module else str(getattr(value, "__qualname__", ""))
@@ -117,7 +120,7 @@ class _Telling:
                 yield from self._parts(type(value), value.__func__)
             case property():
                 yield from self._parts(property, value.fget, value.fset, value.fdel)
-            case _ if hasattr(value, "py_func"):  # compiled by numba
+            case _ if hasattr(value, "py_func"):  # a function compiled by numba
                 options = repr(getattr(value, "targetoptions", ""))
                 yield from self._parts("compiled", value.py_func, options)
             case _:
@@ -129,13 +132,13 @@ class _Telling:
             yield from self.of(part)
 
     def _taken_apart(self, value: Any) -> Said:
-        """An object of any class, as it would be taken apart to be copied."""
+        """Describe an object of any class by the parts with which pickle would copy it."""
         try:
             parts = value.__reduce_ex__(4)
         except Exception:  # noqa: BLE001 (anybody's class)
             yield from ("pickled", _pickled(value))
             return
-        if isinstance(parts, str):  # it is the name of something global
+        if isinstance(parts, str):  # the parts are the name of something global
             title = self._title(value)
             yield from ("global", parts, *title, text_of(title[0]) or b"")
             yield from self._parts(type(value), getattr(value, "__wrapped__", None))
@@ -149,7 +152,8 @@ class _Telling:
         yield from ("function", *self._title(function))
         yield from self._parts(function.__defaults__, function.__kwdefaults__)
         if is_known(function.__module__):
-            yield str(function.__code__.co_firstlineno)  # a function may hold several of one name
+            # A function may hold several functions of one name.
+            yield str(function.__code__.co_firstlineno)
             yield from self._parts(*closure)
             return
         yield from self._code(function.__code__)
@@ -167,7 +171,10 @@ class _Telling:
         self._looks_up |= not _LOOKS_UP.isdisjoint(names)
 
     def _named(self, value: Any, names: Sequence[str]) -> Said:
-        """What a name in some code stands for; of a module, what the code may reach in it."""
+        """Describe what a name in some code stands for.
+
+        For a module, describe what the code may reach in it.
+        """
         if isinstance(value, types.ModuleType):
             yield from self._module(value, names)
         else:
@@ -179,7 +186,7 @@ class _Telling:
         if is_known(module.__name__) or here in self._met:
             return
         self._met[here] = len(self._met)
-        for name in ("__getattr__", *names):  # which may have what the module has not
+        for name in ("__getattr__", *names):  # `__getattr__` may have names that the module has not
             if name in vars(module):
                 yield name
                 yield from self._named(vars(module)[name], names)
@@ -202,7 +209,7 @@ class _Telling:
 
 @cache
 def _version(top: str) -> str:
-    """The version of an installed package; of Python's own, Python's, which every unit has."""
+    """Return the version of an installed package; Python's own modules have Python's version."""
     if top == "paofed" or top in sys.stdlib_module_names:
         return ""
     with suppress(PackageNotFoundError):
@@ -218,9 +225,10 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _imported(codes: Sequence[types.CodeType], package: str | None) -> Iterator[Any]:
-    """The modules that functions import as they run; the name alone of one that is not there."""
+    """Yield the modules that functions import as they run; only the name of a missing one."""
     for code in codes:
-        before: list[Any] = [0, None]  # how many packages up, and what is taken from there
+        # The two values pushed last: how many packages up, and which names are imported.
+        before: list[Any] = [0, None]
         for instruction in dis.get_instructions(code):
             if instruction.opname == "IMPORT_NAME":
                 level, taken = before
@@ -231,7 +239,7 @@ def _imported(codes: Sequence[types.CodeType], package: str | None) -> Iterator[
                     yield name
                     continue
                 for part in taken or ():
-                    with suppress(Exception):  # it is no module
+                    with suppress(Exception):  # the name is no module
                         import_module(f"{module.__name__}.{part}")
                 yield module
             before = [before[1], instruction.argval]
@@ -240,7 +248,7 @@ def _imported(codes: Sequence[types.CodeType], package: str | None) -> Iterator[
 def _inside(cell: types.CellType) -> object:
     try:
         return cell.cell_contents
-    except ValueError:  # nothing yet
+    except ValueError:  # the cell of the closure is still empty
         return None
 
 

@@ -9,18 +9,18 @@ from paofed.files import require_folder
 
 
 class Crew(NamedTuple):
-    """What whoever runs algorithms hands on to `run`, as it is: `run(..., **crew._asdict())`."""
+    """Who computes and where units are kept; passed on to `run` as `run(..., **crew._asdict())`."""
 
     workers: int | None = None  # threads or processes of this machine; None: all cores
-    executor: Executor | None = None  # who computes in the place of this machine
-    store: Path | str | None = None  # a folder of finished units; None: they are not kept
+    executor: Executor | None = None  # computes instead of this machine; None: this machine
+    store: Path | str | None = None  # a folder of finished units; None: units are not kept
 
 
-HERE = Crew()  # this machine's cores, and nothing is kept
+HERE = Crew()  # this machine's cores; units are not kept
 
 
 def checked(crew: Crew) -> Crew:
-    """Refuse an executor or a store that is none, before any long work begins."""
+    """Refuse a wrong executor or store before any long work begins."""
     if crew.executor is not None and not callable(getattr(crew.executor, "submit", None)):
         raise InputError(
             f"executor is {crew.executor!r}: expected one as concurrent.futures has them, with "
@@ -28,7 +28,7 @@ def checked(crew: Crew) -> Crew:
         )
     if crew.store is None:
         return crew
-    path: object = crew.store  # whatever people hand in
+    path: object = crew.store  # people may hand in anything
     if not isinstance(path, str | Path) or path == "":
         raise InputError(f"store is {path!r}: expected the path of a folder")
     require_folder(Path(crew.store))

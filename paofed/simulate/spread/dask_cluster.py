@@ -1,6 +1,6 @@
 """Dask's workers as an executor: those of a cluster that exists, or processes of this machine.
 
-The only file that knows Dask, which is the extra `paofed[cluster]`.
+This is the only file that imports Dask, which is in the extra `paofed[cluster]`.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ from paofed.simulate.engines.workers import undisturbed
 
 T = TypeVar("T")
 
-_PATIENCE = 10.0  # seconds, for a scheduler to answer
-_FOR_WORKERS = 10.0  # seconds, then, for one of its workers to be there
+_PATIENCE = 10.0  # seconds that a scheduler has to answer
+_FOR_WORKERS = 10.0  # seconds that then one of its workers has to appear
 
 
 @contextmanager
 def dask_executor(address: str | None = None, workers: int | None = None) -> Iterator[Executor]:
     """Yield an executor of the cluster whose scheduler is at an address (`tcp://host:8786`).
 
-    Without an address, of a cluster of so many new processes on this machine (None: as many as it
-    has cores). A cluster that cannot do our work is refused in one line. Leaving the block gives up
-    whatever is still at work; a cluster that was there before goes on without us.
+    Without an address, the cluster is `workers` new processes on this machine (None: as many as
+    there are cores). A cluster that cannot do the work is refused in one line. Leaving the block
+    cancels what is still at work; a cluster that existed before goes on without us.
     """
     with ExitStack() as stack:
-        # What goes wrong is told by our own errors; Dask's log of it would stand between our lines.
+        # Our own errors say what goes wrong; Dask's log lines would stand between them.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         if address is None:
             client = stack.enter_context(_on_this_machine(workers or os.cpu_count() or 1))
@@ -52,20 +52,22 @@ def dask_executor(address: str | None = None, workers: int | None = None) -> Ite
 
 
 class _DaskExecutor(Executor):
-    """A cluster as an executor. Dask's own one has no end when the scheduler has gone for good."""
+    """A cluster as an executor; Dask's own executor waits for ever when its scheduler has gone."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._place = client.scheduler.address
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Let a worker call a function; whoever cancels what is returned gives the call up."""
+        """Let a worker call a function; cancelling the returned future cancels the call."""
         if self._client.status not in ("running", "connecting"):
             raise ExecutorError(
                 f"the Dask scheduler at {self._place} has gone: see to it, and start again; a "
                 f"store keeps what was finished"
             )
-        asked = self._client.submit(fn, *args, **kwargs, pure=False)  # a call is never left out
+        # `pure=False`: Dask calls the function even if it has called it before with these
+        # arguments.
+        asked = self._client.submit(fn, *args, **kwargs, pure=False)
         promised = Future[T]()
         promised.add_done_callback(partial(_give_up, asked))
         asked.add_done_callback(partial(_settle, promised))
@@ -73,7 +75,7 @@ class _DaskExecutor(Executor):
 
 
 def _settle(promised: Future[Any], asked: DaskFuture) -> None:
-    """Hand on what has come of a call, unless nobody waits for it any more."""
+    """Pass on the result or error of a call, unless nobody waits for it any more."""
     try:
         found, error = asked.result(), None
     except Exception as raised:  # noqa: BLE001 (it may be anything, and is handed on)
@@ -95,13 +97,15 @@ def _give_up(asked: DaskFuture, promised: Future[Any]) -> None:
 def _on_this_machine(workers: int) -> Iterator[Client]:
     with ExitStack() as stack:
         try:
-            resource_tracker.ensure_running()  # when it is started, signals are let through again
-            with undisturbed():  # Ctrl-C is for us: we end our workers
+            # Starting it unblocks signals, so it must be started before they are blocked.
+            resource_tracker.ensure_running()
+            # Workers must not see Ctrl-C: this process handles it and ends them.
+            with undisturbed():
                 cluster = LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
-                    memory_limit=0,  # whether there is enough is known before a run begins
+                    memory_limit=0,  # paofed checks the memory before a run begins
                     dashboard_address="127.0.0.1:0",  # a free port: the usual one may be taken
                     silence_logs=logging.CRITICAL,
                 )
@@ -115,18 +119,20 @@ def _on_this_machine(workers: int) -> Iterator[Client]:
 
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
-    # Asked first by ourselves: Dask's client waits long for who does not answer as it expects.
-    with ThreadPoolExecutor(1) as thread:  # there may be an event loop in this one
+    # We ask first: Dask's client waits long for a server that does not answer as it expects.
+    # A thread of its own, since this one may have an event loop.
+    with ThreadPoolExecutor(1) as thread:
         try:
             versions = thread.submit(asyncio.run, _scheduler_versions(address)).result()
-        except Exception as error:  # whatever a wrong address or another protocol makes of it
+        except Exception as error:  # a wrong address or another protocol may raise anything
             raise InputError(
                 f"no Dask scheduler answers at {address} ({in_one_line(_first_cause(error))}): "
                 f"expected an address such as tcp://host:8786, where `dask scheduler` runs"
             ) from error
     _require_same(f"the scheduler at {address}", versions)
     with warnings.catch_warnings():
-        # Of other packages that differ; whether workers can compute for us is found by ourselves.
+        # Dask warns of other packages that differ; whether workers can compute for us is checked
+        # below.
         warnings.simplefilter("ignore", VersionMismatchWarning)
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     with client:
@@ -139,7 +145,7 @@ async def _require_listener(address: str) -> None:
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
-    except ValueError:  # no port: Dask says what it thinks of such an address
+    except ValueError:  # the address has no port: Dask refuses it in its own words
         return
     if parts.scheme == "tcp" and host is not None and port is not None:
         _, writer = await asyncio.open_connection(host, port)
@@ -151,7 +157,7 @@ def _first_cause(error: BaseException) -> BaseException:
 
 
 async def _scheduler_versions(address: str) -> Any:
-    """Ask a scheduler for the versions of its packages, with a limit to our patience."""
+    """Ask a scheduler for the versions of its packages, for at most _PATIENCE seconds."""
     async with asyncio.timeout(_PATIENCE):
         await _require_listener(address)
         settings = Security().get_connection_args("client")
@@ -166,7 +172,7 @@ async def _scheduler_versions(address: str) -> Any:
 
 
 def _require_able(client: Client, address: str) -> None:
-    """Refuse a cluster that has no workers, or some without paofed or with another Dask."""
+    """Refuse a cluster without workers, or with workers without paofed or with another Dask."""
     try:
         client.wait_for_workers(1, timeout=_FOR_WORKERS)
     except TimeoutError:
@@ -176,7 +182,7 @@ def _require_able(client: Client, address: str) -> None:
         ) from None
     for worker, versions in client.get_versions()["workers"].items():
         _require_same(f"the worker at {worker}", versions)
-    # By a function that all of them have: one of ours would be looked for in paofed.
+    # Ask with a function that every worker has: a function of ours would need paofed there.
     found = {f"the scheduler at {address}": client.run_on_scheduler(find_spec, "paofed")}
     found |= {f"the worker at {w}": spec for w, spec in client.run(find_spec, "paofed").items()}
     for place, spec in found.items():
@@ -188,7 +194,7 @@ def _require_able(client: Client, address: str) -> None:
 
 
 def _require_same(place: str, versions: dict[str, dict[str, str]]) -> None:
-    """Refuse other versions of what is needed for a unit to arrive at all."""
+    """Refuse other versions of packages without which a unit could not even be unpickled."""
     theirs, ours = _needed(versions), _needed(get_versions())
     for name, here in ours.items():
         if theirs[name] != here:

@@ -16,16 +16,16 @@ from paofed.simulate.spread.orders import Delivery, Order, delivered
 from paofed.simulate.spread.store import FinishedUnit
 from paofed.simulate.spread.units import WorkUnit
 
-RETRIES = 3  # how often a unit is tried again at which an executor fails
+RETRIES = 3  # how often a unit is tried again after the executor has failed at it
 PATIENCE = 60.0  # seconds after which a unit may be lost
-_LONGER = 5  # times the longest unit so far, likewise
-_AT_FIRST = 10  # times as patient until the first comes back: nobody knows yet how long one takes
-_AT_ONCE = 2.0  # times the shortest unit so far: it did not wait for a worker
-_LOOK = 1.0  # seconds between two looks at what may be lost
+_LONGER = 5  # a unit may also be lost after this many times the longest unit so far
+_AT_FIRST = 10  # the patience is this many times longer until the first unit comes back
+_AT_ONCE = 2.0  # a unit that took less than this times the shortest one did not wait for a worker
+_LOOK = 1.0  # seconds between two searches for lost units
 
 
 class _Handout(NamedTuple):
-    """A unit that was handed out."""
+    """A unit that was handed out, and when."""
 
     unit: WorkUnit
     at: float
@@ -43,8 +43,9 @@ class _Tale:
 class Handing:
     """Hands units of one order to an executor, a few more than it can do at once.
 
-    How many workers it has is not known. So room grows by one whenever a unit comes back too soon
-    to have waited for a worker: then there may be more of them.
+    How many workers the executor has is not known. So the number of units that are out at a time
+    grows by one whenever a unit comes back too soon to have waited for a worker: then there may be
+    more workers.
     """
 
     executor: Executor
@@ -58,7 +59,7 @@ class Handing:
     _longest: float = 0.0  # seconds
 
     def finished(self, units: Iterator[WorkUnit]) -> Iterator[tuple[WorkUnit, FinishedUnit]]:
-        """Yield units as they come back; each is taken when there is room for it."""
+        """Yield units as they come back; the next unit is taken when there is room for it."""
         try:
             while self._hand_out(units):
                 try:
@@ -72,11 +73,11 @@ class Handing:
                 future.cancel()
 
     def _hand_out(self, units: Iterator[WorkUnit]) -> bool:
-        """Fill the room; whether anything is still to come."""
+        """Hand out units while there is room; return whether any unit is still to come."""
         out = {handout.unit for handout in self._out.values()}
         awaited = out.intersection(self._tales).difference(self._again)
         while len(awaited) < self._room:
-            # What is new comes first: a unit that seems lost may yet come back.
+            # New units come first: a unit that seems lost may yet come back.
             unit = next(units, None) or (self._again.popleft() if self._again else None)
             if unit is None:
                 break
@@ -88,7 +89,7 @@ class Handing:
     def _submit(self, unit: WorkUnit) -> None:
         try:
             future = self.executor.submit(delivered, *self.order, unit.runs)
-        except ExecutorError:  # one of ours, which knows that it will not do anything any more
+        except ExecutorError:  # our own executor says that it will do nothing any more
             raise
         except Exception as error:  # noqa: BLE001 (anybody's executor)
             self._failed(unit, error)
@@ -98,7 +99,8 @@ class Handing:
 
     def _taken_back(self, future: Future[bytes]) -> Iterator[tuple[WorkUnit, FinishedUnit]]:
         handout = self._out.pop(future, None)
-        if handout is None or handout.unit not in self._tales:  # it has come back before
+        # Another handout of this unit has come back before.
+        if handout is None or handout.unit not in self._tales:
             return
         unit = handout.unit
         try:
@@ -109,7 +111,7 @@ class Handing:
         if found.error is not None:
             raise found.error
         del self._tales[unit]
-        with suppress(ValueError):  # it seemed lost, and was to be handed out once more
+        with suppress(ValueError):  # the unit seemed lost, and was to be handed out once more
             self._again.remove(unit)
         self._learn(unit, time.monotonic() - handout.at)
         for other in [future for future, out in self._out.items() if out.unit == unit]:
@@ -117,7 +119,7 @@ class Handing:
         yield unit, FinishedUnit(found.records, found.cpu)
 
     def _learn(self, unit: WorkUnit, seconds: float) -> None:
-        """Draw conclusions from how long a unit was away."""
+        """Adapt room and patience to how long a unit was away."""
         self._longest = max(self._longest, seconds)
         each = seconds / len(unit.runs)
         self._shortest = min(self._shortest, each)
@@ -125,7 +127,7 @@ class Handing:
             self._room += 1
 
     def _failed(self, unit: WorkUnit, error: Exception) -> None:
-        """Let a unit be tried again, unless that was done before."""
+        """Let a unit be tried again, unless it has failed too often."""
         tale = self._tales[unit]
         tale.failed += 1
         if tale.failed > RETRIES:
@@ -134,15 +136,16 @@ class Handing:
                 f"{unit.runs.stop - 1} ({in_one_line(error)}): see to it, and start again; a store "
                 f"keeps what was finished"
             ) from error
-        if unit not in self._again:  # it may have seemed lost before
+        if unit not in self._again:  # the unit may have seemed lost before
             self._again.append(unit)
 
     def _give_up_lost(self) -> None:
-        """Let units be handed out once more that are away for too long; they may yet come back."""
+        """Let units that are away for too long be handed out once more; they may yet come back."""
         known = self._longest > 0
         patience = max(PATIENCE, _LONGER * self._longest) if known else _AT_FIRST * PATIENCE
         now = time.monotonic()
-        last = {out.unit: out.at for out in self._out.values()}  # when each went last
+        # When each unit was handed out last.
+        last = {out.unit: out.at for out in self._out.values()}
         for unit, at in last.items():
             tale = self._tales.get(unit)
             if tale is not None and unit not in self._again and now - at > patience * 2**tale.lost:

@@ -1,7 +1,8 @@
 """What decides the digits of a number beside the question: the program, and the processor.
 
-Units that were computed by another program are not the same units. Units of another type of
-processor are, but their last digits may differ: so each says where it was computed.
+Units that were computed by another program are different units. Units computed on another type of
+processor are the same units, but their last digits may differ: so each unit says where it was
+computed.
 """
 
 import hashlib
@@ -12,13 +13,14 @@ from pathlib import Path
 from paofed.errors import InputError
 from paofed.simulate.results.result import versions
 
-DECIDING = ("core", "algorithms", "world", "simulate")  # rooms of the package
+# The rooms of the package whose code decides numbers.
+DECIDING = ("core", "algorithms", "world", "simulate")
 _SHOWN = 12  # digits of a digest that people are shown
 
 
 @cache
 def program() -> dict[str, str]:
-    """The versions of everything that numbers come from; of Python, the first two numbers."""
+    """Return the versions of everything that decides numbers; of Python, the first two numbers."""
     found = versions()
     return {
         **found,
@@ -28,7 +30,7 @@ def program() -> dict[str, str]:
 
 
 def require_program(expected: dict[str, str]) -> None:
-    """Refuse to compute for a client with another program than the one that is here."""
+    """Refuse to compute for a client that has another program than this worker."""
     here = program()
     others = [
         f"{name} {here.get(name, 'none')} instead of {version}"
@@ -43,7 +45,7 @@ def require_program(expected: dict[str, str]) -> None:
 
 @cache
 def processor() -> str:
-    """The type of this machine's processor, as it names itself."""
+    """Return the type of this machine's processor, as it names itself."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:  # another system than Linux
@@ -53,13 +55,13 @@ def processor() -> str:
 
 
 def host() -> str:
-    """What this machine is called."""
+    """Return the name of this machine."""
     return platform.node()
 
 
 @cache
 def _sources() -> str:
-    """A digest of the package's own code, as far as it decides numbers."""
+    """Return a digest of the package's own code, as far as it decides numbers."""
     root, found = Path(__file__).parents[2], hashlib.sha256()
     for path in sorted(path for room in DECIDING for path in (root / room).rglob("*.py")):
         said = path.relative_to(root).as_posix().encode(), path.read_bytes()

@@ -1,8 +1,8 @@
 """What is handed to an executor, and what it brings back: bytes, so that anything may be inside.
 
-An order is a task by content: functions of anyone's script travel with it. The worker holds its
-own program and files against the client's before it computes anything. It never raises: whatever
-an executor raises is then the executor's own failure, and the unit can be tried again.
+An order is a task by content: functions of anyone's script travel with it. The worker compares its
+own program and files with the client's before it computes anything. `delivered` never raises: so
+whatever an executor raises is the executor's own failure, and the unit can be tried again.
 """
 
 import pickle
@@ -29,7 +29,7 @@ class Order(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What a worker found: the records of all runs, or else an error."""
+    """What a worker returns: the records of all runs of a unit, or else an error."""
 
     host: str
     cpu: str
@@ -38,8 +38,9 @@ class Delivery(NamedTuple):
 
 
 def order_of(engine: str, task: Task, files: Files) -> Order:
-    """Make an order of a task; what cannot be copied is refused."""
-    alone = task._replace(runs=(), workers=1)  # an executor has its own way to use several cores
+    """Make an order of a task; a task that cannot be copied is refused."""
+    # `workers=1`, since an executor has its own way to use several cores.
+    alone = task._replace(runs=(), workers=1)
     work = sendable((engine, alone), task, "run without an executor")
     return Order(program(), dict(files), work)
 
@@ -60,7 +61,7 @@ def delivered(program: dict[str, str], files: dict[str, str], work: bytes, runs:
 
 
 def _read(work: bytes) -> tuple[str, Task]:
-    """Read an order; what it names may be missing here."""
+    """Unpickle an order; modules that it names may be missing on this worker."""
     try:
         engine, task = pickle.loads(work)  # noqa: S301 (our client's)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The door of this room: a task is computed by a crew, and what was finished before is not."""
+"""The door of this room: a crew computes a task, except the units that were finished before."""
 
 import logging
 import time
@@ -29,15 +29,15 @@ class Computed(NamedTuple):
     cpu: str
 
 
-_Keep = Callable[[WorkUnit, FinishedUnit], None]  # told of every unit that is finished
-# Computes units, taking each when it has room for it; yields runs as they end.
+_Keep = Callable[[WorkUnit, FinishedUnit], None]  # called with every unit that is finished
+# Computes units, taking each from the iterator when it has room; yields runs as they end.
 _Computes = Callable[[Iterator[WorkUnit], _Keep], Iterator[Computed]]
 
 
 def computed(
     engine: str, task: Task, runs: range, crew: Crew, report: Report
 ) -> Iterator[Computed]:
-    """Yield all runs of a task in any order, each once; `report` hears of parts of runs.
+    """Yield all runs of a task in any order, each once; `report` is told parts of runs.
 
     Without an executor, this machine's cores compute; without a store, nothing is kept.
     """
@@ -67,7 +67,7 @@ def computed(
         while units:
             left = list[WorkUnit]()
             yield from compute(_claimed(store, units, left), keep)
-            if len(left) == len(units):  # others compute all that is left
+            if len(left) == len(units):  # other processes compute all units that are left
                 time.sleep(LOOK)
             units = yield from _stored(store, left, report)
 
@@ -86,14 +86,15 @@ def _stored(
         for index, record in found.records.items():
             yield Computed(index, record, found.cpu)
     if there:
-        report(float(there))  # at once: it says nothing of how fast the others are computed
+        # In one call, since stored units say nothing about the speed of computing the others.
+        report(float(there))
     return missing
 
 
 def _claimed(
     store: UnitStore, units: Iterable[WorkUnit], left: list[WorkUnit]
 ) -> Iterator[WorkUnit]:
-    """The units that nobody else computes or has finished; all others are left for later."""
+    """Yield the units that nobody else computes or has finished; add all others to `left`."""
     for unit in units:
         if store.claim(unit):
             yield unit
@@ -102,7 +103,7 @@ def _claimed(
 
 
 def _here(engine: str, task: Task, report: Report) -> _Computes:
-    """Let this machine compute: all units at once, so that no core waits for the end of one."""
+    """Let this machine compute all units together, so that no core waits for the end of a unit."""
 
     def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
         of_run = dict[int, WorkUnit]()
@@ -124,10 +125,10 @@ def _here(engine: str, task: Task, report: Report) -> _Computes:
 
 
 def _elsewhere(handing: Handing, report: Report) -> _Computes:
-    """Let an executor compute."""
+    """Let an executor compute the units."""
 
     def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
-        report(0.0)  # time counts from now on: the first units of all workers end together
+        report(0.0)  # progress is timed from now on: the first units of all workers end together
         for unit, finished in handing.finished(units):
             keep(unit, finished)
             report(float(len(unit.runs)))
@@ -138,7 +139,7 @@ def _elsewhere(handing: Handing, report: Report) -> _Computes:
 
 
 def _about(engine: str, task: Task) -> Mapping[str, Any]:
-    """What the files of units say of themselves to whoever looks into one."""
+    """Return what the file of a unit says about itself, for people who look into it."""
     return {
         "engine": engine,
         "scenario": task.scenario.name,

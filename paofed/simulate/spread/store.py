@@ -40,14 +40,14 @@ _log = logging.getLogger(__name__)
 
 
 class FinishedUnit(NamedTuple):
-    """The records of a unit by run, and the type of processor that they come from."""
+    """The records of a unit by run, and the type of processor that computed them."""
 
     records: Mapping[int, RunRecord]
     cpu: str
 
 
 class UnitStore:
-    """A folder of finished units; while it is open, it may claim units that are to be computed."""
+    """A folder of finished units; while the store is open, it may claim units to be computed."""
 
     def __init__(self, folder: Path) -> None:
         require_folder(folder)
@@ -63,11 +63,11 @@ class UnitStore:
         self._claims.__exit__()
 
     def has(self, unit: WorkUnit) -> bool:
-        """Whether a unit is there, and was not found to be damaged."""
+        """Whether a unit is in the store, and was not found to be damaged."""
         return unit.key not in self._damaged and self._path(unit).exists()
 
     def load(self, unit: WorkUnit) -> FinishedUnit | None:
-        """Read a unit, if it is there; one that is damaged is not."""
+        """Read a unit; None if it is not in the store, or damaged."""
         if not self.has(unit):
             return None
         try:
@@ -78,7 +78,7 @@ class UnitStore:
             return None
 
     def save(self, unit: WorkUnit, finished: FinishedUnit, about: Mapping[str, object]) -> None:
-        """Write a unit, and give its claim back; where that fails, say so once and go on."""
+        """Write a unit, and give its claim back; if that fails, say so once and go on."""
         records = [finished.records[index] for index in unit.runs]
         arrays = {
             name: np.stack(parts)
@@ -93,14 +93,17 @@ class UnitStore:
         self._claims.release(unit.key)
 
     def claim(self, unit: WorkUnit) -> bool:
-        """Whether this client is the one to compute a unit: it is not there, and nobody else is."""
+        """Whether this client is to compute a unit.
+
+        That is so if the unit is not in the store, and no other client shows signs of computing it.
+        """
         try:
             if self.has(unit) or not self._claims.take(unit.key):
                 return False
         except OSError as error:
             self._tell(error)
-            return True  # without a claim: twice is better than not at all
-        if self.has(unit):  # somebody has finished it, and given the claim back, just now
+            return True  # compute without a claim: twice is better than not at all
+        if self.has(unit):  # somebody has just finished the unit and given the claim back
             self._claims.release(unit.key)
             return False
         return True

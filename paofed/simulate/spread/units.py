@@ -15,10 +15,11 @@ from paofed.simulate.spread.identity import program
 from paofed.world.scenario import Scenario
 from paofed.world.worlds import Setting
 
-Files = Mapping[str, str]  # a digest by the name of a file
+Files = Mapping[str, str]  # the digest of each file, by its name
 
-WORK = 1e10  # of a unit: numbers that all clients change at all ticks; seconds on one core
-MOST = 100  # runs of a unit
+# The size of a unit, in numbers that all clients change over all ticks: seconds on one core.
+WORK = 1e10
+MOST = 100  # the most runs of a unit
 
 
 class WorkUnit(NamedTuple):
@@ -29,16 +30,16 @@ class WorkUnit(NamedTuple):
 
 
 def runs_per_unit(engine: str, task: Task) -> int:
-    """How many runs make a unit: the same on every machine, whoever does the work."""
+    """Return how many runs make a unit: the same on every machine, whoever does the work."""
     setting = task.scenario
     numbers = setting.ticks * setting.clients * setting.features * len(task.methods)
     return max(1, min(MOST, int(WORK / (engine_of(engine).cost * numbers))))
 
 
 def cut(engine: str, task: Task, runs: range, files: Files | None) -> Iterator[WorkUnit]:
-    """Cut so many runs of a task into units; without files, units that need no key.
+    """Cut the runs of a task into units; with `files` None, the units have no keys.
 
-    Units begin at multiples of their size, so that those of a longer task are the same ones.
+    Units begin at multiples of their size, so that a longer task has the same first units.
     """
     size = runs_per_unit(engine, task)
     common = "" if files is None else _common(engine, task, files)
@@ -51,7 +52,7 @@ def cut(engine: str, task: Task, runs: range, files: Files | None) -> Iterator[W
 
 
 def _common(engine: str, task: Task, files: Files) -> str:
-    """What all units of a task have in common in their keys."""
+    """Return the part of the key that all units of a task have in common."""
     asked = {
         "engine": engine,
         "setting": _setting(task.scenario, files),
@@ -66,7 +67,7 @@ def _common(engine: str, task: Task, files: Files) -> str:
 
 
 def _setting(setting: Setting, files: Files) -> str:
-    """A setting in words: a file by its content, wherever it is, and a function likewise."""
+    """Describe a setting; a file and a function by their content, wherever they are."""
     if not isinstance(setting, Scenario):
         return json.dumps([setting.model_dump(), digest(setting.worlds.trace)])
     text = json.dumps(setting.model_dump())
@@ -76,13 +77,13 @@ def _setting(setting: Setting, files: Files) -> str:
 
 
 def files_of(setting: Setting) -> Files:
-    """The files that a setting names, by their content."""
+    """Return the digests of the files that a setting names."""
     named = setting.files if isinstance(setting, Scenario) else []
     return {str(path): _content(str(path)) for path in named}
 
 
 def require_same(files: Files, where: str) -> None:
-    """Refuse to go on where a file holds something else than it did for whoever asked."""
+    """Refuse to go on if a file holds something else than when the work began."""
     for name, expected in files.items():
         if _content(name) != expected:
             raise ScenarioError(

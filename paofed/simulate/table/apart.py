@@ -1,8 +1,8 @@
 """Devices that learn as those of an algorithm do, and never have a contact.
 
 The baselines `alone` and `start alone` take LMS steps of the scenario's size. An algorithm whose
-devices learn otherwise is held against the same learner alone, too: else what the learner gains
-would be taken for what contacts gain.
+devices learn otherwise is also compared with the same learner alone: else the gain of the learner
+would be taken for a gain of the contacts.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from paofed.world.scenario import Scenario
 
 
 def kind_of(name: str) -> str:
-    """The baseline that a name stands for: what comes before its options.
+    """Return the baseline in a name with options: what comes before the colon.
 
     >>> kind_of("start alone:learner=two-speed")
     'start alone'
@@ -26,9 +26,9 @@ def kind_of(name: str) -> str:
 def learners_apart(
     methods: Sequence[Algorithm], scenario: Scenario, baselines: Sequence[str]
 ) -> list[Algorithm]:
-    """One algorithm for every way in which devices learn that no baseline has yet.
+    """Return one algorithm for every way in which devices learn that no baseline has yet.
 
-    None of them where the baseline that begins as these devices do is left out.
+    Nothing is returned for devices whose baseline (`alone` or `start alone`) is left out.
     """
     kind = "start alone" if scenario.start == "calibration" else "alone"
     if kind not in baselines:
@@ -43,12 +43,12 @@ def learners_apart(
 
 
 def without_contacts(scenario: Scenario) -> Scenario:
-    """The same scenario where nobody is ever there."""
+    """Return the scenario with an availability of 0."""
     return scenario.model_copy(update={"availability": Bernoulli(probabilities=(0.0,))})
 
 
 def _way(method: Algorithm, scenario: Scenario) -> str:
-    """How the devices of an algorithm learn, as options; empty: by the scenario's LMS steps."""
+    """Say how the devices of an algorithm learn, as options; empty for the scenario's LMS steps."""
     known = chosen(method.learner)
     if known is None:
         return method.name

@@ -1,7 +1,7 @@
 """What learning together is held against: simple predictors over the same readings.
 
-Each predicts every sample before it learns from it, as the federated learners do, and knows nothing
-but what was there before that tick. An error is the truth less the prediction.
+Each baseline predicts every sample before it learns from it, as the federated learners do, and
+knows nothing but what was there before that tick. An error is the truth less the prediction.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,18 +34,22 @@ BASELINES: Mapping[str, str] = {
     "batch linear": "a linear function of the inputs, likewise",
     "boost": "gradient boosting of trees over the inputs, refitted as the past grows",
 }
-ON_REQUEST = ("boost",)  # needs a package that is large, and time
-MAPPED = ("alone", "start", "start alone", "central", "batch fourier")  # those that need the map
-ALONE = ("last value", "alone", "rls", "start", "start alone")  # no contact: ways of being alone
-AT_ONE_PLACE = ("central", "batch fourier", "batch linear", "boost")  # need every reading there
-BEGIN_FITTED = ("start", "start alone", "batch fourier", "batch linear", "boost")  # to the past
+ON_REQUEST = ("boost",)  # not by default: boost needs a large package, and time
+# The baselines that need the map.
+MAPPED = ("alone", "start", "start alone", "central", "batch fourier")
+# The baselines whose devices have no contact.
+ALONE = ("last value", "alone", "rls", "start", "start alone")
+# The baselines that need all readings in one place.
+AT_ONE_PLACE = ("central", "batch fourier", "batch linear", "boost")
+# The baselines that are fitted to the calibration period first.
+BEGIN_FITTED = ("start", "start alone", "batch fourier", "batch linear", "boost")
 USUAL = tuple(name for name in BASELINES if name not in ON_REQUEST)
-_TOGETHER = 64  # samples of the central learner that are worked out at once
-_MOST = 1 << 22  # features held at a time
+_TOGETHER = 64  # how many samples of the central learner are computed at once
+_MOST = 1 << 22  # the most features in memory at a time
 
 
 class SampleBatch(NamedTuple):
-    """All samples of some ticks, in their order: m of them."""
+    """All m samples of some ticks, in their order."""
 
     z: FloatArray  # (m, D): features
     y: FloatArray  # (m,)
@@ -54,15 +58,15 @@ class SampleBatch(NamedTuple):
 
 
 class Predictor(Protocol):
-    """Predicts and learns, some ticks at a time."""
+    """A baseline: predicts and learns, some ticks at a time."""
 
     def follow(self, part: SampleBatch) -> FloatArray:
-        """Return the error of each prediction, (m,)."""
+        """Predict each sample, then learn from it; return the errors of the predictions, (m,)."""
         ...
 
 
 def chosen(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Which baselines are meant: the usual ones, some by name or, by the word none, no one.
+    """Return the baselines by name: the usual ones for None, those named, or for "none" no one.
 
     >>> chosen("alone,last-value"), chosen("none")
     (('last value', 'alone'), ())
@@ -79,7 +83,7 @@ def chosen(names: str | Sequence[str] | None) -> tuple[str, ...]:
         if name not in BASELINES:
             raise InputError(unknown("baseline", name, BASELINES))
     if "boost" in asked:
-        boosting()  # where its package is missing, that is said before the long work
+        boosting()  # raises now, not after the long work, if its package is missing
     return tuple(name for name in BASELINES if name in asked)
 
 
@@ -93,7 +97,10 @@ def baselines(
     report: Report = ignored,
     names: Sequence[str] = USUAL,
 ) -> dict[str, FloatArray]:
-    """The errors (M,) of those named; batch fits are renewed at the ticks `refits`."""
+    """Return the errors (M,) of the baselines `names`.
+
+    Batch fits are renewed at the ticks `refits`.
+    """
     makers = _makers(readings, fourier_map, step_size)
     bases: dict[str, Basis] = {
         "fourier": fourier_map,
@@ -118,7 +125,7 @@ def baselines(
 def _makers(
     readings: "Readings", fourier_map: FourierMap, step_size: float
 ) -> dict[str, tuple[str, Callable[[], Predictor]]]:
-    """Over which basis of the inputs each works, and how it is made; not the last value."""
+    """Return the basis and the maker of each baseline but the last value."""
     past, devices = (readings.x_past, readings.y_past), len(readings.devices)
     zeros = np.zeros(fourier_map.features)
     start = cache(lambda: Batch(fourier_map, *past).model)
@@ -135,7 +142,7 @@ def _makers(
 
 
 def repeated(readings: "Readings") -> FloatArray:
-    """Errors of predicting what was known last; 0, the mean of the past, where nothing was."""
+    """Return the errors of predicting the last known target, or 0 (the past's mean) without one."""
     errors: FloatArray = readings.y - np.nan_to_num(readings.previous)
     return errors
 
@@ -148,7 +155,7 @@ class Alone:
         self._step_size = step_size
 
     def follow(self, part: SampleBatch) -> FloatArray:
-        """One LMS step for every sample: of all devices their first, then their second, ..."""
+        """Take one LMS step for every sample: the first of all devices, then the second, ..."""
         rank = ranks(part.device)
         order = np.argsort(rank, kind="stable")
         z, y, device = (a[order] for a in (part.z, part.y, part.device))
@@ -162,14 +169,17 @@ class Alone:
 
 
 class Central:
-    """One model learns from all samples, device after device; a tick's are predicted before it."""
+    """One model learns from all samples, device after device.
+
+    The samples of a tick are predicted by the model from before that tick.
+    """
 
     def __init__(self, features: int, step_size: float) -> None:
         self.model = np.zeros(features)
         self._step_size = step_size
 
     def follow(self, part: SampleBatch) -> FloatArray:
-        """One LMS step for every sample."""
+        """Take one LMS step for every sample."""
         errors = np.empty(part.y.shape)
         for now in runs(part.tick):
             z, y = part.z[now], part.y[now]
@@ -179,12 +189,12 @@ class Central:
         return errors
 
     def _learn(self, z: FloatArray, y: FloatArray) -> None:
-        """Take one step after the other, all at once.
+        """Take one LMS step for each sample in order, computed all at once.
 
-        A step adds mu e z to the model, so it takes mu e z.z' from the errors after it.
+        A step adds mu e z to the model, so it takes mu e z.z' from the error of a later sample z'.
         """
         e: NDArray[Any] = y - z @ self.model
-        if len(z) > 1:  # one alone, as at most ticks of a sparse table, has none before it
+        if len(z) > 1:  # a single sample, as at most ticks of a sparse table, has none before it
             e = np.linalg.solve(np.eye(len(z)) + np.tril(self._step_size * z @ z.T, k=-1), e)
         self.model += self._step_size * e @ z
 
@@ -197,25 +207,25 @@ class Batch:
 
     @property
     def model(self) -> FloatArray:
-        """The fit to all the past."""
+        """The least-squares fit to all the past."""
         return self._past.model
 
     def follow(self, part: SampleBatch) -> FloatArray:
-        """Fit anew, predict all of these ticks, then add them to the past."""
+        """Fit anew, predict the samples of all these ticks, then add them to the past."""
         errors: FloatArray = part.y - part.z @ self.model
         self._past.add(part.z, part.y)
         return errors
 
 
 def with_constant(x: FloatArray) -> FloatArray:
-    """The basis of a linear fit: the inputs and a constant."""
+    """Return the basis of a linear fit: the inputs and a constant."""
     return np.concatenate([x, np.ones((*x.shape[:-1], 1))], axis=-1)
 
 
 def _cuts(refits: Sequence[int], tick: IntArray, most: int) -> list[int]:
-    """Where fits are renewed, by index of a sample, and again where a part would be too large.
+    """Return at which samples, by index, fits are renewed, or a part would be too large.
 
-    Parts are of whole ticks, so one may be larger still; none is empty.
+    Parts consist of whole ticks, so that one may be larger still; none is empty.
     """
     at_ticks = np.searchsorted(tick, [*refits, *tick[::most].tolist()])
     return sorted({0, *at_ticks.tolist(), tick.size})

@@ -1,4 +1,4 @@
-"""What a result over a table has beside the algorithms: baselines, and where it came from."""
+"""What a result over a table has beside the algorithms: baselines, and facts about the table."""
 
 import hashlib
 from collections import Counter
@@ -34,7 +34,7 @@ _QUARTERS = (0.25, 0.5, 0.75, 1.0)
 
 
 def with_errors(result: Result, table: Table, judged: Tally) -> Result:
-    """Say how both models of every algorithm fared; sums are (R, A, 2, ...)."""
+    """Add to a result how both models of every algorithm fared; sums are (R, A, 2, ...)."""
     learners = [(name, whose) for name in result.algorithms for whose in MODELS]
     by_learner = Tally(
         *(part.reshape(result.runs, len(learners), *part.shape[3:]) for part in judged)
@@ -51,8 +51,8 @@ def with_baselines(
 ) -> Result:
     """Judge baselines in the world of every run, and put them beside the algorithms.
 
-    They know nothing of contacts, so those of a world are the same in all its runs, and those
-    without a map in all worlds. `report` hears of parts of runs.
+    Baselines know nothing of contacts, so the baselines of a world are the same in all its runs,
+    and those without a map are the same in all worlds. `report` is told parts of runs.
     """
     seed, places = result.provenance["seed"], Counter(world for world, _ in result.places)
     mapped = [name for name in names if name in MAPPED]
@@ -67,7 +67,7 @@ def with_baselines(
     def pause(_: float) -> None:
         heard(0.0)
 
-    # OpenMP, with which trees grow, asks for the limit in each thread by itself.
+    # OpenMP, with which trees grow, needs the limit set in each thread.
     made = ThreadPoolExecutor(workers, initializer=one_thread_algebra)
     with one_thread_algebra(), made as pool, stoppable(report) as heard:
         common = pool.submit(judged_baselines, scenario, seed, 0, result.ticks, others, pause)
@@ -83,13 +83,16 @@ def with_baselines(
 
 
 def with_apart(result: Result, table: Table, names: Sequence[str], judged: Tally) -> Result:
-    """Put devices that learn apart beside the others; sums are (R, A, 2, ...), theirs first."""
+    """Put devices that learn apart beside the others.
+
+    Sums are (R, A, 2, ...); the devices' model is the first of the two.
+    """
     devices = Tally(*(part[:, :, 0] for part in judged))
     return _with(result, table, [(name, "baseline") for name in names], devices)
 
 
 def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sums: Tally) -> Result:
-    """Put learners, with sums (R, L, ...), behind those that the result has."""
+    """Add learners, with sums (R, L, ...), after those that the result has."""
     readings, judged, lives = read(table), result.progressive, result.lives
     places = Places.of(readings)
     cells, devices = places.cells, len(readings.devices)
@@ -116,9 +119,9 @@ def _with(result: Result, table: Table, learners: Sequence[tuple[str, str]], sum
 
 
 def _groups(readings: "Readings") -> Names:
-    """The group of every device: the table's or, where it tells of none, by how much it measures.
+    """Return the group of every device: the table's, or by how many readings the device has.
 
-    Then there are four, each with about as many devices.
+    Without groups in the table there are four, each with about as many devices.
     """
     if readings.groups:
         return np.array(readings.groups)
@@ -151,7 +154,7 @@ def judged_baselines(
 
 
 def _half_widths(readings: "Readings", fourier_map: FourierMap, names: Sequence[str]) -> FloatArray:
-    """Half the width of the first interval of each baseline, by what it knows before tick 0."""
+    """Return half the width of each baseline's first interval, by what it knows before tick 0."""
     return np.array(
         [
             fitted(readings, fourier_map).half_width
@@ -163,7 +166,7 @@ def _half_widths(readings: "Readings", fourier_map: FourierMap, names: Sequence[
 
 
 def about(table: Table) -> Mapping[str, object]:
-    """What a result must say of a table: what was found in it, and which file it was."""
+    """Return what a result says of a table: what was found in it, and which file it was."""
     readings = read(table)
     line, past = readings.timeline, np.column_stack([readings.x_past, readings.y_past])
     with Path(table.file).open("rb") as file:

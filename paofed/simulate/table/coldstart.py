@@ -1,9 +1,10 @@
 """Cold start: what a device gains that joins late, having learned nothing, each in turn.
 
-Until it joins, the fleet learns without it. Then it takes part, beginning with the server's whole
-model (`whole`: one download of D numbers) or with the model with which the fleet began (`windows`:
-the server's comes with its contacts, a window at a time). Beside them, the same device had it
-learned all along (`old`), one that never has a contact, and one that repeats its last value.
+Until the device joins, the fleet learns without it. Then it takes part. It begins with the server's
+whole model (`whole`: one download of D numbers), or with the model with which the fleet began
+(`windows`: the server's model comes with the contacts, a window at a time). Compared with these two
+are the same device if it had learned all along (`old`), a device that never has a contact, and one
+that repeats its last value.
 """
 
 from collections.abc import Sequence
@@ -34,19 +35,19 @@ from paofed.world.trace import SparseTrace
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-USUAL_COUNT = 12  # times at which devices join, where nobody says
+USUAL_COUNT = 12  # how many times devices join by default
 _SPANS = (86_400.0, 604_800.0, 2_592_000.0)  # a day, a week, thirty days, in seconds
-_OF_HOURS = (24, 168, 720)  # ticks of the same, where it is not known how long they last
-_MOST_NEWCOMERS = 24  # each of them takes as long as a run of the whole fleet
+_OF_HOURS = (24, 168, 720)  # the same in ticks of an hour, where the length of a tick is not known
+_MOST_NEWCOMERS = 24  # the most devices that join: each takes as long as a run of the whole fleet
 
 
 def may_join(method: Algorithm) -> bool:
-    """Whether newcomers to an algorithm's fleet can be simulated: all about it is numbers."""
+    """Whether newcomers to an algorithm's fleet can be simulated: numbers describe all of it."""
     return in_family(method)
 
 
 class Starts(NamedTuple):
-    """Who joins when, and for how long it is watched."""
+    """Which devices join, at which ticks, and for how long they are watched."""
 
     devices: IntArray  # (K,)
     begins: IntArray  # (S,) ticks
@@ -54,13 +55,14 @@ class Starts(NamedTuple):
 
 
 def starts_of(readings: "Readings", count: int) -> Starts:
-    """Ticks evenly over the time that counts, each with the longest horizon after it.
+    """Return starts evenly over the ticks that count, each with the longest horizon after it.
 
-    Not its very beginning, where the fleet may know nothing yet. Of many devices, some join.
+    The very beginning is left out, where the fleet may know nothing yet. Of many devices, only some
+    join.
     """
     line, ticks = readings.timeline, readings.ticks - readings.scored
     wanted = [round(span / line.tick) for span in _SPANS] if line.calendar else _OF_HOURS
-    # Longer ones would leave the starts no room but the beginning.
+    # Longer horizons would leave the starts no room but the beginning.
     horizons = np.unique([h for h in wanted if 0 < h <= ticks // 2])
     if not horizons.size:
         shortest = "two days" if line.calendar else f"{2 * _OF_HOURS[0]} ticks"
@@ -108,7 +110,7 @@ def with_cold_starts(
     return replace(result, cold_start=found)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of algorithms that diverge
+@np.errstate(over="ignore", invalid="ignore")  # algorithms may diverge
 def _newcomer(
     trace: SparseTrace,
     methods: Sequence[Algorithm],
@@ -117,8 +119,8 @@ def _newcomer(
     report: Report,
     device: int,
 ) -> FloatArray:
-    """Errors (A, 2, S, H) of one device that joins at each of the starts, by the first two ways."""
-    # Made over the whole trace, for the ages of all messages; then nobody hears of the device.
+    """Return the errors (A, 2, S, H) of one device that joins at each start, for both ways."""
+    # Made over the whole trace, for the ages of all messages; then without the device's samples.
     fleet = Simulation.over(trace, methods, precision)
     joined, fleet.nature = fleet.nature, layout.without(fleet.nature, device)
     ways = WAYS[:2]
@@ -138,7 +140,7 @@ def _newcomer(
     return errors
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of algorithms that diverge
+@np.errstate(over="ignore", invalid="ignore")  # algorithms may diverge
 def _old(
     trace: SparseTrace,
     methods: Sequence[Algorithm],
@@ -146,7 +148,7 @@ def _old(
     readings: "Readings",
     starts: Starts,
 ) -> FloatArray:
-    """Errors (A, S, K, H) over the same times of devices that were there all along."""
+    """Return the errors (A, S, K, H) over the same times of devices that were there all along."""
     fleet = Simulation.over(trace, methods, precision, judged=True)
     fleet.advance(0, int(starts.begins[-1] + starts.horizons[-1]))
     squared = fleet.errors[:, 0].astype(np.float64) ** 2
@@ -156,7 +158,7 @@ def _old(
 # A step size that is too large overflows; the errors then say so.
 @np.errstate(over="ignore", invalid="ignore")
 def _alone(trace: SparseTrace, starts: Starts, step_size: float) -> FloatArray:
-    """Errors (S, K, H) of devices that begin with the start and have no contact."""
+    """Return the errors (S, K, H) of devices that begin like the fleet and have no contact."""
     squared = []
     for begin, seen in zip(starts.begins, _after(starts, trace.tick, trace.client), strict=True):
         z = trace.fourier_map(trace.x[seen])
@@ -178,7 +180,10 @@ def _summed(values: FloatArray, readings: "Readings", starts: Starts) -> FloatAr
 
 
 def _after(starts: Starts, tick: IntArray, device: IntArray) -> list[IntArray]:
-    """The samples, by index, of those who join, over the longest horizon after each start."""
+    """Return the samples, by index, of devices that join, up to the longest horizon.
+
+    One array for each start.
+    """
     joins = np.flatnonzero(np.isin(device, starts.devices))
     ends = np.searchsorted(tick[joins], starts.begins[:, None] + [0, starts.horizons[-1]])
     return [joins[begin:end] for begin, end in ends.tolist()]
@@ -187,7 +192,10 @@ def _after(starts: Starts, tick: IntArray, device: IntArray) -> list[IntArray]:
 def _by_horizon(
     values: FloatArray, since: IntArray, device: IntArray, starts: Starts
 ) -> FloatArray:
-    """Sum the values of samples, so many ticks since a start, up to each horizon: (K, H)."""
+    """Sum the values of samples up to each horizon, (K, H).
+
+    `since` says how many ticks after the start each sample is.
+    """
     who, count = np.searchsorted(starts.devices, device), starts.devices.size
     within = [since < horizon for horizon in starts.horizons.tolist()]
     return np.stack([np.bincount(who[w], values[w], count) for w in within], axis=-1)

@@ -18,9 +18,10 @@ from paofed.memory import require_memory
 if TYPE_CHECKING:
     from paofed.simulate.table.baselines import SampleBatch
 
-# What a reading weighs once another has come; of equals the first is taken.
+# Factors by which a reading's weight falls when another one comes; of equally good factors the
+# first is taken.
 FORGETTING = np.array([0.999, 0.99, 0.97, 0.9])
-_GROWTH = 1.2  # how much larger the past must be before trees are grown anew
+_GROWTH = 1.2  # trees are grown anew when the past has grown by this factor
 
 
 class Fixed:
@@ -30,7 +31,7 @@ class Fixed:
         self._model = model
 
     def follow(self, part: "SampleBatch") -> FloatArray:
-        """Predict, and nothing else."""
+        """Predict the samples, and learn nothing."""
         errors: FloatArray = part.y - part.z @ self._model
         return errors
 
@@ -38,10 +39,11 @@ class Fixed:
 class Forgetting:
     """Recursive least squares of every device for itself; old readings weigh less and less.
 
-    After each sample the model has the least weighted squares plus |w|^2. That last term does not
-    fade: coefficients that the readings say nothing of any more go back to 0, and nothing grows
-    without bound, however long a device measures the same. How fast to forget differs from table to
-    table, so a device tries several factors and predicts by the one that has done best until then.
+    After each sample the model minimises the weighted squares plus |w|^2. The last term does not
+    fade: coefficients of which the readings say nothing any more go back to 0, and nothing grows
+    without bound, however long a device measures the same. The best factor of forgetting differs
+    from table to table, so a device tries several and predicts by the one that has done best so
+    far.
     """
 
     def __init__(self, devices: int, inputs: int) -> None:
@@ -56,7 +58,7 @@ class Forgetting:
         self._misses = np.zeros(shape[:2])
 
     def follow(self, part: "SampleBatch") -> FloatArray:
-        """Of all devices their first sample, then their second, ..."""
+        """Predict and learn the first sample of all devices, then the second, and so on."""
         rank = ranks(part.device)
         order = np.argsort(rank, kind="stable")
         errors = np.empty(part.y.shape)
@@ -66,7 +68,7 @@ class Forgetting:
         return errors
 
     def _take(self, k: IntArray, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Devices k, each of them once, predict and learn a sample each."""
+        """Let devices k, each of them once, predict and learn a sample each."""
         e = y - np.einsum("fkd,kd->fk", self.models[:, k], z)
         found: FloatArray = e[np.argmin(self._misses[:, k], axis=0), np.arange(k.size)]
         self._misses[:, k] += e**2
@@ -80,19 +82,19 @@ class Forgetting:
 
 
 class Regressor(Protocol):
-    """Something of scikit-learn's kind."""
+    """A regressor with the interface of scikit-learn."""
 
     def fit(self, x: FloatArray, y: FloatArray) -> object:
-        """Learn from all of these."""
+        """Learn from all of these samples."""
         ...
 
     def predict(self, x: FloatArray) -> NDArray[Any]:
-        """Predict each."""
+        """Predict each of the targets."""
         ...
 
 
 def boosting() -> Regressor:
-    """Gradient boosting of scikit-learn, with its own settings."""
+    """Return scikit-learn's gradient boosting with its default settings."""
     with needs_extra("the baseline boost"):
         from sklearn.ensemble import HistGradientBoostingRegressor
     regressor: Regressor = HistGradientBoostingRegressor(random_state=0)
@@ -100,7 +102,7 @@ def boosting() -> Regressor:
 
 
 class Boost:
-    """A regressor for the whole fleet, fitted anew to all the past whenever that has grown."""
+    """A regressor for the whole fleet, fitted anew whenever the past has grown by a factor."""
 
     def __init__(self, make: Callable[[], Regressor], x: FloatArray, y: FloatArray) -> None:
         self._make, self._x, self._y = make, [x], [y]
@@ -108,7 +110,7 @@ class Boost:
         self._renew()
 
     def follow(self, part: "SampleBatch") -> FloatArray:
-        """Predict all of these ticks, then add them to the past."""
+        """Predict the samples of all these ticks, then add them to the past."""
         errors: FloatArray = part.y - self._regressor.predict(part.z)
         self._x.append(part.z)
         self._y.append(part.y)

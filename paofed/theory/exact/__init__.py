@@ -1,4 +1,4 @@
-"""The exact recursion of means and second moments, for fleets so small that it can be carried out.
+"""The exact recursion of means and second moments, for fleets small enough to carry it out.
 
-Nothing is approximated, so whatever predicts large fleets can be held against it.
+Nothing is approximated, so predictions for large fleets can be compared with it.
 """

@@ -1,6 +1,6 @@
 """What second moments say of an algorithm: its learning curve, where it ends, whether it blows up.
 
-The error is told apart into what no model could avoid and what this one adds. Noise of the samples
+The error is split into what no model could avoid and what this model adds. Noise of the samples
 enters second moments linearly and means not at all, so its share is the difference from the same
 fleet without noise.
 """
@@ -20,31 +20,34 @@ from paofed.theory.exact.recursion import SecondMoments
 from paofed.theory.exact.samples import SampleMoments
 from paofed.theory.fleet import Contacts
 
-_NOT_GROWING = 1e-8  # above 1, within which a growth is 1: some features may never be seen
+_NOT_GROWING = 1e-8  # a growth within this above 1 counts as 1: some features may never be seen
 
 
 class SmallFleet(NamedTuple):
-    """A fleet of which all is known that second moments need."""
+    """A small fleet with all that second moments need."""
 
     samples: SampleMoments
     contacts: Contacts  # chances of every tick, independent of all other ticks
     z_test: FloatArray  # (T, D)
-    y_test: FloatArray  # (T,), targets as they are judged; without noise if that is given below
-    test_noise: float = 0.0  # variance of what is added to them
+    y_test: FloatArray  # (T,), targets as they are judged, but without the noise of `test_noise`
+    test_noise: float = 0.0  # variance of the noise added to these targets
 
 
 class ErrorParts(NamedTuple):
-    """An expected squared error, told apart; what goes by tick has P entries."""
+    """An expected squared error, split into parts.
 
-    test_noise: float  # in the targets it is judged by
-    residual: float  # what the features cannot express of them
-    of_mean: FloatArray  # (P,), by how far the mean model is from the best
-    of_inputs: FloatArray  # (P,), spread from which samples came and who was there when
-    of_noise: FloatArray  # (P,), spread from the noise of samples
+    The parts that depend on the tick have P entries.
+    """
+
+    test_noise: float  # from the noise of the targets that models are judged by
+    residual: float  # from what the features cannot express of the targets
+    of_mean: FloatArray  # (P,), from the distance of the mean model to the best model
+    of_inputs: FloatArray  # (P,), from the spread due to which samples came and who was there when
+    of_noise: FloatArray  # (P,), from the spread due to the noise of samples
 
     @property
     def mse(self) -> FloatArray:
-        """All of it, (P,): the learning curve."""
+        """The sum of all parts, (P,): the learning curve."""
         total: FloatArray = (
             self.test_noise + self.residual + self.of_mean + self.of_inputs + self.of_noise
         )
@@ -52,7 +55,7 @@ class ErrorParts(NamedTuple):
 
     @property
     def db(self) -> FloatArray:
-        """The same in dB."""
+        """The learning curve in dB."""
         return decibels(self.mse)
 
 
@@ -63,11 +66,11 @@ class SecondOrder:
     ticks: IntArray  # (P,), 0-based
     models: FloatArray  # (P, D), means
     of_inputs: FloatArray  # (P, D, D), covariance if samples were without noise
-    of_noise: FloatArray  # (P, D, D), what noise adds to it
+    of_noise: FloatArray  # (P, D, D), covariance that the noise of samples adds
 
     @property
     def covariance(self) -> FloatArray:
-        """All of it."""
+        """The whole covariance, with inputs and noise."""
         return self.of_inputs + self.of_noise
 
     def error(self, fleet: SmallFleet) -> ErrorParts:
@@ -108,9 +111,9 @@ def second_order(
 
 
 def steady_state(fleet: SmallFleet, method: Algorithm, settings: Settled) -> SecondOrder:
-    """Where mean and second moments end, after each tick of one period of the windows.
+    """Return mean and second moments in the end, after each tick of one period of the windows.
 
-    Refused where they do not end: a step size that is too large in the mean square.
+    Refused where there is no end: with a step size that is too large in the mean square.
     """
     growth = growth_in_square(fleet, method, settings)
     if growth > 1 + _NOT_GROWING:
@@ -119,7 +122,7 @@ def steady_state(fleet: SmallFleet, method: Algorithm, settings: Settled) -> Sec
             f"tick; take a smaller step size"
         )
     noisy, quiet = _recursions(fleet, method, settings)
-    # Once every age has been reached, chances of messages on their way are those of all times.
+    # Once every age has been reached, the chances of messages on their way no longer change.
     period = noisy.period
     lead = period * -(-noisy.vector.oldest // period)
     states = []
@@ -136,7 +139,7 @@ def steady_state(fleet: SmallFleet, method: Algorithm, settings: Settled) -> Sec
 
 
 def growth_in_square(fleet: SmallFleet, method: Algorithm, settings: Settled) -> float:
-    """The factor per tick by which squares of deviations grow in the end.
+    """Return the factor per tick by which squares of deviations grow in the end.
 
     Below 1 the algorithm is stable in the mean square; above 1 its learning curve blows up.
     """
@@ -150,13 +153,13 @@ def growth_in_square(fleet: SmallFleet, method: Algorithm, settings: Settled) ->
 def _recursions(
     fleet: SmallFleet, method: Algorithm, settings: Settled
 ) -> tuple[SecondMoments, SecondMoments]:
-    """The recursion with the noise of samples, and without."""
+    """Return the recursion with the noise of samples, and the one without."""
     noisy = SecondMoments(fleet.samples, fleet.contacts, method, settings)
     return noisy, noisy.with_samples(fleet.samples.without_noise())
 
 
 def _over(recursion: SecondMoments, begin: int, end: int) -> krylov.Map:
-    """What some ticks do to the moments."""
+    """Return the map that some ticks apply to the moments."""
 
     def ticks(S: FloatArray) -> FloatArray:
         for n in range(begin, end):
@@ -167,7 +170,7 @@ def _over(recursion: SecondMoments, begin: int, end: int) -> krylov.Map:
 
 
 def _servers(recursion: SecondMoments, states: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """The moments of 1 and the server's model, with noise and without."""
+    """Return the moments of (1, server's model), with noise and without."""
     both = slice(0, recursion.vector.server.stop)
     noisy, quiet = (S[:, both, both].sum(axis=0) for S in states)
     return noisy, quiet

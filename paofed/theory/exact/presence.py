@@ -11,22 +11,23 @@ from paofed.core.arrays import BoolArray, FloatArray
 from paofed.errors import InputError
 from paofed.theory.fleet import Contacts
 
-_ROUNDING = 1e-9  # by which probabilities may miss a sum of 1
+_ROUNDING = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class Draw(NamedTuple):
-    """Chances under which the clients' own events are independent of each other."""
+    """Chances given which the events of one client are independent of those of the others."""
 
-    probability: float  # of these chances
-    alone: FloatArray  # (K,), of a sample without contact
-    contact: FloatArray  # (K,), of a sample and a contact
+    probability: float  # the probability that these chances apply
+    alone: FloatArray  # (K,), chance of a sample without contact
+    contact: FloatArray  # (K,), chance of a sample and a contact
 
 
 class Arrivals(NamedTuple):
-    """When messages arrive that count."""
+    """When messages arrive that are not too old to count."""
 
-    counts: FloatArray  # (K,), probability that a message does so at all
-    hazard: FloatArray  # (L + 1, K), that one still on its way arrives at this age
+    counts: FloatArray  # (K,), probability that a message ever arrives and counts
+    # (L + 1, K), probability that a message still on its way arrives at this age.
+    hazard: FloatArray
 
     @property
     def oldest(self) -> int:
@@ -40,9 +41,10 @@ class Arrivals(NamedTuple):
 
 
 def draws(contacts: Contacts, subset: float | None) -> Iterator[Draw]:
-    """Every way in which the server may pick, with the chances of each client given that.
+    """Yield every way in which the server may pick, with the chances of each client given that.
 
-    A count ties clients together: then these are who is there and who of them is picked.
+    A `subset` that is a count makes clients depend on each other: then one Draw is yielded for each
+    set of available clients and each pick among them.
     """
     data, there = contacts.data, contacts.available
     if subset is None or subset < 1:
@@ -63,17 +65,17 @@ def draws(contacts: Contacts, subset: float | None) -> Iterator[Draw]:
 
 
 def arrivals(contacts: Contacts, max_age: int) -> Arrivals:
-    """The chances of arriving at each age up to the limit; what is later never counts."""
+    """Return the chances of arriving at each age up to the limit; later messages never count."""
     used = (contacts.ages <= max_age) & (contacts.late > 0).any(axis=0)
     oldest = int(contacts.ages[used].max(initial=0))
     late = np.zeros((oldest + 1, contacts.data.size))
     late[contacts.ages[used]] = contacts.late[:, used].T
-    still = np.cumsum(late[::-1], axis=0)[::-1]  # so late, or later
+    still = np.cumsum(late[::-1], axis=0)[::-1]  # probability of at least this delay
     return Arrivals(still[0], np.divide(late, still, out=np.zeros_like(late), where=still > 0))
 
 
 def require_chances(contacts: Contacts, clients: int) -> None:
-    """Refuse rates that are no probabilities, or are those of another fleet."""
+    """Refuse rates that are no probabilities, or that belong to another fleet."""
     data, there, ages, late = contacts
     shapes = data.shape, there.shape, late.shape
     if shapes != ((clients,), (clients,), (clients, ages.size)):

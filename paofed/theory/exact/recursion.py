@@ -1,10 +1,11 @@
 """One tick of means and second moments, exactly as the reference engine's tick in expectation.
 
 For every mode i (which messages are on their way) the recursion keeps S_i = E[s s^T 1{mode is i}],
-where s begins with a 1: its first entry is the mode's probability, its first column the mean.
-Given the events of a tick everything is linear in s, so S_i moves linearly, too. A client's events
-concern its own entries alone and are independent of the other clients', so one client is followed
-after the other; what arrives is gone through combination by combination.
+where s begins with a 1: the first entry of S_i is the probability of the mode, its first column the
+mean. Given the events of a tick everything is linear in s, so that S_i moves linearly as well. A
+client's events concern its own entries alone and are independent of the other clients', so one
+client is followed after the other. Messages that may arrive are gone through combination by
+combination.
 """
 
 import math
@@ -26,14 +27,14 @@ from paofed.theory.fleet import Contacts
 class _Arriving(NamedTuple):
     """Messages that arrive in one tick: from which modes to which, and how likely from each."""
 
-    messages: int  # as a mode of their own
+    messages: int  # the messages, encoded as a mode
     before: IntArray
     after: IntArray
     probability: FloatArray
 
 
 class _Change(NamedTuple):
-    """What arriving messages do: entries of s become a matrix times s."""
+    """What arriving messages do: the entries `entries` of s become a matrix times s."""
 
     entries: IntArray  # (R,)
     matrix: FloatArray  # (R, N)
@@ -47,7 +48,7 @@ class _Step(NamedTuple):
 
     @classmethod
     def all(cls, samples: SampleMoments, mu: float) -> list[Self]:
-        """Those of all clients."""
+        """Return the steps of all clients."""
         found = []
         for second, fourth, noise in zip(*samples, strict=True):
             sign = -np.ones(second.shape[1])
@@ -83,40 +84,43 @@ class SecondMoments:
         self._changes: dict[tuple[int, int], _Change] = {}
 
     def with_samples(self, samples: SampleMoments) -> Self:
-        """The same recursion over other samples."""
+        """Return the same recursion over other samples."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _steps=_Step.all(samples, self._mu))
         return other
 
     def start(self) -> FloatArray:
-        """All models are zero, and nothing is on its way."""
+        """Return the state in which all models are zero, and nothing is on its way."""
         S = np.zeros((self.vector.modes, self.vector.size, self.vector.size))
         S[0, 0, 0] = 1.0
         return S
 
     def deviations(self) -> FloatArray:
-        """All models deviate alike and independently, and nothing is on its way."""
+        """Return the state of equal, independent deviations of all models.
+
+        Nothing is on its way.
+        """
         S = np.zeros_like(self.start())
         models = np.arange(self.vector.server.start, self.vector.message(0, 0).start)
         S[0, models, models] = 1.0
         return S
 
     def tick(self, S: FloatArray, n: int) -> FloatArray:
-        """Move on by tick n."""
-        # Bits move on by one age: messages of age 0 come in below.
+        """Return the state after tick n."""
+        # A shift moves every message on by one age; messages of age 0 are added below.
         begun = np.zeros((len(S) << self.vector.clients, *S.shape[1:]))
         begun[:: 1 << self.vector.clients] = S
         met = sum(draw.probability * self._clients(begun, draw, n) for draw in self._draws)
         return self._receive(np.asarray(met), n)
 
     def _clients(self, S: FloatArray, draw: Draw, n: int) -> FloatArray:
-        """Every client in turn has a sample or none, and a contact or none."""
+        """Let every client in turn have a sample or none, and a contact or none."""
         for k in range(self.vector.clients):
             S = self._client(S, k, n, float(draw.alone[k]), float(draw.contact[k]))
         return S
 
     def _client(self, S: FloatArray, k: int, n: int, alone: float, contact: float) -> FloatArray:
-        """One client learns alone, or merges, learns and sends in the order of its exchange."""
+        """Let one client learn alone, or merge, learn and send in the order of its exchange."""
         after = (1.0 - alone - contact) * S
         after += alone * (self._learned(S, k) if self._method.learns_while_away else S)
         if contact == 0:
@@ -136,7 +140,7 @@ class SecondMoments:
         return after
 
     def _learned(self, S: FloatArray, k: int) -> FloatArray:
-        """The moments after an LMS step of client k: s + mu z (y - z.w_k) on its model."""
+        """Return the moments after an LMS step of client k: s + mu z (y - z.w_k) on its model."""
         mean, square = self._steps[k]
         model, met = self.vector.client(k), self.vector.sample(k)
         cross = mean @ S[:, met, :]
@@ -148,7 +152,7 @@ class SecondMoments:
         return learned
 
     def _receive(self, S: FloatArray, n: int) -> FloatArray:
-        """Go through all that may arrive; the rest is a tick older."""
+        """Go through all messages that may arrive; the others become a tick older."""
         after = np.zeros((self.vector.modes, *S.shape[1:]))
         for arriving in self._arriving:
             entries, matrix = self._change(arriving.messages, n)
@@ -158,18 +162,18 @@ class SecondMoments:
             moved[:, :, entries] = rows.transpose(0, 2, 1)
             moved[:, entries[:, None], entries] = rows @ matrix.T
             after[arriving.after] += arriving.probability[:, None, None] * moved
-        # Rounding alone makes them unsymmetric, and what is not symmetric would move otherwise.
+        # Only rounding makes the moments unsymmetric, and an unsymmetric part would grow by itself.
         return taken(0.5 * (after + after.transpose(0, 2, 1)), self.vector.aged())
 
     def _change(self, messages: int, n: int) -> _Change:
-        """What the arrival of these messages does at tick n."""
+        """Return what the arrival of these messages does at tick n."""
         key = messages, n % self.period
         if key not in self._changes:
             self._changes[key] = self._changed_by(self.vector.messages_of(messages), n)
         return self._changes[key]
 
     def _changed_by(self, messages: list[tuple[int, int]], n: int) -> _Change:
-        """The matrix of the server's rule, and of answers that come with an arrival."""
+        """Return the matrix of the server's rule, and of answers that come with an arrival."""
         vector, features = self.vector, self.vector.features
         server = np.arange(vector.server.start, vector.server.stop)
         identity = np.eye(vector.size)
@@ -182,7 +186,7 @@ class SecondMoments:
         return _Change(np.concatenate(entries), np.concatenate(rows))
 
     def _server_rule(self, messages: list[tuple[int, int]], n: int) -> FloatArray:
-        """The rule is linear: its matrix, (D, N), is what it makes of unit vectors."""
+        """Return the matrix, (D, N), of the server's rule: its results for unit vectors."""
         vector, rule = self.vector, self._parts.server
         matrix = np.zeros((vector.features, vector.size))
         concerned = [vector.server, *(vector.message(age, k) for age, k in messages)]
@@ -198,13 +202,13 @@ class SecondMoments:
 
 
 def _period(parts: PaperParts, features: int) -> int:
-    """Ticks after which all windows are where they were."""
+    """Return the number of ticks after which all windows are where they were."""
     sizes = [windows.size(features) for windows in (parts.downlink, parts.uplink)]
     return math.lcm(*(features // math.gcd(size, features) for size in sizes))
 
 
 def _arriving(vector: StateVector, chances: Arrivals) -> Iterator[_Arriving]:
-    """Every combination of messages that may arrive in one tick."""
+    """Yield every combination of messages that may arrive in one tick."""
     hazard, may_be = chances.hazard.ravel(), chances.on_its_way().ravel()
     modes = np.arange(vector.modes << vector.clients)
     on_its_way: BoolArray = (modes[:, None] >> np.arange(hazard.size) & 1).astype(bool)

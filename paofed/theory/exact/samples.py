@@ -1,7 +1,7 @@
 """Moments of what clients see, up to the fourth order: all that LMS steps ask of samples.
 
-A step w + mu z (y - z.w) is linear in the model, with z once outside and (y, z) once inside. Its
-square therefore holds two factors z and two of u = (y, z), and none more.
+A step w + mu z (y - z.w) is linear in the model, with one factor z outside and one factor (y, z)
+inside. Its square therefore holds two factors z and two factors u = (y, z), and no more.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 
-_ROUNDING = 1e-9  # by which probabilities may miss a sum of 1
+_ROUNDING = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class SampleLaw(NamedTuple):
-    """Every sample that a client may see: points and their probabilities, or those of a quadrature.
+    """Every sample that a client may see, with probabilities; or the nodes of a quadrature.
 
-    Targets are without noise, which `SampleMoments` are told of separately.
+    Targets are without noise, which is given to `SampleMoments` separately.
     """
 
     z: FloatArray  # (P, D), mapped inputs
@@ -31,12 +31,13 @@ class SampleMoments(NamedTuple):
     """What a step's mean and square need, by client; u = (y, z) has D + 1 entries."""
 
     second: FloatArray  # (K, D, D + 1), E[z u^T], of targets without noise
-    fourth: FloatArray  # (K, D, D, D + 1, D + 1), E[z z^T u u^T], likewise
-    noise: FloatArray  # (K,), variance of what is added to targets, independently of all else
+    fourth: FloatArray  # (K, D, D, D + 1, D + 1), E[z z^T u u^T], of targets without noise
+    # (K,), variance of the noise that is added to targets, independently of all else.
+    noise: FloatArray
 
     @classmethod
     def of(cls, laws: Sequence[SampleLaw], noise: ArrayLike = 0.0) -> Self:
-        """Sum over every sample; the noise is one variance for all clients, or one for each."""
+        """Sum over every sample; `noise` is one variance for all clients, or one for each."""
         parts = [_checked(law, k) for k, law in enumerate(laws)]
         if len({law.z.shape[1] for law in parts}) != 1:
             sizes = [law.z.shape[1] for law in parts]
@@ -61,11 +62,11 @@ class SampleMoments(NamedTuple):
         return cls(np.stack(second), np.stack(fourth), np.broadcast_to(variances, len(parts)))
 
     def without_noise(self) -> Self:
-        """The same samples, seen truly."""
+        """Return the moments of the same samples without noise."""
         return self._replace(noise=np.zeros_like(self.noise))
 
     def without_target(self) -> Self:
-        """The same inputs with targets of 0: what is left is how deviations move."""
+        """Return the moments of the same inputs with targets of 0, by which deviations move."""
         second, fourth = self.second.copy(), self.fourth.copy()
         second[:, :, 0] = 0.0
         fourth[..., 0, :] = fourth[..., :, 0] = 0.0
@@ -73,7 +74,7 @@ class SampleMoments(NamedTuple):
 
 
 def _checked(law: SampleLaw, k: int) -> SampleLaw:
-    """The arrays of a client's law; refuse what is none."""
+    """Return the arrays of a client's law, or refuse what is no law."""
     z, y, p = (np.asarray(values, dtype=np.float64) for values in law)
     if z.ndim != 2 or z.size == 0 or y.shape != (len(z),) or p.shape != (len(z),):
         raise InputError(

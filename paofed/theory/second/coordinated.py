@@ -1,8 +1,8 @@
 """Contacts where all clients share the same window: a few rows and columns change at a tick.
 
 A message holds values of the tick in which it was sent. Until it arrives, the covariances of these
-values are kept as they were then, but for those with the server's own values in their window, which
-messages of the same tick that were less late have changed meanwhile.
+values are kept as they were then, except those with the server's values in the same window: earlier
+arrivals among the messages of that tick have changed these meanwhile.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ class _OnItsWay:
     def __init__(
         self, window: IntArray, values: Offers, means: FloatArray, shares: Shares, groups: Groups
     ) -> None:
-        """`means` are the mean values by client, (K, m)."""
+        """`values` are what members send, and `means` their mean values by client, (K, m)."""
         kind, own_group = values.own.dtype, groups.of_class
         self.window, self.means = window, means
         total, first = shares.total.astype(kind), shares.first.astype(kind)
@@ -33,12 +33,12 @@ class _OnItsWay:
         self.with_members = of_others[:, own_group] + first[:, :, None, None] * by_sender
         self.square = np.tensordot(by_pair.astype(kind), values.mutual, 2)  # (L, m, m)
         self.square += np.tensordot(shares.square.astype(kind) * groups.size, values.own, 1)
-        # Of two ages: distinct senders, since a message has one age.
+        # Two ages have distinct senders, since a message has one age.
         both = np.tensordot(by_group, values.mutual, 1)  # (L, G, m, m)
         self.between = np.tensordot(by_group, both, ((1,), (1,)))  # (L, L, m, m)
 
     def applied_before(self, age: int, moved: float) -> None:
-        """Messages of the age at place `age` moved the server: so the later ones find it."""
+        """Take into account that messages of another age, at index `age`, have moved the server."""
         later = self.with_server[age + 1 :]
         later[:, :, self.window] *= 1 - moved
         later[:, :, self.window] += self.between[age, age + 1 :]
@@ -65,7 +65,7 @@ class Coordinated:
         self._sent: dict[int, _OnItsWay] = {}
 
     def before_learning(self, state: Covariances, tick: TickOfMeans) -> None:
-        """Members in contact overwrite the window of the tick with the server's values."""
+        """Let members in contact overwrite the window of the tick with the server's values."""
         window = np.sort(self._down(0, tick.n, tick.server.size))
         away = tick.server[window] - tick.means.clients(window)
         scatter = self._groups.squares(away) / self._groups.size[:, None, None]
@@ -86,7 +86,7 @@ class Coordinated:
         state.pairs[:, :, :, window] += q.reshape(1, -1, 1, 1) * (merged - columns)
 
     def after_learning(self, state: Covariances, tick: TickOfMeans) -> None:
-        """Members in contact send; what arrives moves the server."""
+        """Let members in contact send; messages that arrive move the server."""
         n, before = tick.n, tick.server
         window, down = (np.sort(link(0, n, before.size)) for link in (self._up, self._down))
         if np.isin(window, down).any():
@@ -94,7 +94,7 @@ class Coordinated:
         else:
             values = _left_alone(state, window)
         self._sent[n] = _OnItsWay(window, values, tick.means.sent, self._shares, self._groups)
-        # The oldest first: a newer one that holds the same window decides alone.
+        # The oldest first: where newer messages hold the same window, these decide alone.
         for place, age in reversed(list(enumerate(self._ages.tolist()))):
             if age <= n:
                 self._arrive(state, self._sent[n - age], place, before)
@@ -103,7 +103,7 @@ class Coordinated:
     def _just_received(
         self, state: Covariances, window: IntArray, down: IntArray, noise: FloatArray
     ) -> Offers:
-        """A window received at this tick: the server's values and one step from there.
+        """Return what members send of a window just received: the server's values and a step.
 
         The step is -mu R u with the merged model u, which is the server's on the window `down`.
         """
@@ -113,7 +113,11 @@ class Coordinated:
         by_group = groups.by_group(by_class)
 
         def sends(server: FloatArray, member: FloatArray, rows: FloatArray) -> FloatArray:
-            """From covariances (..., D, X) of the server's and the member's model: the values'."""
+            """Return covariances of the values sent.
+
+            `server` and `member` are covariances, (..., D, X), of the server's and the member's
+            model.
+            """
             merged = np.array(
                 np.broadcast_to(member, np.broadcast_shapes(server.shape, member.shape))
             )
@@ -154,7 +158,7 @@ class Coordinated:
 
 
 def _left_alone(state: Covariances, window: IntArray) -> Offers:
-    """A window that was not received at this tick: members' own values."""
+    """Return what members send of a window not received at this tick: their own values."""
     return Offers(
         with_server=state.cross[:, :, window].transpose(0, 2, 1),
         with_others=state.pairs[:, :, window],

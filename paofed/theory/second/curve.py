@@ -24,7 +24,7 @@ from paofed.theory.second.partial import PartialSpread
 from paofed.theory.second.whole import WholeSpread
 from paofed.words import counted
 
-_NEGLIGIBLE = 1e-10  # of the largest eigenvalue: modes that no data shows
+_NEGLIGIBLE = 1e-10  # relative to the largest eigenvalue: smaller ones are modes that no data shows
 
 
 class Spread(Protocol):
@@ -47,14 +47,15 @@ class Spread(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """An expected squared error on the test set, told apart; P points."""
+    """An expected squared error on the test set, split into parts; P points."""
 
     name: str
     ticks: IntArray  # (P,), 0-based
-    test_noise: float  # in the targets that the model is judged by, on average
-    residual: FloatArray  # (P,), what the best model of the clients' laws misses besides
-    of_mean: FloatArray  # (P,), by how far the mean model is from that best model
-    of_spread: FloatArray  # (P,), from which samples came, who was there when, and noise
+    test_noise: float  # from the noise of the targets that the model is judged by, on average
+    residual: FloatArray  # (P,), from what the best model of the clients' laws cannot express
+    of_mean: FloatArray  # (P,), from the distance of the mean model to that best model
+    # (P,), from the spread due to which samples came, who was there when, and noise.
+    of_spread: FloatArray
 
     def __repr__(self) -> str:
         return (
@@ -65,13 +66,13 @@ class LearningCurve:
 
     @property
     def mse(self) -> FloatArray:
-        """All of it, (P,)."""
+        """The sum of all parts, (P,)."""
         total: FloatArray = self.test_noise + self.residual + self.of_mean + self.of_spread
         return total
 
     @property
     def db(self) -> FloatArray:
-        """The same in dB."""
+        """The learning curve in dB."""
         return decibels(self.mse)
 
 
@@ -88,8 +89,8 @@ def learning_curve(
 ) -> LearningCurve:
     """Follow mean and spread from zero models, noting the error after the ticks `points`.
 
-    Not `noisy`, the samples' targets are seen without noise; the difference of two curves is what
-    noise adds. `modes` are those of the fleet's R, where they are known already.
+    Without `noisy`, the targets of samples are seen without noise; the difference of the two curves
+    is what noise adds. `modes` are those of the fleet's R, if they are known already.
     """
     ticks = int(points[-1]) + 1
     with one_thread_algebra():
@@ -142,7 +143,7 @@ def spread_of(
 
 
 def _least_errors(fleet: FleetInTheory, points: IntArray) -> FloatArray:
-    """The error on the test set of the best model for the clients' laws together, by tick (P,)."""
+    """Return the test error of the best model for the laws of all clients, by tick (P,)."""
     rates, Q = np.linalg.eigh(fleet.moments.R.mean(axis=0))
     seen = rates > _NEGLIGIBLE * rates[-1]
     inverse = (Q[:, seen] / rates[seen]) @ Q[:, seen].T

@@ -6,13 +6,17 @@ import numpy as np
 
 
 class Detail(NamedTuple):
-    """The defaults are for fleets of hundreds; `FINEST` leaves out what can be left out."""
+    """How fine each approximation is; the defaults are for fleets of hundreds of clients.
 
-    groups: int | None = 4  # of clients that are there about equally often; None: each on its own
-    classes: int = 8  # of a group, of clients that also learn alike
-    stride: int = 10  # ticks of learning at once
-    seldom: int = 5  # strides after which the noise of samples is worked out anew, later in a run
-    points: int = 64  # that stand for the samples of a client
+    `FINEST` leaves out every approximation that can be left out.
+    """
+
+    # Groups of clients that are available about equally often; None: each client is a group.
+    groups: int | None = 4
+    classes: int = 8  # classes in a group, of clients that also learn alike
+    stride: int = 10  # ticks of learning that are computed at once
+    seldom: int = 5  # strides after which the noise of samples is computed anew, later in a run
+    points: int = 64  # points that stand for the samples of a client
     precision: type[np.floating] = np.float32
 
 

@@ -12,7 +12,7 @@ class TickOfMeans(NamedTuple):
 
     n: int
     server: FloatArray  # (D,), the server's mean model before the tick
-    means: ModelsInModes  # before the tick, and after it once members have learned
+    means: ModelsInModes  # the mean models before the tick, and after it once members have learned
     noise: FloatArray  # (F, D, D), what the randomness of one sample adds to a member's model
 
 
@@ -20,11 +20,11 @@ class CovarianceExchange(Protocol):
     """How members and the server change each other's models."""
 
     def before_learning(self, state: Covariances, tick: TickOfMeans) -> None:
-        """What comes before samples."""
+        """Do what comes before samples."""
         ...
 
     def after_learning(self, state: Covariances, tick: TickOfMeans) -> None:
-        """What comes after them."""
+        """Do what comes after samples."""
         ...
 
 
@@ -35,4 +35,4 @@ class Offers(NamedTuple):
     with_others: FloatArray  # (G, G, m, D), with another member's model
     with_sender: FloatArray  # (F, m, D), with the model of the member that sends
     mutual: FloatArray  # (G, G, m, m), of two members
-    own: FloatArray  # (F, m, m)
+    own: FloatArray  # (F, m, m), of one member's values

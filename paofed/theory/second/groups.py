@@ -1,8 +1,8 @@
 """Clients that are alike, of which one typical member is followed for all.
 
-Two levels: *groups* of clients that are there about equally often, between which pairs are
-followed; in each group *classes* of clients that also learn alike, each with a typical member of
-its own.
+There are two levels: *groups* of clients that are available about equally often, between which
+pairs are followed; and in each group *classes* of clients that also learn alike, each with a
+typical member of its own.
 """
 
 from typing import NamedTuple, Self
@@ -19,21 +19,22 @@ class Groups(NamedTuple):
 
     of_client: IntArray  # (K,), the class of each client
     of_class: IntArray  # (F,), the group of each class
-    size: IntArray  # (F,)
+    size: IntArray  # (F,), the number of clients in each class
     data: FloatArray  # (F,), chance of a sample at a tick
     contact: FloatArray  # (F,), chance of a sample and a contact with the server
     arriving: FloatArray  # (L, F), chance that a message of each age arrives at a tick
 
     @classmethod
     def of(cls, fleet: FleetInTheory, picked: float, counts: BoolArray, detail: Detail) -> Self:
-        """Put clients together; `picked` is the share of those available that takes part.
+        """Group clients; `picked` is the share of the available clients that takes part.
 
         `counts` says which ages of the fleet's messages count.
         """
         contacts = fleet.contacts
         with np.errstate(invalid="ignore", divide="ignore"):
             there = np.nan_to_num(contacts.available / contacts.data)
-        # How concentrated what a client sees is: it decides how fast and how noisily it learns.
+        # How concentrated the features of a client are, which decides how fast and how noisily it
+        # learns.
         law = np.einsum("kij,kij->k", fleet.moments.R, fleet.moments.R)
         of_client = np.zeros(there.size, dtype=np.int64)
         of_class: list[int] = []
@@ -61,11 +62,11 @@ class Groups(NamedTuple):
 
     @property
     def group_size(self) -> IntArray:
-        """How many clients each group has, (G,)."""
+        """The number of clients in each group, (G,)."""
         return np.bincount(self.of_class, self.size).astype(np.int64)
 
     def by_group(self, values: FloatArray) -> FloatArray:
-        """The mean over the members of each group of what is given by class, (F, ...)."""
+        """Return the mean over the members of each group of values by class, (F, ...)."""
         share = np.zeros((self.group_size.size, self.size.size))
         share[self.of_class, np.arange(self.size.size)] = self.size
         share /= self.group_size[:, None]
@@ -73,13 +74,13 @@ class Groups(NamedTuple):
         return mean
 
     def sum_by_group(self, values: FloatArray) -> FloatArray:
-        """Sum what is given by class along the last axis, (..., F), over groups, (..., G)."""
+        """Sum values by class, the last axis of (..., F), over groups, (..., G)."""
         member = self.of_class[:, None] == np.arange(self.group_size.size)
         total: FloatArray = values @ member.astype(values.dtype)
         return total
 
     def totals(self, values: FloatArray) -> FloatArray:
-        """Sum what is given by client, (K, ...), over the members of each class, (F, ...)."""
+        """Sum values by client, (K, ...), over the members of each class, (F, ...)."""
         flat = values.reshape(len(values), -1)
         member = self.of_client == np.arange(self.size.size)[:, None]
         total: FloatArray = member.astype(flat.dtype) @ flat
@@ -91,14 +92,14 @@ class Groups(NamedTuple):
         return np.stack([vectors.T @ vectors for vectors in members])
 
     def means(self, values: FloatArray) -> FloatArray:
-        """The mean over the members of each class."""
+        """Return the mean over the members of each class."""
         shape = (-1,) + (1,) * (values.ndim - 1)
         mean: FloatArray = self.totals(values) / self.size.reshape(shape)
         return mean
 
 
 def _by_value(values: FloatArray | IntArray, most: int | None) -> list[IntArray]:
-    """Clients with equal values together; neighbouring values where there would be too many."""
+    """Put clients with equal values together; neighbouring values if there would be too many."""
     distinct, which = np.unique(values, return_inverse=True)
     number = distinct.size if most is None else min(most, distinct.size)
     place = which * number // distinct.size

@@ -1,4 +1,4 @@
-"""Which step size is best for a time that is given, and where a learning curve ends."""
+"""Which step size is best for a given number of ticks, and where a learning curve ends."""
 
 import math
 from collections.abc import Callable
@@ -16,12 +16,13 @@ from paofed.theory.second.curve import LearningCurve, learning_curve
 from paofed.theory.second.detail import Detail
 from paofed.theory.second.stability import stable_step
 
-_QUICK = Detail(classes=1, stride=25, points=16)  # to compare step sizes, not for the numbers
+# For comparing step sizes; its numbers are not shown.
+_QUICK = Detail(classes=1, stride=25, points=16)
 _LONG = Detail(classes=2, stride=50, points=32)  # for tens of thousands of ticks
-_LEAST = 1 / 64  # of the largest stable step: the smallest step size that is tried
+_LEAST = 1 / 64  # the smallest step size that is tried, relative to the largest stable one
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_CLOSE = 0.05  # to which a step size is searched for, relative
-_STILL = 0.02  # dB by which an error may change while the time doubles, to be called settled
+_CLOSE = 0.05  # the relative accuracy of the search for a step size
+_STILL = 0.02  # an error that changes by less than this, in dB, while the time doubles is settled
 _DOUBLINGS = 4
 
 
@@ -29,7 +30,7 @@ class BestStep(NamedTuple):
     """The step size with the least predicted error after some ticks."""
 
     step: float
-    curve: LearningCurve  # with that step size
+    curve: LearningCurve  # the learning curve with that step size
 
 
 def best_step(
@@ -84,8 +85,8 @@ def steady_state(
 ) -> LearningCurve:
     """Follow a curve from tick `begin` on until it changes little while the time doubles.
 
-    Refused where it still changes after some doublings, and where the step size is not stable: then
-    there is no end.
+    Refused if the curve still changes after some doublings, and if the step size is not stable:
+    then there is no end.
     """
     mu = method.settled(**settings._asdict()).step_size
     limit = stable_step(fleet, method, settings)

@@ -1,12 +1,13 @@
 """What samples do to covariances between two exchanges.
 
-A member learns (I - mu z z^T) w + mu z y where it has a sample. Covariances with anything else are
-multiplied by I - mu d R. Its own covariance also gets what the randomness of samples adds:
+A member with a sample learns (I - mu z z^T) w + mu z y. Covariances of its model with anything else
+are multiplied by I - mu d R. The covariance of its model also gets what the randomness of samples
+adds:
 
     mu^2 (d E[z z^T ((y - z^T m)^2 + z^T C z + noise)] - d^2 (g g^T + R C R)),  g = r - R m
 
-with the mean m and the covariance C of its model. The expectation is a sum over points of its
-law, so the fourth moments of features are never formed.
+with the mean m and the covariance C of the model. The expectation is a sum over points of the
+member's law, so the fourth moments of features are never formed.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -23,17 +24,17 @@ from paofed.theory.second.covariances import Covariances
 from paofed.theory.second.detail import Detail
 from paofed.theory.second.groups import Groups
 
-_SETTLED = 20  # strides after which noise changes so slowly that it is worked out more seldom
+_SETTLED = 20  # strides after which noise changes so slowly that it is computed more seldom
 
 
 class SampleNoise(NamedTuple):
     """What the randomness of samples adds to the covariance of a member's model."""
 
     of_tick: FloatArray  # (F, D, D), at a tick that may bring a sample
-    of_sample: FloatArray  # (F, D, D), at a tick that does
+    of_sample: FloatArray  # (F, D, D), at a tick that brings a sample
 
     def drawn_on(self, before: Self, share: float) -> Self:
-        """Go on by a share of the way from an earlier one to this one."""
+        """Extrapolate from an earlier noise to this one and beyond, by a share of the way."""
         steps = (now + share * (now - then) for now, then in zip(self, before, strict=True))
         return type(self)(*steps)
 
@@ -51,7 +52,10 @@ class Learning:
         away: bool,
         noisy: bool,
     ) -> None:
-        """`away`: members learn at every sample, not at contacts alone; `noisy`: targets are."""
+        """`away`: members learn at every sample, not at contacts alone.
+
+        `noisy`: targets have noise.
+        """
         stride, precision = detail.stride, detail.precision
         self._mu, self._stride, self._seldom = mu, stride, detail.seldom
         self.rate = groups.data if away else groups.contact
@@ -73,16 +77,16 @@ class Learning:
         self._target_noise = (samples.noise * noisy).astype(precision)
         self._members = [np.flatnonzero(groups.of_client == f) for f in range(groups.size.size)]
         self._pool = ThreadPoolExecutor(THREADS)
-        # As it is used; as it was worked out last, and when.
+        # The noise in use; the noise as it was computed last, and when.
         self._noise = self._known = SampleNoise(*np.zeros((2, *mean_R.shape), precision))
         self._at = 0
 
     def noise(self, n: int, means: ModelsInModes, own: FloatArray) -> SampleNoise:
-        """What the randomness of samples adds at tick n, `own` being members' covariances.
+        """Return what the randomness of samples adds at tick n; `own` are members' covariances.
 
-        It is worked out in the middle of strides, and more seldom later in a run: then it is drawn
-        on, in a straight line, to the middle of the ticks that it is used for. Else it would lag
-        behind an error that falls. A target that has changed is a new beginning.
+        The noise is computed in the middle of strides, and more seldom later in a run. Between, it
+        is extrapolated in a straight line to the middle of the ticks for which it is used: else it
+        would lag behind an error that falls. A target that has changed is a new beginning.
         """
         since_change = n - self._fleet.last_change(n)
         late = since_change >= _SETTLED * self._stride
@@ -98,9 +102,9 @@ class Learning:
         return self._noise
 
     def of_samples(self, n: int, means: FloatArray, own: FloatArray) -> SampleNoise:
-        """What the randomness of tick n's samples adds to members of covariances `own`, (F, D, D).
+        """Return what the randomness of tick n's samples adds to members of covariances `own`.
 
-        `means` are the mean models of all clients, (K, D).
+        `own` has shape (F, D, D); `means` are the mean models of all clients, (K, D).
         """
         y = self._fleet.at(n, self._targets)
         r = self._fleet.at(n, list(self._fleet.r_after_drifts))

@@ -15,7 +15,7 @@ from paofed.theory.second.uncoordinated import Uncoordinated
 
 
 class PartialSpread:
-    """One algorithm in one fleet."""
+    """The spread of one algorithm that shares windows, in one fleet."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class PartialSpread:
         *,
         noisy: bool,
     ) -> None:
-        """`alpha` are the weights of the ages that count; `noisy`: targets are."""
+        """`alpha` are the weights of the ages that count; `noisy`: targets have noise."""
         parts = method.require_paper_parts("theory")
         moments, mu = fleet.moments, reach.mu
         self._exchange: CovarianceExchange = (

@@ -2,7 +2,7 @@
 
 A message of age l weighs alpha_l / |K_l|, where |K_l| counts the messages of its age that arrive
 with it. All of them arrive independently, so the number X of a message's companions is a sum of
-independent Bernoullis, whose distribution follows from its characteristic function.
+independent Bernoulli variables, whose distribution follows from its characteristic function.
 """
 
 from typing import NamedTuple, Self
@@ -14,20 +14,20 @@ from paofed.theory.second.groups import Groups
 
 
 class Shares(NamedTuple):
-    """By age (L), class (F) and group (G); weights are 0 where no message arrives."""
+    """By age (L), class (F) and group (G); a weight is 0 where no message arrives."""
 
     total: FloatArray  # (L, F), E[weight], summed over the members of a class
     first: FloatArray  # (L, F), E[weight] of one member
     square: FloatArray  # (L, F), E[weight^2] of one member
     product: FloatArray  # (L, F, F), E[weight weight'] of two distinct members
-    pairs: FloatArray  # (L, F, F), the same summed over all pairs of distinct members
+    pairs: FloatArray  # (L, F, F), that product summed over all pairs of distinct members
 
     @classmethod
     def of(cls, groups: Groups, alpha: FloatArray, counted: float = 1.0) -> Self:
-        """From the chances of arrival and the weights by age (L,).
+        """Compute the moments from the chances of arrival and the weights by age (L,).
 
-        `counted` is the chance that a companion is counted in |K_l|: 1 where the divisor is the
-        whole class, the share of the coordinates in a message where it is those who hold one.
+        `counted` is the chance that a companion is counted in |K_l|: 1 for the divisor "class", and
+        the share of the coordinates that a message holds for "coverage".
         """
         size = groups.group_size
         arriving = groups.by_group(groups.arriving.T).T  # (L, G)
@@ -55,19 +55,19 @@ class Shares(NamedTuple):
 
     @property
     def senders(self) -> tuple[FloatArray, FloatArray]:
-        """Of whole models, where the newest decide alone: one member's share, (F,), and its square.
+        """One member's share, (F,), and its square, for whole models: the newest decide alone.
 
-        Given that any message arrives; the weights by age must be 1.
+        Both are given that any message arrives; the weights by age must be 1.
         """
         return self._given_any(self.first), self._given_any(self.square)
 
     @property
     def sender_pairs(self) -> FloatArray:
-        """The same of two senders: E[share share'], summed over pairs of members, (F, F)."""
+        """The share of two senders, E[share share'], summed over pairs of members, (F, F)."""
         return self._given_any(self.pairs)
 
     def _given_any(self, values: FloatArray) -> FloatArray:
-        """Values by age, of the ages that decide, given that any message arrives; else 0."""
+        """Sum values by age over the ages that decide, given that any message arrives; else 0."""
         chance = float(self.decides @ self.moved)
         given: FloatArray = np.tensordot(self.decides, values, 1) / (chance or 1.0)
         return given
@@ -76,7 +76,7 @@ class Shares(NamedTuple):
 def of_presence(
     groups: Groups, pulls: FloatArray, first: FloatArray, square: FloatArray, product: FloatArray
 ) -> FloatArray:
-    """The covariance of a weighted sum over clients of their pulls (K, m), from weights alone.
+    """Return the covariance of a weighted sum of clients' pulls (K, m), due to the weights alone.
 
     Members weigh `first` (F,) on average, `square` (F,) in the square, and two of them `product`
     (F, F): the randomness of who is there matters, since clients pull differently.
@@ -88,15 +88,15 @@ def of_presence(
 
 
 def _of_one_age(q: FloatArray, size: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """E[1 / (1 + X)], E[1 / (1 + X)^2] by group, E[1 / (2 + X)^2] by pair of groups."""
+    """Return E[1 / (1 + X)], E[1 / (1 + X)^2] by group, E[1 / (2 + X)^2] by pair of groups."""
     groups = range(size.size)
-    points = 1 << int(size.sum() + 1).bit_length()  # more than there can be messages
+    points = 1 << int(size.sum() + 1).bit_length()  # more points than there can be messages
     turns = np.exp(2j * np.pi * np.arange(points) / points)
     single = 1 - q[:, None] + q[:, None] * turns  # E[exp(i t 1{counts})], (G, points)
     number = np.arange(points)
 
     def companions(*without: int) -> FloatArray:
-        """The distribution of X: who is counted besides some members, one of each given group."""
+        """Return the distribution of X, with one member of each given group left out."""
         left = size - np.bincount(without, minlength=size.size)
         chances: FloatArray = np.fft.fft(np.prod(single ** left[:, None], axis=0)).real / points
         return chances

@@ -38,17 +38,18 @@ from paofed.theory.second.detail import Detail
 from paofed.theory.second.groups import Groups
 from paofed.theory.second.shares import Shares
 
-_POINTS = 512  # in all, of a client that may be the first to blow up or of the whole fleet
+_POINTS = 512  # points in all, of the client that may be the first to blow up or of the whole fleet
 _CANDIDATES = 4  # clients with the longest features, which blow up first
-_ITERATIONS, _ROUNDING = 1000, 1e-10  # of the search for an eigenvalue
-_ACCURACY = 1e-3  # of the step size, relative
+_ITERATIONS, _ROUNDING = 1000, 1e-10  # limits of the search for an eigenvalue
+_ACCURACY = 1e-3  # relative accuracy of the step size
 
 
 class StableStep(NamedTuple):
     """The largest step size that is stable in the mean square."""
 
     step: float
-    client: int | None  # the first to blow up above it; None: the server's model itself
+    # The first client to blow up above this step; None: the server's model itself.
+    client: int | None
 
 
 def stable_step(
@@ -57,9 +58,9 @@ def stable_step(
     settings: Settled,
     report: Callable[[float], None] = lambda _: None,
 ) -> StableStep:
-    """Above it, the learning curve of the algorithm blows up; `settings` are for what it left open.
+    """Return the step size above which the algorithm's learning curve blows up.
 
-    Its own step size plays no part.
+    `settings` are for what the algorithm leaves open; its own step size plays no part.
     """
     D = fleet.moments.r.shape[1]
     reach = Reach.of(fleet, method, settings, ticks=int(fleet.contacts.ages[-1]) + 1)
@@ -83,10 +84,10 @@ def largest_step(
     squares: FloatArray,
     report: Callable[[float], None] = lambda _: None,
 ) -> float:
-    """The largest stable step where samples are the points z, (P, D), with `weights`, (P,).
+    """Return the largest stable step where samples are the points z, (P, D), with `weights`, (P,).
 
-    `squares` (P,) are the expected squares of the weights that the step of one sender has: the
-    weights themselves where there is one sender, and less where several are averaged.
+    `squares` (P,) are the expected squares of the weight of one sender's step: the weights
+    themselves where there is one sender, and less where several are averaged.
     """
     share = float(squares.sum())
     rates, Q = np.linalg.eigh((z * weights[:, None]).T @ z)
@@ -94,7 +95,7 @@ def largest_step(
     rates, modes = rates[seen], z @ Q[:, seen]
     if share >= 1 - _ROUNDING:  # then B does not depend on the step
         return 1.0 / _growth(modes, rates, squares, 0.0)
-    low, high = 0.0, float(2.0 / rates[-1])  # where the mean itself begins to diverge
+    low, high = 0.0, float(2.0 / rates[-1])  # above `high` the mean itself diverges
     steps = int(np.ceil(np.log2(1.0 / _ACCURACY)))
     for number in range(1, steps + 1):
         step = (low + high) / 2
@@ -105,7 +106,7 @@ def largest_step(
 
 
 def _growth(modes: FloatArray, rates: FloatArray, squares: FloatArray, mean: float) -> float:
-    """The largest eigenvalue of B, for mean = mu (1 - s)."""
+    """Return the largest eigenvalue of B, for mean = mu (1 - s)."""
     inverse = 1.0 / (rates[:, None] + rates - mean * np.outer(rates, rates))
     B = np.empty((len(modes), len(modes)))
     for i, one in enumerate(modes):
@@ -115,7 +116,7 @@ def _growth(modes: FloatArray, rates: FloatArray, squares: FloatArray, mean: flo
 
 
 def _perron(matrix: FloatArray) -> float:
-    """The largest eigenvalue of a matrix without negative entries, by power iteration."""
+    """Return the largest eigenvalue of a matrix without negative entries, by power iteration."""
     vector, found = np.ones(len(matrix)), 0.0
     for _ in range(_ITERATIONS):
         vector = matrix @ vector
@@ -129,7 +130,7 @@ def _perron(matrix: FloatArray) -> float:
 def _of_server(
     fleet: FleetInTheory, method: Algorithm, reach: Reach, report: Callable[[float], None]
 ) -> float:
-    """Of whole models: points of all clients, weighted as their steps are at the server."""
+    """Return the largest stable step of whole models: clients are weighted as at the server."""
     K = len(fleet.moments.r)
     groups = Groups.of(fleet, picked_share(method), reach.counts, Detail())
     senders = Shares.of(groups, np.ones(reach.ages.size)).senders

@@ -1,7 +1,7 @@
 """Contacts where every client has a window of its own: all coordinates change a little at a tick.
 
-Members of a class are in different places of the cycle of windows, and each passes all of them.
-Instead of following that, a window is taken as drawn anew at every contact. Messages move the
+Members of a class are in different places of the cycle of windows, and each passes through all of
+them. Instead of following that, a window is taken as drawn anew at every contact. Messages move the
 server when they are sent, with the weights of their ages.
 """
 
@@ -20,15 +20,15 @@ from paofed.theory.second.shares import Shares, of_presence
 
 
 class _Windows(NamedTuple):
-    """How much a window holds."""
+    """How likely a window holds coordinates."""
 
-    held: float  # of the coordinates
-    both: FloatArray  # (D, D), the chance that it holds two coordinates
-    same: FloatArray  # (D, D), one, given the other
+    held: float  # the share of the coordinates that a window holds
+    both: FloatArray  # (D, D), the chance that a window holds two coordinates
+    same: FloatArray  # (D, D), the chance that it holds one, given that it holds the other
 
     @classmethod
     def of(cls, width: int, features: int) -> Self:
-        """Go through all windows."""
+        """Compute the chances over all windows."""
         starts = np.unique(width * np.arange(features) % features)
         holds = np.zeros((starts.size, features))
         np.put_along_axis(holds, (starts[:, None] + np.arange(width)) % features, 1.0, axis=1)
@@ -39,17 +39,17 @@ class _Windows(NamedTuple):
 class _Weights(NamedTuple):
     """Moments of the weights of messages at a coordinate, over all ages."""
 
-    first: FloatArray  # (F,), of one member
-    square: FloatArray  # (F,), of one member whose window holds it
-    chance: FloatArray  # (F,), of that, what is due to its presence
-    apart: FloatArray  # (F, F), of two members, at coordinates that no window holds both
+    first: FloatArray  # (F,), mean weight of one member
+    square: FloatArray  # (F,), mean square, of one member whose window holds the coordinate
+    chance: FloatArray  # (F,), the part of that square which is due to its presence
+    apart: FloatArray  # (F, F), of two members, at coordinates that no window holds together
     together: FloatArray  # (F, F), of two members, at coordinates of one window
 
     @classmethod
     def of(cls, groups: Groups, alpha: FloatArray, held: float, *, by_coverage: bool) -> Self:
         """`alpha` are the weights of the ages, `held` is the share of coordinates in a window."""
         shares = Shares.of(groups, alpha, counted=held if by_coverage else 1.0)
-        # A coordinate that a newer message holds is not touched by older ones.
+        # A coordinate that a newer message holds is not changed by older ones.
         missed = np.prod((1 - held * groups.arriving) ** groups.size, axis=1)
         newest = np.cumprod([1.0, *missed[:-1]])
         by_age = held * newest[:, None] * shares.first  # (L, F)
@@ -65,18 +65,19 @@ class _Weights(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What all messages of a tick say together."""
+    """Covariances of what all messages of a tick say together."""
 
-    square: FloatArray  # (D, D), their covariance
-    with_members: FloatArray  # (F, D, D)
+    square: FloatArray  # (D, D), of the sum of messages
+    with_members: FloatArray  # (F, D, D), with a member's model
     with_server: FloatArray  # (D, D), with the server in the rows
-    scatter: FloatArray  # (F, D, D), squares of the way from members to the server, summed
+    # (F, D, D), summed squares of the differences between members and the server.
+    scatter: FloatArray
 
 
 class Uncoordinated:
     """One algorithm's contacts and arrivals; members exchange with the server once per stride."""
 
-    _said: _Said  # in the middle of the stride
+    _said: _Said  # as of the middle of the stride
 
     def __init__(
         self,
@@ -90,7 +91,8 @@ class Uncoordinated:
         """`alpha` are the weights of the ages."""
         features, stride = fleet.moments.r.shape[1], detail.stride
         self._groups, self._fleet, self._mu, self._stride = groups, fleet, mu, stride
-        # A window just received holds the server's values and one step: the step alone moves it.
+        # A window just received holds the server's values and one step: only the step moves the
+        # server.
         self._steps = parts.uplink.ahead == 0
         self._step = (mu * groups.means(fleet.moments.R)).astype(detail.precision)
         windows = _Windows.of(parts.uplink.size(features), features)
@@ -101,7 +103,7 @@ class Uncoordinated:
         self._members_keep(detail.precision)
 
     def _server_keeps(self, precision: type[np.floating]) -> None:
-        """Work out how much the server keeps of its values, and takes of what is said."""
+        """Compute how much of its values the server keeps, and how much it takes from messages."""
         weights, windows, groups = self._weights, self._windows, self._groups
         members = groups.size
         ordered = np.outer(members, members) - np.diag(members)
@@ -120,7 +122,7 @@ class Uncoordinated:
         if self._steps:
             moved, kept, pulled = 0.0, np.ones_like(square), np.ones_like(square)
         else:
-            # E[(1 - weight_i) (1 - weight_j)], and of one of them with what is said, (D, D).
+            # E[(1 - weight_i) (1 - weight_j)], and the same of one factor with a message, (D, D).
             kept = 1 - 2 * moved + square
             pulled = 1 - square / moved if moved else np.zeros_like(square)
         self._moved = moved
@@ -131,7 +133,7 @@ class Uncoordinated:
         self._both, self._same = windows.both.astype(precision), windows.same.astype(precision)
 
     def _members_keep(self, precision: type[np.floating]) -> None:
-        """Work out the chances that a stride leaves a member's coordinates alone."""
+        """Compute the chances that a stride leaves a member's coordinates alone."""
         groups, stride, (held, both, _) = self._groups, self._stride, self._windows
         p = groups.contact[:, None, None]
         self._untouched = ((1 - p * held) ** stride).astype(precision)
@@ -140,10 +142,10 @@ class Uncoordinated:
         self._chance = stride * p * (1 - p) / groups.size[:, None, None]
 
     def before_learning(self, state: Covariances, tick: TickOfMeans) -> None:
-        """Nothing: what members take over of the server is summed up at the end of strides."""
+        """Do nothing: what members take over from the server is summed up at the end of strides."""
 
     def after_learning(self, state: Covariances, tick: TickOfMeans) -> None:
-        """The server moves at every tick; at the end of a stride members take over its values."""
+        """Move the server at every tick; at the end of a stride members take over its values."""
         if tick.n == 0 or tick.n % self._stride == self._stride // 2:
             self._said = self._say(state, tick)
         said = self._said.with_server if self._steps else self._with_server(state.cross)
@@ -155,7 +157,7 @@ class Uncoordinated:
             self._take_over(state)
 
     def _say(self, state: Covariances, tick: TickOfMeans) -> _Said:
-        """Sum up what members have to offer."""
+        """Sum up what members offer."""
         offers = self._offers(state, tick.noise)
         clients = tick.means.clients()
         away = clients - tick.means.w
@@ -175,19 +177,19 @@ class Uncoordinated:
         )
 
     def _with_server(self, cross: FloatArray) -> FloatArray:
-        """Of the server and all that is said, from the server and members, (F, D, D)."""
+        """Return the covariance of server and messages, from server and members, (F, D, D)."""
         with_server: FloatArray = np.tensordot(self._total, cross, 1)
         return with_server
 
     def _pulls(self, n: int, clients: FloatArray) -> FloatArray:
-        """The mean steps at tick n of clients with these mean models, (K, D)."""
+        """Return the mean steps at tick n of clients with these mean models, (K, D)."""
         R = self._fleet.moments.R
         r = self._fleet.at(n, list(self._fleet.r_after_drifts))
         steps: FloatArray = self._mu * (r - np.matmul(R, clients[:, :, None])[:, :, 0])
         return steps
 
     def _of_presence(self, pulls: FloatArray) -> FloatArray:
-        """What the randomness of who is there adds; pulls are by client, (K, D)."""
+        """Return what the randomness of who is there adds; `pulls` are by client, (K, D)."""
         first, _, chance, *products = self._weights
         apart, together = (
             of_presence(self._groups, pulls, first, first**2, product) for product in products
@@ -197,7 +199,7 @@ class Uncoordinated:
         return added
 
     def _offers(self, state: Covariances, noise: FloatArray) -> Offers:
-        """What members would send if their message held everything: values, or one step."""
+        """Return what members would send if a message held everything: values, or one step."""
         with_server = state.cross.swapaxes(1, 2)
         if not self._steps:
             return Offers(with_server, state.pairs, state.own, state.pairs, state.own)

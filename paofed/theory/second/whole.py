@@ -1,11 +1,11 @@
 """Whole models travel: a client in contact begins at the server's model, so only that is followed.
 
-The newest messages that arrive at a tick decide alone. With those of age l the server becomes
+The newest messages that arrive at a tick decide alone. With messages of age l the server becomes
 
     (1 - alpha) w_n + alpha (the mean over their senders of w_{n-l} + mu z (y - z^T w_{n-l}))
 
-so covariances of the server's model with what it was up to the age limit ago are followed, in the
-modes of the clients' mean R, where learning is a product entry by entry.
+so the covariances of the server's model with its own past, up to the age limit, are followed, in
+the modes of the clients' mean R, where learning is a product entry by entry.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ class WholeSpread:
         *,
         noisy: bool,
     ) -> None:
-        """`alpha` are the weights of the ages; `noisy`: targets are."""
+        """`alpha` are the weights of the ages; `noisy`: targets have noise."""
         moments, precision = fleet.moments, detail.precision
         everyone = np.arange(len(moments.R))
         samples = fleet.samples(everyone, detail.points)
@@ -53,7 +53,7 @@ class WholeSpread:
         self._rates = rates
         self._r = [self._Q.T @ (weight @ r) for r in fleet.r_after_drifts]
         self._stay = (1 - mu * rates).astype(precision)
-        # Of two senders: by class, and by group, whose typical member has the mean R of senders.
+        # For two senders: by class, and by group, whose typical member has the mean R of senders.
         self._pairs = shares.sender_pairs
         self._group_pairs = groups.sum_by_group(groups.sum_by_group(self._pairs).T).astype(
             precision
@@ -76,9 +76,10 @@ class WholeSpread:
         self._size, D = int(ages[-1]) + 2, rates.size
         self._past = np.zeros((self._size, self._size, D, D), precision)
         self._means = np.zeros((self._size, D))
-        self._told = np.zeros((self._size, D))  # the mean of what those send who began there
+        # The mean of what clients send that began with the model of each tick.
+        self._told = np.zeros((self._size, D))
         self._added = np.zeros((self._size, D, D), precision)
-        self._known = np.zeros((D, D), precision)  # what samples add, as it was worked out last
+        self._known = np.zeros((D, D), precision)  # what samples add, as it was computed last
         self._now = 0
         self._plus = get_blas_funcs("axpy", dtype=precision)  # a x + y, in one pass
         self._pool = ThreadPoolExecutor(THREADS)
@@ -110,7 +111,7 @@ class WholeSpread:
         begun = self._ages <= n
         chance, alpha = self._chance[begun], self._alpha[begun]
         places = (n - self._ages[begun]) % self._size
-        # Covariances of the new model with every earlier one.
+        # Covariances of the new model with every earlier model.
         moved = (chance * alpha).astype(past.dtype)
 
         for lag in range(self._size):
@@ -130,9 +131,10 @@ class WholeSpread:
         return row.reshape(shape)
 
     def _drawn_on(self, added: FloatArray, since_change: int) -> FloatArray:
-        """What is added from now on, in a straight line to the middle of a stride.
+        """Return what is added from now on, extrapolated to the middle of a stride.
 
-        Else it would lag behind an error that falls. A target that has changed is a new beginning.
+        Without this it would lag behind an error that falls. A target that has changed is a new
+        beginning.
         """
         ahead = (self._every - 1) / 2 / self._every if since_change else 0.0
         drawn = added + ahead * (added - self._known)
@@ -142,7 +144,7 @@ class WholeSpread:
     def _square(
         self, chance: FloatArray, alpha: FloatArray, places: IntArray, now: int
     ) -> FloatArray:
-        """The covariance of the new model: by which age decides, and between ages."""
+        """Return the covariance of the new model: within each age that decides, and between."""
         past, stay = self._past, self._stay
         square = (1 - chance.sum()) * past[now, now]
         jumps = alpha[:, None] * (self._told[places] - self._means[now])  # (L, D)
@@ -156,7 +158,7 @@ class WholeSpread:
         return covariance
 
     def _of_samples(self, n: int, means: FloatArray, covariance: FloatArray) -> FloatArray:
-        """What the randomness of samples and senders adds to the mean of what is sent."""
+        """Return what the randomness of samples and senders adds to the mean of what is sent."""
         targets, mean = self._fleet.at(n, self._y), means.astype(self._z.dtype)
 
         def of_points(part: slice) -> FloatArray:
@@ -173,7 +175,7 @@ class WholeSpread:
         return added
 
     def _of_two(self, n: int, means: FloatArray, covariance: FloatArray) -> FloatArray:
-        """What the steps of two senders have in common, less the square of the mean step."""
+        """Return what the steps of two senders have in common, less the square of the mean step."""
         class_r, r = (self._fleet.at(n, values) for values in (self._class_r, self._r))
         gradients = (class_r - self._class_R @ (self._Q @ means)) @ self._Q  # (F, D)
         mean, rates = r - self._rates * means, self._rates

@@ -1,8 +1,8 @@
 """Columns of a table as inputs of a model: `name` or `name:transform`, fitted on the past alone.
 
-What is fitted (means, spreads, categories) comes from a calibration period that lies before the
-first tick, so nothing that happens later can leak into a prediction. What comes of it is a record
-(paofed.core.columns), with which a device computes the same.
+Means, spreads and categories are fitted on a calibration period that lies before the first tick, so
+nothing that happens later can leak into a prediction. The result is a record (paofed.core.columns),
+with which a device computes the same numbers.
 """
 
 import math
@@ -34,7 +34,7 @@ TRANSFORMS: Mapping[str, str] = {
     "weekday": "of the time: sine and cosine of the day of the week",
     "yearday": "of the time: sine and cosine of the day of the year",
 }
-TIME = "time"  # the time of a reading, whatever its columns are called
+TIME = "time"  # stands for the time of a reading, whatever its columns are called
 _SCALED = ("standardise", "log1p", "raw")
 _STEPS = ("lag", "diff")
 _MOST_CATEGORIES = 100
@@ -43,53 +43,53 @@ TextArray = NDArray[np.str_]
 
 
 class Column(NamedTuple):
-    """Which column, and what is done to its values."""
+    """Which column of a table, and what is done to its values."""
 
     name: str
     transform: str = "standardise"
-    period: str = ""  # of a cyclic one, as it was written
+    period: str = ""  # the period of a cyclic column, as it was written
     lag: int = 0  # ticks
     diff: int = 0  # ticks
 
     @property
     def is_text(self) -> bool:
-        """Whether its values are names rather than numbers."""
+        """Whether the column holds names rather than numbers."""
         return self.transform in ("compass", "one-hot")
 
     @property
     def is_calendar(self) -> bool:
-        """Whether its values are the times of the readings."""
+        """Whether the inputs are made of the times of the readings."""
         return self.transform in CYCLES
 
     @property
     def is_one_number(self) -> bool:
-        """Whether it stays one number, and of the reading itself, as a target must."""
+        """Whether the column gives one number of the reading itself, as a target must."""
         return self.transform in _SCALED and not (self.lag or self.diff)
 
 
 class Unit(NamedTuple):
-    """What one number that a model sees stands for: from a measured value and back."""
+    """What one number that a model sees stands for; converts from the measured value and back."""
 
     name: str = ""  # the column
     mean: float = 0.0
     spread: float = 1.0
     logarithm: bool = False
-    one_number: bool = True  # not one of several that a column became, and of the reading itself
+    one_number: bool = True  # whether the column gives this number alone, and of the reading itself
 
     @classmethod
     def of(cls, record: Transform) -> "Unit":
-        """That of each of the numbers of a column."""
+        """Return the unit of each of the numbers of a column."""
         if not isinstance(record, Number):
             return cls(record.name, one_number=False)
         scaling = record.offset, record.scale, record.logarithm
         return cls(record.name, *scaling, one_number=record.lags == (0,))
 
     def measured(self, values: FloatArray) -> FloatArray:
-        """Return what was measured."""
+        """Return the measured values of what a model sees."""
         return self._number.measured(values)
 
     def learned(self, values: FloatArray) -> FloatArray:
-        """Return what a device makes of it; of a negative amount, what it makes of 0."""
+        """Return what a model sees of measured values; a log1p takes negative values as 0."""
         known = np.maximum(values, 0.0) if self.logarithm else values
         return self._number.numbers(known)[:, 0]
 
@@ -109,7 +109,7 @@ def column(text: str) -> Column:
     name, colon, last = text.rpartition(":")
     word, _, value = last.partition("=")
     if not colon or word not in TRANSFORMS:
-        # A name with a colon, or a transform misspelt: only the table's header can tell.
+        # A name with a colon, or a misspelt transform: only the table's header can tell which.
         return Column(text)
     if word in _STEPS:
         return _stepped(text, column(name), word, value)
@@ -121,7 +121,7 @@ def column(text: str) -> Column:
 
 
 def _stepped(text: str, col: Column, word: str, value: str) -> Column:
-    """Read how many ticks a lag or a difference reaches back."""
+    """Read how many ticks back a lag or a difference looks."""
     ticks = int(value) if value.isdecimal() and len(value) < 9 else 0
     if not 1 <= ticks <= MOST_LAG:
         raise InputError(
@@ -136,9 +136,9 @@ def _stepped(text: str, col: Column, word: str, value: str) -> Column:
 
 
 def fit(col: Column, past: BoolArray, *values: NDArray[Any]) -> Transform:
-    """Make the record of a column, fitting what is fitted where `past` alone.
+    """Make the record of a column, fitted on the rows where `past` is true alone.
 
-    Values are one array for each of the record's lags.
+    `values` are one array for each of the record's lags.
     """
     if col.transform == "cyclic":
         return Cyclic(col.name, _period(col, positive(col.period), "a number"))
@@ -165,7 +165,7 @@ def _period(col: Column, found: float | None, expected: str) -> float:
 
 
 def unfitted(col: Column) -> Number:
-    """The record of one number before anything is fitted."""
+    """Return the record of a column of one number before anything is fitted."""
     return Number(col.name, logarithm=col.transform == "log1p", lag=col.lag, diff=col.diff)
 
 
@@ -182,7 +182,7 @@ def _standardised(number: Number, past: BoolArray, *values: NDArray[Any]) -> Num
     if not known.size:
         raise InputError(f"{label} has no value in the calibration period: calibrate longer")
     mean, spread = float(known.mean()), float(known.std())
-    # Equal values may differ from their mean by rounding alone.
+    # The computed spread of equal values may be a little above 0, by rounding.
     if spread <= 1e-9 * abs(mean) or spread == 0.0:
         raise InputError(
             f"{label} is always {mean:g} in the calibration period, so it has no spread: "
@@ -192,7 +192,7 @@ def _standardised(number: Number, past: BoolArray, *values: NDArray[Any]) -> Num
 
 
 def _categories(col: Column, names: TextArray) -> tuple[str, ...]:
-    """The categories of the past."""
+    """Return the categories that occur in `names`, the values of the past."""
     known = sorted(set(names[names != ""].tolist()))
     if len(known) < 2:
         raise InputError(
@@ -234,7 +234,7 @@ def duration_text(length: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Write a number so that the very same one is read again, without an exponent.
+    """Write a number without an exponent so that the very same number is read again.
 
     >>> number_text(360.0), number_text(1e7 / 3)
     ('360', '3333333.3333333335')
@@ -243,7 +243,7 @@ def number_text(number: float) -> str:
 
 
 def positive(text: str) -> float | None:
-    """A finite number above 0; 0 where it is not above, None where it is no number."""
+    """Read a finite number above 0; return 0 for one that is not above 0, None for no number."""
     try:
         return max(finite(text), 0.0)
     except ValueError:

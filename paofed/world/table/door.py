@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 
 def read(table: Table) -> "Readings":
-    """Read a table; it is read again only after its file has changed."""
+    """Read a table; the file is read again only after it has changed."""
     try:
         stat = Path(table.file).stat()
     except OSError as error:
         raise FileError(f"{table.file} cannot be read: {error.strerror}") from None
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # no file can have this name
         raise FileError(f"{table.file!r} cannot be read: {error}") from None
     return _read(table, stat.st_mtime_ns)
 
 
 def seen_in(table: Table, records: Records) -> FloatArray:
-    """What a model sees of every row of a table, by the records that another one has left."""
+    """Return what a model sees of every row of a table, by the records of another table."""
     with needs_extra("a table"):
         from paofed.world.table.unseen import numbers_of
     return numbers_of(table, records)
 
 
 def forget() -> None:
-    """Keep no table: the next one is read from its file."""
+    """Forget all tables that were read: the next `read` opens the file."""
     _read.cache_clear()
 
 

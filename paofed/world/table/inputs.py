@@ -1,7 +1,7 @@
-"""What a model sees of every row: columns of a file, fitted on the past, looking back where asked.
+"""What a model sees of every row: columns of a file, fitted on the past, with lags where asked.
 
-A lag is what the same device measured so many ticks before, in whatever row; where it has none
-there, nothing is filled in.
+A lag is what the same device measured so many ticks before, in whatever row of the file. Where the
+device has no row for that tick, nothing is filled in.
 """
 
 import math
@@ -20,20 +20,21 @@ from paofed.world.table.spec import Table
 
 
 class Rows(NamedTuple):
-    """Where M rows of a table belong."""
+    """To which device and tick each of M rows of a table belongs."""
 
     device: IntArray
     tick: IntArray  # negative in the calibration period
     time: FloatArray
 
     def some(self, which: IntArray) -> "Rows":
-        """Those of some rows, in their order."""
+        """Return the entries of some rows, in their order."""
         return Rows(self.device[which], self.tick[which], self.time[which])
 
     def before(self, values: FloatArray, lag: int) -> FloatArray:
-        """What the device of each row had so many ticks before, NaN where it has no row there.
+        """Return the value of each row's device `lag` ticks before; NaN where there is no such row.
 
-        The rows are in order of ticks, those of a tick in order of devices, one of each at most.
+        The rows are in order of ticks and, within a tick, of devices; a device has at most one row
+        in a tick.
         """
         devices = int(self.device.max()) + 1
         cell = self.tick * devices + self.device
@@ -44,19 +45,19 @@ class Rows(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """One column as inputs."""
+    """One column as inputs of a model."""
 
     record: Transform
     numbers: FloatArray  # (M, labels); NaN where the reading is missing
 
     @property
     def missing(self) -> BoolArray:
-        """Which of the M readings lack it."""
+        """Which of the M readings lack this column."""
         return np.asarray(np.isnan(self.numbers).any(axis=1))
 
     @property
     def words(self) -> str:
-        """The column, for people."""
+        """The name of the column, for people."""
         return self.record.labels[0] if len(self.record.labels) == 1 else self.record.name
 
 
@@ -80,7 +81,7 @@ def expanded(
 def _values(
     source: Source, table: Table, col: Column, rows: Rows, kept: IntArray
 ) -> list[NDArray[Any]]:
-    """The values of a column, for each of the lags that it looks at."""
+    """Return the values of a column, one array for each of its lags."""
     if col.is_text:
         return [source.texts(col.name)[kept]]
     is_input = any(column(text) == col for text in table.inputs)

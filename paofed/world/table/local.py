@@ -1,4 +1,4 @@
-"""Times as clocks on a wall show them: what is shown twice in autumn, and never in spring."""
+"""Local times as clocks on a wall show them: some occur twice in autumn, some never in spring."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -14,10 +14,10 @@ from paofed.world.table.source import Source
 def in_utc(
     source: Source, shown: FloatArray, local: BoolArray, zone: str, devices: TextArray
 ) -> FloatArray:
-    """Seconds since 1970 of times that clocks of a zone have `shown`, where they are `local`.
+    """Return seconds since 1970 of the times `shown` by a zone's clocks, where they are `local`.
 
-    What clocks show twice is the earlier of the two for the first such reading of a device in the
-    file, and the later for those behind it.
+    A time that clocks show twice is the earlier one for the first such reading of a device in the
+    file, and the later one for readings of the device after that.
     """
     found, where = np.unique(shown, return_inverse=True)
     early, late = (_ahead(found, zone, fold)[where] for fold in (0, 1))
@@ -48,7 +48,10 @@ def in_utc(
 
 
 def _ahead(shown: FloatArray, zone: str, fold: int) -> FloatArray:
-    """By how many seconds clocks are ahead of UTC when they show a time, first or again."""
+    """Return by how many seconds clocks are ahead of UTC when they show a time.
+
+    A `fold` of 0 is the first time that they show it, 1 the second.
+    """
     clocks = zone_of(zone)
     walls = (datetime.fromtimestamp(time, UTC).replace(tzinfo=None) for time in shown.tolist())
     instants = [wall.replace(tzinfo=clocks, fold=fold).timestamp() for wall in walls]

@@ -1,4 +1,4 @@
-"""Panics of a reader that is written in Rust: its backtraces do not reach the terminal."""
+"""Panics of polars, which is written in Rust: its backtraces do not reach the terminal."""
 
 import os
 import shutil
@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _STANDARD_ERROR = 2
-_one_at_a_time = threading.Lock()  # else one would put back what another has put there
+_one_at_a_time = threading.Lock()  # two threads at a time would restore each other's standard error
 
 
 @contextmanager
 def without_backtraces(panic: type[BaseException]) -> Iterator[None]:
-    """While inside, keep standard error aside; it is passed on at the end, but not after a panic.
+    """Collect standard error while inside; pass it on at the end, but not after a panic.
 
-    Rust writes there by itself, pages of it, before Python hears of a panic.
+    Rust writes pages of backtrace there by itself before Python hears of a panic.
     """
     with _one_at_a_time, tempfile.TemporaryFile() as aside:
         try:
             real = os.dup(_STANDARD_ERROR)
-        except OSError:  # this process has none
+        except OSError:  # this process has no standard error
             yield
             return
         os.dup2(aside.fileno(), _STANDARD_ERROR)

@@ -1,7 +1,7 @@
 """From the rows of a file to a fleet's readings.
 
 The readings are put in order, so the order of the rows does not matter. The transforms are fitted
-on the calibration period, which ends before tick 0: what comes later changes nothing before.
+on the calibration period, which ends before tick 0: later rows do not change earlier inputs.
 """
 
 import math
@@ -30,7 +30,7 @@ from paofed.world.table.timeline import (
 from paofed.world.table.times import Times, times_of
 from paofed.world.table.wide import DEVICE, Wide
 
-_MOST_TICKS = 2**31 - 1  # as many as a scenario may have
+_MOST_TICKS = 2**31 - 1  # the most ticks that a scenario may have
 _NO_GROUP = "no group"
 
 
@@ -90,7 +90,7 @@ def readings_of(table: Table) -> Readings:
 
 
 def _until(source: Source, times: Times, until: str | None, zone: str) -> Times:
-    """The times of the rows that are left, where those after a moment are not to be there."""
+    """Return the times of the rows up to the moment `until`; later rows are dropped."""
     if until is None:
         return times
     line = covered(times, zone)
@@ -106,7 +106,7 @@ def _until(source: Source, times: Times, until: str | None, zone: str) -> Times:
 
 
 def devices_of(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
-    """The names of the devices, numbers in them in their order, and whose each row is."""
+    """Return the names of the devices in natural order, and the device of each row by index."""
     texts = source.texts(name)
     source.refuse_where(texts == "", f"there is no {name}: expected the name of a device")
     found, device = np.unique(texts, return_inverse=True)
@@ -121,7 +121,7 @@ def _named(column: str | None) -> list[str]:
 def _groups(
     source: Source, name: str | None, devices: Sequence[str], device: IntArray
 ) -> tuple[str, ...]:
-    """The group of every device, which must have one at most."""
+    """Return the group of every device; a device must not have two groups."""
     if name is None:
         return ()
     texts = source.texts(name)
@@ -140,7 +140,7 @@ def _groups(
 
 
 def _doubts(line: Timeline, kept: Rows, readings: int) -> Iterator[str]:
-    """What the rows as a whole make one wonder about."""
+    """Yield what looks odd about the rows as a whole."""
     if dropped := readings - kept.time.size:
         yield f"{dropped:,} of {readings:,} readings dropped: not the only one in their tick"
     steps = steps_of(kept.time, kept.device)
@@ -153,7 +153,7 @@ def _doubts(line: Timeline, kept: Rows, readings: int) -> Iterator[str]:
 
 
 def _better_ticks(usual: str, line: Timeline, steps: Steps) -> str:
-    """Advise ticks of the usual step, and what else can be done where readings meet in these."""
+    """Advise ticks of the usual step, and what else can be done where readings share a tick."""
     advice, apart = f"take ticks of {usual} (`tick`)", longer(line, steps)
     if apart == usual:
         return advice
@@ -162,7 +162,7 @@ def _better_ticks(usual: str, line: Timeline, steps: Steps) -> str:
 
 
 def _after_calibration(source: Source, line: Timeline, until: str) -> Timeline:
-    """The same ticks, counted from the first one after the calibration period."""
+    """Count the ticks of `line` from the first tick after the calibration period."""
     end = line.moment(until, "calibration")
     if not line.first < end <= line.last:
         raise FileError(
@@ -180,7 +180,7 @@ def one_per_cell(
     steps: Steps,
     choice: str,
 ) -> IntArray:
-    """The rows that stay, in order of time: one per device and tick."""
+    """Return the rows that stay, in order of time: one per device and tick."""
     cell = rows.tick * len(devices) + rows.device
     order = np.lexsort((rows.time, cell))
     again = np.diff(cell[order]) == 0
@@ -200,7 +200,7 @@ def one_per_cell(
 
 
 def _other_ticks(line: Timeline, steps: Steps) -> str:
-    """Which ticks would keep all readings apart, as far as any can."""
+    """Say which ticks would keep all readings apart, as far as any ticks can."""
     if steps.repeated:
         return "; no ticks keep apart what has the same time"
     return f", or ticks of {separating(line, steps).length_text()} (`tick`)"
@@ -217,7 +217,10 @@ def _ticks(source: Source, rows: Rows, line: Timeline) -> int:
 
 
 def _previous(device: IntArray, y: FloatArray) -> FloatArray:
-    """The target known last before each reading, of the same device; readings in order of time."""
+    """Return the last known target of the same device before each reading.
+
+    Readings are in order.
+    """
     order = np.argsort(device, kind="stable")
     ordered, place = y[order], np.arange(order.size)
     known = np.maximum.accumulate(np.where(np.isfinite(ordered), place, -1))

@@ -1,6 +1,6 @@
 """What was read of a table: a fleet's readings as a list, gaps left as gaps.
 
-Most tables are full of gaps, so nothing here has a place for every device at every tick.
+Most tables are full of gaps, so no array here has a place for every device at every tick.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ from paofed.world.table.timeline import Timeline
 class Readings:
     """M complete readings with d inputs, and C complete readings from before tick 0.
 
-    The M readings are in order of ticks, those of a tick in order of devices, one of each at most.
+    The M readings are in order of ticks and, within a tick, of devices; a device has at most one
+    reading in a tick.
     """
 
     devices: tuple[str, ...]
@@ -31,32 +32,33 @@ class Readings:
     device: IntArray  # (M,), by index
     x: FloatArray  # (M, d)
     y: FloatArray  # (M,)
-    previous: FloatArray  # (M,): the target known last before, of the same device, with or without
-    # inputs; NaN where there is none
-    x_past: FloatArray  # (C, d): the calibration period's, in order of time
+    # (M,): the last target of the same device before this reading, also where that earlier reading
+    # lacks inputs; NaN where there is no earlier target.
+    previous: FloatArray
+    x_past: FloatArray  # (C, d): inputs of the calibration period, in order of time
     y_past: FloatArray  # (C,)
     scored: int  # the first tick whose errors count
-    doubts: tuple[str, ...]  # what looks wrong, though it is none of our business
-    groups: tuple[str, ...] = ()  # of every device; empty where the table tells of none
+    doubts: tuple[str, ...]  # what looks wrong with the table, though it can be used
+    groups: tuple[str, ...] = ()  # the group of every device; empty where the table has no groups
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the inputs are called."""
+        """The names of the inputs."""
         return tuple(label for record in self.columns[:-1] for label in record.labels)
 
     @property
     def recipes(self) -> tuple[str, ...]:
-        """The same as `columns`, in words."""
+        """The records of `columns` in words."""
         return tuple(record.recipe for record in self.columns)
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """Of the inputs and, last, the target."""
+        """The units of the inputs and, last, of the target."""
         return tuple(Unit.of(record) for record in self.columns for _ in record.labels)
 
     @property
     def scale(self) -> str:
-        """What 1 of the target stands for."""
+        """What a difference of 1 in the target means, in measured units."""
         return f"{self.units[-1].spread:.3g} of {self.columns[-1].labels[0]}"
 
     @property
@@ -71,11 +73,11 @@ class Readings:
 
     @cached_property
     def ranges(self) -> Ranges:
-        """Where the inputs of the calibration period lie."""
+        """The ranges in which the inputs of the calibration period lie."""
         return Ranges.of(self.x_past)
 
     def facts(self) -> list[str]:
-        """What was found, for people."""
+        """Say what was found, for people."""
         line, devices = self.timeline, len(self.devices)
         fleet = counted(devices, "device")
         length = f"{counted(self.ticks, 'tick')} of {line.length_text()}"
@@ -97,7 +99,7 @@ class Readings:
 
 
 def _percent(share: float) -> str:
-    """A share in whole percent, or the first digits of a smaller one.
+    """Write a share in whole percent, or with two digits where it is smaller.
 
     >>> _percent(0.972), _percent(0.000358)
     ('97%', '0.036%')

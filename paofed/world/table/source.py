@@ -21,9 +21,9 @@ from paofed.world.table.panics import without_backtraces
 from paofed.world.table.wide import DEVICE, Wide
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"  # how such files begin, whatever their name is
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"  # the first bytes of such files, whatever their name is
 _PACKED = 8  # how many times larger a compressed file is in memory, roughly
-_SEPARATORS = {".": ",", ",": ";"}  # of the columns, by what numbers have as decimal point
+_SEPARATORS = {".": ",", ",": ";"}  # the separator of columns, by the decimal point of numbers
 _SENTINELS = (-99, -999, -9999, -99999, 9999, 99999)
 TOO_LARGE = (
     "keep fewer columns, save it as Parquet, or cut it into periods (the order of its rows does "
@@ -32,7 +32,7 @@ TOO_LARGE = (
 
 
 class Source:
-    """Some columns of a file."""
+    """Some columns of a CSV or Parquet file."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Source:
             )
         self._missing = list(missing)
         self._decimal = decimal
-        self._skipped = 0  # empty lines before the header
+        self._skipped = 0  # how many empty lines are before the header
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is no file: expected one with readings")
         try:
@@ -71,7 +71,7 @@ class Source:
             raise FileError(f"{path} cannot be read as a table: {reason}") from None
         if frame.is_empty():
             raise FileError(f"{path} holds no readings")
-        self._rows: IntArray = np.arange(frame.height)  # where each stands in the file
+        self._rows: IntArray = np.arange(frame.height)  # where each row stands in the file
         self._frame = frame
         if wide is not None:
             self._frame = wide.long(frame)
@@ -84,7 +84,7 @@ class Source:
         return int(self._rows.size)
 
     def keep(self, these: BoolArray) -> None:
-        """Go on as if all other rows were not in the file."""
+        """Drop all other rows than `these`, as if they were not in the file."""
         self._frame, self._rows = self._frame.filter(these), self._rows[these]
 
     def _read(self, names: Sequence[str], separator: str | None, wide: Wide | None) -> pl.DataFrame:
@@ -94,7 +94,7 @@ class Source:
             self._skipped = begin[: len(begin) - len(begin.lstrip())].count(b"\n")
             usual = "\t" if ".tsv" in self.path.name.lower() else _SEPARATORS[self._decimal]
             lazy = self._scan_csv(separator or usual, has_header=True)
-            # The header as it was written: polars gives the second of two equal names another one.
+            # The header as it was written: polars renames the second of two equal names.
             first = self._scan_csv(separator or usual, has_header=False).head(1).collect()
             written = [name or "" for name in first.row(0)]
         elif self.path.name.lower().endswith(_PARQUET):
@@ -117,7 +117,8 @@ class Source:
         return lazy.select(chosen).collect()
 
     def _scan_csv(self, separator: str, *, has_header: bool) -> pl.LazyFrame:
-        # As text: what is a number is decided column by column, with a line to point at.
+        # All columns are read as text: what is a number is decided column by column, so that an
+        # error can name a line.
         return pl.scan_csv(self.path, separator=separator, infer_schema=False, glob=False,
                            has_header=has_header, skip_lines=self._skipped)  # fmt: skip
 
@@ -140,7 +141,7 @@ class Source:
             raise FileError(f"{self.path}: {problem}")
 
     def refuse(self, row: int, problem: str) -> NoReturn:
-        """Say what is wrong with a row."""
+        """Refuse the file: say what is wrong with a row."""
         found = int(self._rows[row])
         place = f"line {self._skipped + found + 2}" if self._is_csv else f"row {found + 1}"
         if self._wide is not None:
@@ -148,16 +149,16 @@ class Source:
         raise FileError(f"{self.path}, {place}: {problem}")
 
     def refuse_where(self, bad: BoolArray, problem: str) -> None:
-        """Say what is wrong with the first row of many, if there is one."""
+        """Refuse the file if any row is `bad`: say what is wrong with the first of them."""
         if bad.any():
             self.refuse(int(np.argmax(bad)), problem)
 
     def texts(self, name: str) -> TextArray:
-        """A column as text, empty where it is missing."""
+        """Return a column as text, empty where a value is missing."""
         return self._known(name).fill_null("").to_numpy().astype(np.str_)
 
     def _known(self, name: str) -> pl.Series:
-        """A column as text, null where it is missing."""
+        """Return a column as text, null where a value is missing."""
         column = self._frame[name]
         if column.dtype.is_nested() or column.dtype.is_temporal() or column.dtype == pl.Binary:
             raise FileError(f"{self.path}: {name} holds {column.dtype}: expected words or numbers")
@@ -165,7 +166,10 @@ class Source:
         return column.set(column.is_in([*self._missing, ""]), None)
 
     def numbers(self, name: str, advice: str = "") -> FloatArray:
-        """A column as finite numbers, NaN where it is missing; advice is for who has words."""
+        """Return a column as finite numbers, NaN where missing.
+
+        `advice` ends the error for a word.
+        """
         column = self._frame[name]
         if column.dtype == pl.String:
             known = self._known(name)
@@ -188,14 +192,14 @@ class Source:
         return values
 
     def _parsed(self, texts: pl.Series) -> pl.Series:
-        """Texts as numbers, null where they are none."""
+        """Return texts as numbers, null where a text is no number."""
         if self._decimal == ",":
             texts = texts.set(texts.str.contains(".", literal=True), None)
             texts = texts.str.replace(",", ".", literal=True)
         return texts.cast(pl.Float64, strict=False)
 
     def _other_comma(self, text: str) -> str:
-        """What to do about a number that is written another way, or nothing."""
+        """Advise on a number with another decimal point than expected; empty for any other text."""
         if self._decimal == "," and re.fullmatch(r"[-+]?\d*\.\d+", text):
             return " with a decimal comma, as `decimal` says"
         if self._decimal == "." and re.fullmatch(r"[-+]?\d*,\d+", text):
@@ -205,7 +209,7 @@ class Source:
         return ""
 
     def _doubt(self, name: str, values: FloatArray) -> None:
-        """Wonder about the numbers that programs write where there is none."""
+        """Note numbers such as -999, which programs write where a value is missing."""
         for mark in _SENTINELS:
             count = int((values == mark).sum())
             doubt = f"{name} is {mark} {count:,} times: if that means nothing, say so (`missing`)"
@@ -220,13 +224,13 @@ class Source:
         return column.dtype.is_numeric()
 
     def has_zone(self, name: str) -> bool:
-        """Whether a column that the file itself has as times says in which zone they are."""
+        """Whether a column that the file itself stores as times has a zone."""
         return getattr(self._frame[name].dtype, "time_zone", None) is not None
 
     def instants(self, name: str) -> FloatArray | None:
-        """A column that the file itself has as times, in seconds since 1970; else None.
+        """Return a column that the file itself stores as times in seconds since 1970; else None.
 
-        Without a zone, as if clocks showed UTC.
+        Times without a zone are taken as UTC.
         """
         column = self._frame[name]
         if not column.dtype.is_temporal() or isinstance(column.dtype, pl.Time | pl.Duration):
@@ -241,16 +245,16 @@ def _is_gzip(path: Path) -> bool:
 
 
 def _begin(path: Path) -> bytes:
-    """How a CSV begins, unpacked as polars does it: by what the file holds, not by its name."""
+    """Return the first bytes of a CSV; like polars, unpack by content, not by the file's name."""
     open_ = gzip.open if _is_gzip(path) else open
     begin = b""
     with open_(path, "rb") as file, suppress(EOFError, zlib.error, gzip.BadGzipFile):
-        begin = file.read(1024)  # what is no archive is told when it is read
+        begin = file.read(1024)  # a damaged archive is refused later, when it is read
     return begin.removeprefix(codecs.BOM_UTF8)
 
 
 def _refuse_other_than_text(path: Path, begin: bytes) -> None:
-    """Name what people save as CSV by mistake and polars takes for odd letters."""
+    """Refuse files that people save as CSV by mistake and that polars would read as odd letters."""
     if begin.startswith(_ZIP):
         raise FileError(
             f"{path} is a zip archive: expected text; unpack it (a workbook: save it as CSV)"

@@ -68,50 +68,54 @@ Inputs = Annotated[
 
 
 class Records(NamedTuple):
-    """What a table leaves behind for rows to come: what a model sees of them, and its ticks."""
+    """What a table leaves behind for later rows: the records of its inputs, and its ticks."""
 
     inputs: tuple[Transform, ...]
     calendar: bool  # whether times are seconds since 1970, or plain numbers
-    origin: float  # the time of tick 0
-    tick: float  # its length
+    origin: float  # the time at which tick 0 begins
+    tick: float  # the length of a tick
 
     @property
     def look_back(self) -> bool:
-        """Whether inputs are made of earlier rows, too."""
+        """Whether some inputs are made of earlier rows."""
         return any(max(record.lags) for record in self.inputs)
 
     @property
     def need_time(self) -> bool:
-        """Whether it matters when a row was measured."""
+        """Whether inputs depend on when a row was measured."""
         return self.look_back or any(record.measures == "time" for record in self.inputs)
 
 
 class Table(Value):
     """Readings of a real fleet, from a CSV or Parquet file: one row per device and time.
 
-    The readings of a calibration period fit the transforms; the first tick comes after it.
+    The transforms are fitted on a calibration period; the first tick comes after it.
     """
 
     kind: Literal["table"] = "table"
     file: str
-    device: Name | None = None  # the column that names the device; None: see `wide`
-    wide: Name | None = None  # what all columns but the time measure, each of them a device
+    device: Name | None = None  # the column that names the device; None: `wide` is given
+    # The quantity that all columns but the time measure, one column per device.
+    wide: Name | None = None
     time: Names  # one column, or several: year, month, ... or a date and a time of day
     target: Annotated[Name, AfterValidator(_known_target)]
     inputs: Inputs
     calibration: Name = "10%"  # until when: a time, a length, or a share of the time covered
-    score_from: Name | None = None  # from when errors count, likewise; None: from the first tick
-    until: Name | None = None  # likewise: rows after it are as if they were not in the file
+    score_from: Name | None = None  # the errors before this moment do not count; None: all count
+    until: Name | None = None  # rows after this moment are dropped; None: all rows are used
     tick: Name | None = None  # a length; None: the usual time between two readings, or less
-    time_format: Name | None = None  # as in strptime, or unix, ...; None: ISO 8601, or numbers
-    zone: Annotated[Name, AfterValidator(_known_zone)] | None = None  # of times that say none
-    duplicates: Literal["refuse", "first", "last"] = "refuse"  # readings of a device in one tick
+    # As in strptime, or "unix", "unix-ms", "number"; None: ISO 8601, or numbers.
+    time_format: Name | None = None
+    # The zone of times that do not say one.
+    zone: Annotated[Name, AfterValidator(_known_zone)] | None = None
+    # Which reading counts where a device has several in one tick.
+    duplicates: Literal["refuse", "first", "last"] = "refuse"
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
-    group: Name | None = (
-        None  # the column with the group of a device; None: by how much it measures
-    )
-    separator: Annotated[str, AfterValidator(_one_byte)] | None = None  # of a CSV
-    decimal: Literal[".", ","] = "."  # point of the numbers of a CSV
+    # The column with the group of a device; None: grouped by how many readings a device has.
+    group: Name | None = None
+    # The separator of columns in a CSV.
+    separator: Annotated[str, AfterValidator(_one_byte)] | None = None
+    decimal: Literal[".", ","] = "."  # the decimal point of numbers in a CSV
 
     def is_time(self, col: Column, *, calendar: bool) -> bool:
         """Whether the values of a column are the times of the readings."""
@@ -143,8 +147,8 @@ class Table(Value):
         for col in map(column, self.inputs):
             if col.name == target and not col.lag:
                 raise ValueError(
-                    f"{target} is the target and an input: it would predict itself; what it was "
-                    f"before may be one, as in {target}:lag=1"
+                    f"{target} is the target and an input: expected other inputs, or an earlier "
+                    f"value of {target}, as in {target}:lag=1"
                 )
         return self
 

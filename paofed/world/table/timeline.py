@@ -18,27 +18,28 @@ from paofed.world.table.columns import (
 )
 from paofed.world.table.times import FIRST, LAST, Times, instant
 
-_ROUNDING = 1e-6  # of a tick: what a moment on a boundary may miss it by
-_PARTS = range(1, 61)  # of the usual step, to be tried as ticks
+_ROUNDING = 1e-6  # a part of a tick: by how much a moment on a boundary may miss it
+_PARTS = range(1, 61)  # the usual step divided by these numbers is tried as the length of a tick
 
 
 class Timeline(NamedTuple):
-    """Ticks from an origin on."""
+    """Ticks of equal length from an origin on."""
 
     calendar: bool
-    origin: float  # the time of tick 0
-    tick: float  # its length
-    first: float  # what the readings cover
+    origin: float  # the time at which tick 0 begins
+    tick: float  # the length of a tick
+    first: float  # the time of the first reading
     last: float
-    zone: str = "UTC"  # in which people are told times, and tell them
+    zone: str = "UTC"  # the zone in which times are shown to people and read from them
 
     def ticks_of(self, times: FloatArray) -> IntArray:
-        """The tick of each time: the nearest, so that clocks may be a little off."""
-        # Up from the half on, not to the even one: readings half a tick off must not meet in pairs.
+        """Return the nearest tick of each time, so that clocks may be a little off."""
+        # A half rounds up, not to the even tick: otherwise readings half a tick off would share
+        # ticks in pairs.
         return np.floor((times - self.origin) / self.tick + (0.5 + _ROUNDING)).astype(np.int64)
 
     def from_on(self, moment: float) -> int:
-        """The first tick that is not before a moment."""
+        """Return the first tick that is not before a moment."""
         return int(np.ceil((moment - self.origin) / self.tick - _ROUNDING))
 
     def moment(self, text: str, what: str) -> float:
@@ -61,14 +62,14 @@ class Timeline(NamedTuple):
             ) from None
 
     def text(self, moment: float) -> str:
-        """A moment as people write it."""
+        """Write a moment as people do."""
         if not self.calendar or not FIRST <= moment <= LAST:
             return f"{moment:.15g}"
         exact = datetime.fromtimestamp(moment, zone_of(self.zone)).replace(tzinfo=None)
         return exact.isoformat(" ", "auto" if moment % 60 else "minutes")
 
     def with_ticks(self, text: str) -> "Timeline":
-        """Other ticks, of a length in words, from the first reading on."""
+        """Return a timeline with ticks of the length in `text`, from the first reading on."""
         length = seconds(text) if self.calendar else positive(text)
         if not length:
             expected = (
@@ -80,7 +81,7 @@ class Timeline(NamedTuple):
         return self._replace(tick=length, origin=self.first)
 
     def length_text(self, ticks: int = 1) -> str:
-        """That many ticks as people write it, and `with_ticks` reads it."""
+        """Write the length of so many ticks, as `with_ticks` reads it."""
         return (duration_text if self.calendar else number_text)(ticks * self.tick)
 
 
@@ -88,7 +89,7 @@ class Steps(NamedTuple):
     """The readings of all devices, one device after the other, each in order of time."""
 
     times: FloatArray  # (M,)
-    later: BoolArray  # (M - 1,): the next is of the same device, at a later time
+    later: BoolArray  # (M - 1,): whether the next reading is of the same device at a later time
     repeated: bool  # whether some device has two readings at one time, which no tick keeps apart
 
     @property
@@ -112,21 +113,22 @@ def steps_of(times: FloatArray, devices: IntArray) -> Steps:
 
 
 def covered(times: Times, zone: str) -> Timeline:
-    """The time that readings cover, before anything is known of ticks: any length will do."""
+    """Return a timeline over the times of the readings, before the length of a tick is known."""
     first, last = float(times.values.min()), float(times.values.max())
     return Timeline(times.calendar, first, 1.0, first, last, zone)
 
 
 def timeline(times: Times, steps: Steps, tick: str | None, zone: str = "UTC") -> Timeline:
-    """Lay ticks over the times, from the first one on."""
+    """Lay ticks over the times, from the first time on."""
     line = covered(times, zone)
     return separating(line, steps) if tick is None else line.with_ticks(tick)
 
 
 def separating(line: Timeline, steps: Steps) -> Timeline:
-    """Ticks of the usual step or, where these would not keep readings apart, shorter ones.
+    """Return ticks of the usual step or, where these do not keep readings apart, shorter ones.
 
-    Ticks of the shortest step always do, but for readings of one device at the same time.
+    Ticks of the shortest step keep all readings apart, except readings of one device at the same
+    time.
     """
     usual, line = steps.usual, line._replace(origin=line.first)
     for part in _PARTS:
@@ -137,9 +139,10 @@ def separating(line: Timeline, steps: Steps) -> Timeline:
 
 
 def longer(line: Timeline, steps: Steps) -> str | None:
-    """The longest tick that keeps readings apart as well; None if none was found.
+    """Return the longest tick found that keeps readings apart as well, or None.
 
-    It is sought among whole ticks of the line that divide the usual step: others may do, too.
+    Only whole multiples of the line's tick that divide the usual step are tried; other lengths
+    might do as well.
     """
     most = round(steps.usual / line.tick)
     small = [part for part in range(1, math.isqrt(most) + 1) if most % part == 0]

@@ -18,10 +18,13 @@ FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 99
 _CALENDAR = ("year", "month", "day", "hour", "minute", "second")
 _CLOCK = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
 _RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
-_UNIX = {"unix": 1.0, "unix-ms": 1e-3}  # numbers that are times all the same
-_NUMBER = "number"  # numbers that are none, whatever they look like
-_DIGITS = {8: 3, 10: 4, 12: 5, 14: 6}  # of a compact date: how many parts of a calendar it has
-_YEARS = (1900, 2100)  # of compact dates: others are counts, or seconds since 1970
+# Formats of numbers that are times: seconds or milliseconds since 1970.
+_UNIX = {"unix": 1.0, "unix-ms": 1e-3}
+_NUMBER = "number"  # the format of numbers that are not times, even if they look like times
+# How many parts of a calendar (year, month, ...) a compact date of so many digits has.
+_DIGITS = {8: 3, 10: 4, 12: 5, 14: 6}
+# Compact dates have these years; other numbers are counts, or seconds since 1970.
+_YEARS = (1900, 2100)
 
 
 class Times(NamedTuple):
@@ -32,11 +35,11 @@ class Times(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Times as they were read: where they say no zone, as if clocks showed UTC."""
+    """Times as they were read; a time without a zone is taken as UTC for now."""
 
     values: FloatArray
     calendar: bool
-    local: BoolArray | bool = False  # whether they say no zone
+    local: BoolArray | bool = False  # which of the times have no zone
 
 
 def times_of(
@@ -48,7 +51,8 @@ def times_of(
 ) -> Times:
     """Read the time of every row from one column or several.
 
-    Times that say no zone are by the clocks of `zone`, or UTC; `device` names the device's column.
+    Times without a zone are by the clocks of `zone`, or UTC if that is None. `device` names the
+    column of the device.
     """
     found = _times(source, names, form)
     if not found.calendar:
@@ -95,7 +99,7 @@ def _refuse_form(form: str | None, times: str) -> None:
 
 
 def _from_calendar(source: Source, names: Sequence[str]) -> FloatArray:
-    """From numbers in columns called year, month, day and so on."""
+    """Return times from numeric columns called year, month, day and so on."""
     found = {name.lower(): source.numbers(name) for name in names}
     if missing := [part for part in _CALENDAR[:3] if part not in found]:
         raise InputError(f"the time lacks {', '.join(missing)}: name these columns too")
@@ -119,10 +123,11 @@ def _refuse_part(source: Source, row: int, parts: Mapping[str, float]) -> NoRetu
 
 
 def _from_compact(source: Source, name: str, numbers: FloatArray) -> FloatArray | None:
-    """From numbers such as 20230422, or with hours, minutes and seconds; None where they are none.
+    """Return times from numbers such as 20230422, with or without hours, minutes and seconds.
 
-    All of a column must be dates, of one length. Where only most of them are, the others are
-    mistakes: of plain numbers that happen to begin with a year, one in thirty is a date.
+    Returns None if the numbers are no dates. All numbers of a column must be dates of one length.
+    Where only most of them are dates, the others are mistakes: of plain numbers that happen to
+    begin with a year, only one in thirty is a date.
     """
     digits = len(f"{np.median(numbers):.0f}")
     if digits not in _DIGITS:
@@ -155,7 +160,7 @@ def _range(part: str) -> tuple[int, int]:
 
 
 def _instants(parts: Mapping[str, FloatArray]) -> tuple[FloatArray, BoolArray]:
-    """Seconds since 1970 of years, months, days and so on, and whether there is such a time.
+    """Return seconds since 1970 of years, months, days and so on, and which of the times exist.
 
     >>> april = {"year": np.array([2023.0] * 2), "month": np.array([4.0] * 2)}
     >>> _instants({**april, "day": np.array([30.0, 31.0])})[1].tolist()
@@ -177,7 +182,7 @@ def _instants(parts: Mapping[str, FloatArray]) -> tuple[FloatArray, BoolArray]:
 def _from_texts(source: Source, texts: TextArray, form: str | None) -> _Found:
     found, rows, inverse = np.unique(texts, return_index=True, return_inverse=True)
     instants, local = np.empty(found.size), np.empty(found.size, dtype=np.bool_)
-    # In the order of the file, so that the first line that is wrong is the one to be named.
+    # In the order of the file, so that the error names the first wrong line.
     for i in np.argsort(rows).tolist():
         text = str(found[i])
         try:
@@ -195,6 +200,6 @@ def _spelt(text: str, form: str | None) -> datetime:
 
 
 def instant(text: str, zone: str = "UTC") -> float:
-    """Seconds since 1970; a time that says no zone is by the clocks of this one."""
+    """Return seconds since 1970; a time without a zone is by the clocks of `zone`."""
     spelt = _spelt(text, None)
     return (spelt if spelt.tzinfo else spelt.replace(tzinfo=zone_of(zone))).timestamp()

@@ -1,7 +1,7 @@
 """Rows that came after a table: what a model sees of them, by the records that the table has left.
 
-Nothing is fitted here. A row needs the columns that inputs are made of; its device and its time are
-looked at only where inputs look back, and its time where inputs go by the calendar.
+Nothing is fitted here. A row needs the columns of the inputs. The device and time of a row matter
+only where inputs look back, and its time where inputs go by the calendar.
 """
 
 from pathlib import Path
@@ -23,8 +23,8 @@ from paofed.world.table.wide import DEVICE, Wide
 def numbers_of(table: Table, records: Records) -> FloatArray:
     """Return what a model sees of every row of a file, (rows, d), in the order of the rows.
 
-    NaN where something is missing, in the row or in those of its device that it looks back at. Of
-    several rows of a device in one tick, those that `duplicates` passes over are missing then.
+    A number is NaN where a value is missing in the row, or in an earlier row that it looks back at.
+    Of several rows of a device in one tick, all but the one that `duplicates` picks give NaN.
     """
     source = Source(
         Path(table.file),
@@ -48,7 +48,7 @@ def _names(table: Table, records: Records) -> list[str]:
 
 
 def _rows(source: Source, table: Table, records: Records) -> tuple[Rows, IntArray]:
-    """Where the rows belong that can be predicted, and which of the file they are."""
+    """Return device and tick of the rows that can be predicted, and their places in the file."""
     every = np.arange(source.height)
     if not records.need_time:
         return Rows(every, every, np.zeros(every.size)), every
@@ -66,7 +66,7 @@ def _rows(source: Source, table: Table, records: Records) -> tuple[Rows, IntArra
 
 
 def _line(source: Source, table: Table, records: Records, times: Times) -> Timeline:
-    """The ticks of the table before, over the times of these rows."""
+    """Return a timeline with the ticks of the earlier table over the times of these rows."""
     if times.calendar != records.calendar:
         kinds = "those of a calendar", "plain numbers"
         here, there = kinds if times.calendar else kinds[::-1]

@@ -5,26 +5,26 @@ from typing import NamedTuple
 
 import polars as pl
 
-DEVICE = "device"  # what names the device, once there is a row for each
+DEVICE = "device"  # the name of the column with the device, once each device has its own rows
 
 
 class Wide(NamedTuple):
-    """Which columns are the time; all others are devices, and this is what they measure."""
+    """Which columns are the time, and what all other columns, the devices, measure."""
 
     time: tuple[str, ...]
     value: str
 
     @property
     def known(self) -> list[str]:
-        """The columns that there are in the end."""
+        """The columns after `long`: the time, the device and its values."""
         return [*self.time, DEVICE, self.value]
 
     def devices(self, header: Sequence[str]) -> list[str]:
-        """The columns of a header that are devices."""
+        """Return the columns of a header that are devices."""
         return [name for name in header if name not in self.time]
 
     def long(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """One row per device and time: all rows of a device, then all of the next."""
+        """Return one row per device and time: all rows of the first device, then of the next."""
         devices = self.devices(frame.columns)
         numeric = all(frame[name].dtype.is_numeric() for name in devices)
         common = pl.Float64 if numeric else pl.String

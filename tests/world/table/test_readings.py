@@ -391,7 +391,7 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     [
         ({"target": "wd:one-hot"}, "expected a target of one number"),
         ({"inputs": ["a", "a"]}, "'a' is given twice"),
-        ({"inputs": ["a", "y:raw"]}, "y is the target and an input: it would predict itself"),
+        ({"inputs": ["a", "y:raw"]}, "y is the target and an input: expected other inputs"),
         ({"inputs": ["hour:cyclic"]}, "expected a period for cyclic alone"),
         ({"inputs": []}, "at least 1 item"),
         ({"duplicates": "mean"}, "'refuse', 'first' or 'last'"),

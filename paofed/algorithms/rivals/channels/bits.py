@@ -1,6 +1,6 @@
 """Numbers as bits and bits as bytes, in plain loops that numba can compile.
 
-A bit is a uint8 that is 0 or 1; a number's highest bit comes first, and so does a byte's.
+A bit is a uint8 that is 0 or 1. The highest bit of a number, and of a byte, comes first.
 """
 
 import numpy as np
@@ -12,17 +12,17 @@ FLOAT = 4  # bytes of a float32
 
 
 def floats_as_bytes(values: FloatArray) -> Bytes:
-    """Return values as float32."""
+    """Return the bytes of values rounded to float32."""
     return values.astype(np.float32).view(np.uint8)
 
 
 def bytes_as_floats(payload: Bytes) -> FloatArray:
-    """Return what `floats_as_bytes` was given, rounded to float32."""
+    """Return the values that `floats_as_bytes` was given, rounded to float32."""
     return payload.view(np.float32).astype(np.float64)
 
 
 def bytes_of(bits: Bytes) -> Bytes:
-    """Pack bits into bytes, the last one filled up with zeros."""
+    """Pack bits into bytes; zeros fill up the last byte."""
     payload = np.zeros((bits.size + 7) // 8, dtype=np.uint8)
     for i in range(bits.size):
         payload[i // 8] |= np.uint8(bits[i] << (7 - i % 8))
@@ -30,7 +30,7 @@ def bytes_of(bits: Bytes) -> Bytes:
 
 
 def bits_of(payload: Bytes) -> Bytes:
-    """Return the bits of bytes, with those that filled up the last one."""
+    """Return the bits of all bytes, with the zeros that filled up the last byte."""
     bits = np.empty(8 * payload.size, dtype=np.uint8)
     for i in range(bits.size):
         bits[i] = (payload[i // 8] >> (7 - i % 8)) & 1
@@ -38,12 +38,13 @@ def bits_of(payload: Bytes) -> Bytes:
 
 
 def packed(numbers: IntArray, width: int) -> Bytes:
-    """Write numbers with so many bits each, the last byte filled up with zeros.
+    """Write numbers with `width` bits each; zeros fill up the last byte.
 
-    Byte by byte rather than bit by bit, since whole models are written so at every contact.
+    The loop goes byte by byte rather than bit by bit, since whole models are written so at every
+    contact.
     """
     payload = np.zeros((numbers.size * width + 7) // 8, dtype=np.uint8)
-    held, bits, at = 0, 0, 0  # what is not written yet, in so many bits
+    held, bits, at = 0, 0, 0  # `held`: the lowest `bits` bits are not written yet
     for i in range(numbers.size):
         held, bits = held << width | int(numbers[i]), bits + width
         while bits >= 8:
@@ -56,9 +57,9 @@ def packed(numbers: IntArray, width: int) -> Bytes:
 
 
 def unpacked(payload: Bytes, width: int, count: int) -> IntArray:
-    """Read the first `count` numbers of so many bits each."""
+    """Read the first `count` numbers of `width` bits each."""
     numbers = np.empty(count, dtype=np.int64)
-    held, bits, at = 0, 0, 0  # what is read and belongs to no number yet, in so many bits
+    held, bits, at = 0, 0, 0  # `held`: the lowest `bits` bits are read, but belong to no number yet
     for i in range(count):
         while bits < width:
             held, bits, at = held << 8 | int(payload[at]), bits + 8, at + 1

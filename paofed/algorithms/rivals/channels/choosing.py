@@ -1,7 +1,7 @@
-"""Which coordinates travel: a window that moves on, or those with the largest numbers.
+"""Which coordinates travel: a window that moves on, or the coordinates with the largest numbers.
 
-Plain functions that numba can compile; the numbers of a method are arguments, so that one compiled
-form serves them all.
+Plain functions that numba can compile. The numbers of a method are arguments, so that one compiled
+form serves all methods.
 """
 
 import numpy as np
@@ -18,9 +18,9 @@ def uncoordinated(shared: int, ahead: int, stamp: Stamp) -> IntArray:
 
 
 def largest(sizes: FloatArray, count: int) -> IntArray:
-    """Return where the largest sizes are, in ascending order; of equal ones the first.
+    """Return where the `count` largest sizes are, in ascending order; of equal sizes the first.
 
-    What is no number is as large as can be, so that a model that has diverged still travels.
+    NaN counts as the largest size, so that a model that has diverged still travels.
 
     >>> largest(np.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
     array([2, 4])

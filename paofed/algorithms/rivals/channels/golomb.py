@@ -13,9 +13,10 @@ _PHI = (1.0 + 5.0**0.5) / 2.0  # the golden ratio
 
 
 def remainder_bits(count: int, features: int) -> int:
-    """Return b* = 1 + floor(log2(log(phi - 1) / log(1 - p))), the best for a density p.
+    """Return b* = 1 + floor(log2(log(phi - 1) / log(1 - p))), the best b for the density p.
 
-    That is the smallest b from 0 on with (1 - p)^(2^b) < phi - 1, which is so written for p = 1.
+    The density is p = count / features. The loop finds the smallest b from 0 on with (1 - p)^(2^b)
+    < phi - 1: the same number, but defined for p = 1 as well.
 
     >>> remainder_bits(4, 200)
     5
@@ -36,7 +37,11 @@ def length_of(positions: IntArray, b: int) -> int:
 
 
 def written(positions: IntArray, b: int) -> Bytes:
-    """Write ascending positions: of each gap, less 1, a one for every 2^b, a zero, and the rest."""
+    """Write ascending positions as Golomb's code of the gaps between them.
+
+    A gap counts the positions left out since the one before. It is written as a 1 for every whole
+    2^b in it, a 0, and its remainder in b bits: with b = 2, a gap of 6 is 1 0 10.
+    """
     bits = np.zeros(length_of(positions, b), dtype=np.uint8)
     place, before = 0, -1
     for position in positions:
@@ -53,7 +58,7 @@ def written(positions: IntArray, b: int) -> Bytes:
 
 
 def read(bits: Bytes, b: int, count: int) -> IntArray:
-    """Read so many positions."""
+    """Read `count` positions from the bits that `written` made with the same b."""
     positions = np.empty(count, dtype=np.int64)
     place, before = 0, -1
     for j in range(count):

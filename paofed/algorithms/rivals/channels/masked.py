@@ -1,4 +1,4 @@
-"""Random masks known to both: which coordinates travel is drawn, and no index is sent.
+"""Random masks known to both sides: which coordinates travel is drawn, and no index is sent.
 
 J. Konecny, H. B. McMahan, F. X. Yu, P. Richtarik, A. T. Suresh, D. Bacon, "Federated learning:
 strategies for improving communication efficiency", arXiv:1610.05492.
@@ -17,10 +17,10 @@ from paofed.core.parts import Channel, Part, Stamp, draws
 
 
 def mask_of(chances: FloatArray, features: int) -> IntArray:
-    """Return as many coordinates as there are chances, every set of so many as likely.
+    """Return as many coordinates as there are chances; every set of that size is equally likely.
 
-    Robert Floyd's way, which needs no more numbers than that (J. Bentley, "Programming pearls: a
-    sample of brilliance", CACM 30(9), 1987).
+    Robert Floyd's way, which needs one random number for each coordinate drawn (J. Bentley,
+    "Programming pearls: a sample of brilliance", CACM 30(9), 1987).
     """
     held = np.zeros(features, dtype=np.bool_)
     for i in range(chances.size):
@@ -31,7 +31,7 @@ def mask_of(chances: FloatArray, features: int) -> IntArray:
 
 
 def send(shared: int, w: FloatArray, memory: tuple[()], stamp: Stamp) -> tuple[Part, tuple[()]]:
-    """Send the coordinates of the mask; the receiver draws the same one from the same stamp."""
+    """Send the coordinates of the mask; the receiver draws the same mask from the same stamp."""
     chosen = mask_of(draws(stamp, min(shared, w.size)), w.size)
     return Part(chosen, w[chosen]), memory
 

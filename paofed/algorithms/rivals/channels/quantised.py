@@ -28,25 +28,25 @@ from paofed.errors import AlgorithmError
 
 PLAIN = 32  # bits of a value that is not quantised
 _FEWEST, _MOST = 2, 16
-_UP = 1.0 + 2.0**-23  # more than the rounding of float32 takes off
-_LARGEST = 3.4e38  # what a float32 can hold
+_UP = 1.0 + 2.0**-23  # a factor above 1 that makes up for what rounding to float32 takes off
+_LARGEST = 3.4e38  # just below the largest float32
 
 
 def send(
     shared: int, ahead: int, w: FloatArray, memory: tuple[()], stamp: Stamp
 ) -> tuple[Part, tuple[()]]:
-    """Send a window; it is rounded on its way."""
+    """Send a window; `encode` rounds its values on their way."""
     coordinates = uncoordinated(shared, ahead, stamp)
     return Part(coordinates, w[coordinates]), memory
 
 
 def levels_of(bits: int) -> int:
-    """Return how many levels there are above 0: one bit is for the sign."""
+    """Return how many levels there are above 0: one of the `bits` is for the sign."""
     return (1 << (bits - 1)) - 1
 
 
 def scale_of(values: FloatArray) -> float:
-    """Return the largest value as a float32 that is no smaller; none where there is no such."""
+    """Return the largest size of a value, rounded up to a float32; NaN if it has no float32."""
     largest = np.max(np.abs(values)) * _UP
     return float(np.float32(largest)) if largest < _LARGEST else np.nan
 
@@ -54,7 +54,7 @@ def scale_of(values: FloatArray) -> float:
 def rounded(values: FloatArray, scale: float, levels: int, chances: FloatArray) -> IntArray:
     """Round values to levels, up or down by chance, so that they are right on average.
 
-    Where the scale is 0 or no number, all levels are 0, and the scale says the rest.
+    If the scale is 0 or NaN, all levels are 0: the receiver multiplies them by the scale.
     """
     if not scale > 0.0:
         return np.zeros(values.size, dtype=np.int64)
@@ -63,16 +63,16 @@ def rounded(values: FloatArray, scale: float, levels: int, chances: FloatArray) 
 
 
 def encode(bits: int, part: Part, stamp: Stamp) -> Bytes:
-    """Write the scale as float32 and then every level with so many bits."""
+    """Write the scale as float32, and then every level with `bits` bits."""
     levels, scale = levels_of(bits), scale_of(part.values)
     found = rounded(part.values, scale, levels, draws(stamp, part.values.size))
     return np.concatenate((floats_as_bytes(np.full(1, scale)), packed(found + levels, bits)))
 
 
 def decode(shared: int, ahead: int, bits: int, payload: Bytes, stamp: Stamp) -> Part:
-    """Read what `encode` wrote of the window of this stamp.
+    """Read the bytes that `encode` wrote for the window of this stamp.
 
-    Bytes that `encode` never writes hold no numbers: a scale below 0, a level beyond the last one,
+    From bytes that `encode` never writes come NaNs: a scale below 0, a level beyond the last one,
     or anything behind the last level.
     """
     levels, scale = levels_of(bits), bytes_as_floats(payload[:FLOAT])[0]
@@ -84,7 +84,7 @@ def decode(shared: int, ahead: int, bits: int, payload: Bytes, stamp: Stamp) -> 
 
 
 def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
-    """Return a channel of uncoordinated windows whose values have so many bits; 32: plain ones."""
+    """Return a channel of uncoordinated windows with `bits` bits a value; 32 for plain values."""
     plain = Windows(shared, coordinated=False, ahead=ahead)
     if type(bits) is not int or not (_FEWEST <= bits <= _MOST or bits == PLAIN):
         raise AlgorithmError(
@@ -97,7 +97,8 @@ def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
         send=partial(send, shared, ahead),
         encode=partial(encode, bits),
         decode=partial(decode, shared, ahead, bits),
-        waives=("values survive",),  # rounding is the point
+        # Values do not survive since they are rounded, which is the point.
+        waives=("values survive",),
         served=True,
     )
 
@@ -105,12 +106,12 @@ def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
 def quantised_windows(
     shared: int, bits: int, down_bits: int = PLAIN
 ) -> tuple[Windows | Channel, Windows | Channel]:
-    """Return the downlink and the uplink of PAO-Fed-U1 with so many bits a value."""
+    """Return the two channels of PAO-Fed-U1: `down_bits` bits a value down, `bits` up."""
     count("shared", shared)
     return quantised_window(shared, down_bits, 0), quantised_window(shared, bits, 1)
 
 
 def quantised(*, shared: int = 4, bits: int = 8, down_bits: int = PLAIN) -> Algorithm:
-    """PAO-Fed-U1 whose uplink has `bits` bits a value, and its downlink `down_bits`."""
+    """PAO-Fed-U1 with `bits` bits a value on the uplink and `down_bits` on the downlink."""
     down, up = quantised_windows(shared, bits, down_bits)
     return replace(pao_fed("u1"), name="quantised", downlink=down, uplink=up)

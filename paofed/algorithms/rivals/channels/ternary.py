@@ -37,7 +37,8 @@ def send(
 ) -> tuple[Part, Told]:
     """Send the k largest changes as signs of their mean size; the rest is sent later.
 
-    The model less what was told is the change of now and the residual of before in one.
+    The model less what was told so far is the new change and the residual of earlier messages in
+    one.
     """
     missing = w - memory.values
     chosen = largest(np.abs(missing), k)
@@ -69,7 +70,7 @@ def decode(k: int, payload: Bytes, stamp: Stamp) -> Part:
 
 
 class Heard(NamedTuple):
-    """The server's model, and the sum of what each client has sent."""
+    """The server's model, and for each client the sum of what it has sent."""
 
     w: FloatArray  # (D,)
     clients: FloatArray  # (K, D)
@@ -81,7 +82,7 @@ def begin_heard(features: int, clients: int) -> Heard:
 
 
 def apply(state: Heard, messages: Sequence[Message], stamp: Stamp) -> Heard:
-    """Add every change to what its client sent before, then take the mean of the newest."""
+    """Add every change to what its client sent before, then average over the newest messages."""
     if len(messages) == 0:
         return state
     heard = state.clients.copy()
@@ -96,15 +97,16 @@ def apply(state: Heard, messages: Sequence[Message], stamp: Stamp) -> Heard:
 
 
 def ternary(*, k: int = 4, down: int = 4) -> Algorithm:
-    """PAO-Fed-U1 whose clients send the k largest changes as signs; windows of `down` come."""
+    """PAO-Fed-U1 whose clients send the k largest changes as signs; `down` values come back."""
     count("down", down)
     uplink = Channel(
         send=partial(send, count("k", k)),
         init=begin,
         encode=encode,
         decode=partial(decode, k),
-        waives=("values of the model",),  # changes travel
+        waives=("values of the model",),  # changes travel instead of values
     )
-    # A message that says the server's own values is a change by as much.
+    # A message that repeats the server's values would be added to them, since the server takes it
+    # as a change: so neither promise holds.
     server = ServerRule(apply=apply, init=begin_heard, waives=("fixed point", "convex hull"))
     return replace(pao_fed("u1", shared=down), name="ternary", uplink=uplink, server=server)

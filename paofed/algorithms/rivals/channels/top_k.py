@@ -27,7 +27,7 @@ from paofed.core.parts import Bytes, Channel, Part, Stamp, placed
 
 
 class Told(NamedTuple):
-    """What the server has heard of this client, if no message was lost: g in EF21."""
+    """What the server has heard of this client if no message was lost: g in EF21."""
 
     values: FloatArray  # (D,)
 
@@ -43,9 +43,10 @@ def send(
     memory: Told,
     stamp: Stamp,  # noqa: ARG001 (the interface of a `send`)
 ) -> tuple[Part, Told]:
-    """Send the values of the model where it is furthest from what was told.
+    """Send the k values of the model that differ most from what the server was told.
 
-    EF21 sends the difference, which the receiver adds to what it heard before: the same value.
+    EF21 sends the difference, which the receiver adds to what it heard before: the result is the
+    same value.
     """
     chosen = largest(np.abs(w - memory.values), k)
     heard = Part(chosen, bytes_as_floats(floats_as_bytes(w[chosen])))
@@ -53,7 +54,7 @@ def send(
 
 
 def encode(part: Part, stamp: Stamp) -> Bytes:
-    """Write the values as float32 and then every coordinate with as few bits as tell D apart."""
+    """Write the values as float32, and then every coordinate with as few bits as tell D apart."""
     indices = packed(part.coordinates, width_of(stamp.features))
     return np.concatenate((floats_as_bytes(part.values), indices))
 
@@ -66,7 +67,7 @@ def decode(k: int, payload: Bytes, stamp: Stamp) -> Part:
 
 
 def top_k(*, k: int = 4, down: int = 4) -> Algorithm:
-    """PAO-Fed-U1 whose clients send the k coordinates that moved most; windows of `down` come."""
+    """PAO-Fed-U1 whose clients send the k coordinates that moved most; `down` come back."""
     count("down", down)
     uplink = Channel(
         send=partial(send, count("k", k)), init=begin, encode=encode, decode=partial(decode, k)

@@ -22,10 +22,10 @@ from paofed.errors import AlgorithmError, unknown
 
 
 class Quiet(NamedTuple):
-    """What was sent last on each coordinate, and how long ago anything was."""
+    """The value last sent on each coordinate, and how many contacts were silent since a message."""
 
     values: FloatArray  # (D,)
-    contacts: IntArray  # (1,): silent ones since then
+    contacts: IntArray  # (1,): silent contacts since the last message
 
 
 def begin(features: int) -> Quiet:
@@ -34,7 +34,7 @@ def begin(features: int) -> Quiet:
 
 
 def moved(shared: int, w: FloatArray, memory: Quiet, stamp: Stamp) -> FloatArray:
-    """Return by how much the next window has moved since its values were sent."""
+    """Return by how much each value of the next window has moved since it was sent."""
     coordinates = uncoordinated(shared, 1, stamp)
     return w[coordinates] - memory.values[coordinates]
 
@@ -42,7 +42,7 @@ def moved(shared: int, w: FloatArray, memory: Quiet, stamp: Stamp) -> FloatArray
 def sent_unless(
     quiet: float, shared: int, heartbeat: int, w: FloatArray, memory: Quiet, stamp: Stamp
 ) -> tuple[Part, Quiet]:
-    """Be silent with a probability of `quiet`, but not for more than `heartbeat` contacts."""
+    """Be silent with the probability `quiet`, but for at most `heartbeat` contacts in a row."""
     if draws(stamp, 1)[0] < quiet and memory.contacts[0] < heartbeat:
         return silence(), Quiet(memory.values, memory.contacts + 1)
     coordinates = uncoordinated(shared, 1, stamp)
@@ -63,7 +63,8 @@ def send_by_chance(
 ) -> tuple[Part, Quiet]:
     """Send the next window with a probability that grows with how far it has moved.
 
-    A step is noisy: against a sharp threshold noise alone decides, at every contact or at none.
+    Steps are noisy: with a sharp threshold, noise alone decides whether every contact sends or
+    none.
     """
     far = np.sum(moved(shared, w, memory, stamp) ** 2) / (threshold * threshold)
     return sent_unless(np.exp(-0.5 * far), shared, heartbeat, w, memory, stamp)
@@ -75,7 +76,11 @@ RULES = {"delta": send_on_delta, "stochastic": send_by_chance}
 def triggered(
     *, shared: int = 4, threshold: float = 0.2, heartbeat: int = 10, rule: str = "delta"
 ) -> Algorithm:
-    """PAO-Fed-U1 whose clients are silent as long as their window has hardly moved."""
+    """PAO-Fed-U1 whose clients are silent as long as their window has hardly moved.
+
+    The window is sent when it has moved by about `threshold`, by `rule`, and after `heartbeat`
+    silent contacts in any case.
+    """
     if rule not in RULES:
         raise AlgorithmError(unknown("rule", str(rule), RULES))
     numbers = (
@@ -86,6 +91,6 @@ def triggered(
     uplink = Channel(
         send=partial(RULES[rule], *numbers),
         init=begin,
-        waives=("never silent",),  # silence is the point
+        waives=("never silent",),  # clients are silent at times, which is the point
     )
     return replace(pao_fed("u1", shared=shared), name="triggered", uplink=uplink)

@@ -9,7 +9,7 @@ from paofed.core.selection import Windows
 
 
 def wide_down(*, up: int = 4, down: int = 32) -> Algorithm:
-    """PAO-Fed-U1 with windows of two widths, each turning at the speed of its own width."""
+    """PAO-Fed-U1 with windows of two widths, each moving on by its own width at every tick."""
     return replace(
         pao_fed("u1"),
         name="wide-down",

@@ -18,7 +18,7 @@ from paofed.core.parts import Learner, Part, placed
 
 
 class Pulled(NamedTuple):
-    """The model, and what the device has heard of the server's."""
+    """The device's model, and the last values of the server's model that the device has heard."""
 
     w: FloatArray  # (D,)
     heard: FloatArray  # (D,)
@@ -43,16 +43,17 @@ def learn(
 
 
 def merge(state: Pulled, part: Part) -> Pulled:
-    """Take over what was heard, and remember it."""
+    """Take over the values that were heard, and remember them."""
     return Pulled(placed(state.w, part), placed(state.heard, part))
 
 
 def fed_prox(*, shared: int | None = None, pull: float = 0.01) -> Algorithm:
-    """FedProx with whole models, or with windows of `shared` as in PAO-Fed-U1.
+    """FedProx with whole models, or with windows of `shared` coordinates as in PAO-Fed-U1.
 
-    In the paper's exchange a whole model that is heard overwrites all that was learned before it
-    could be sent: one step is left, on which nothing pulls, and FedProx is Online-FedSGD. So whole
-    models are exchanged once, after the steps that a device took by itself.
+    In the exchange "paper", a whole model that is heard overwrites all that the device has learned
+    before any of it could be sent. One step is left, on which nothing pulls, and FedProx would be
+    Online-FedSGD. So with whole models the exchange is "single": the device sends after the steps
+    that it took by itself.
     """
     learner = Learner(
         learn=partial(learn, positive("pull", pull)),

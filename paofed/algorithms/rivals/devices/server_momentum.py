@@ -1,4 +1,4 @@
-"""Server momentum, FedAvgM: the mean that a server makes moves it on for some time.
+"""Server momentum, FedAvgM: every mean that the server makes goes on moving its model for a while.
 
 T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for
 federated visual classification", 2019, arXiv:1909.06335.
@@ -20,7 +20,7 @@ from paofed.core.parts import Message, ServerRule, Stamp
 
 
 class Moving(NamedTuple):
-    """The server's model, and where it is going."""
+    """The server's model, and the velocity at which the model moves on."""
 
     w: FloatArray  # (D,)
     velocity: FloatArray  # (D,)
@@ -34,9 +34,9 @@ def begin(features: int, clients: int) -> Moving:  # noqa: ARG001 (the interface
 def apply(
     momentum: float, rate: float, state: Moving, messages: Sequence[Message], stamp: Stamp
 ) -> Moving:
-    """Move by what is left of the last moves and the mean of the newest messages.
+    """Move by what is left of the last moves plus the mean of the newest messages.
 
-    A round of a coordinate is a tick in which a message holds it: others rest.
+    A coordinate has a round in each tick in which a message holds it; other coordinates rest.
     """
     steps, held = newest_steps(state.w, messages, stamp.tick)
     velocity = np.where(held, momentum * state.velocity + steps, state.velocity)
@@ -50,6 +50,7 @@ def server_momentum(
     server = ServerRule(
         apply=partial(apply, fraction("momentum", momentum), positive("rate", rate)),
         init=begin,
-        waives=("fixed point", "convex hull"),  # a server that moves goes on, and beyond
+        # A model that moves goes on, also from a fixed point and out of the hull.
+        waives=("fixed point", "convex hull"),
     )
     return replace(row_of(shared), name="server-momentum", server=server)

@@ -21,13 +21,13 @@ from paofed.core.parts import Message, ServerRule, Stamp
 
 
 class Engaged(NamedTuple):
-    """The model, those left behind, and the last step of every client."""
+    """The model, the past models, and the last step of every client."""
 
     w: FloatArray  # (D,)
     past: FloatArray  # (memory, D)
     until: IntArray  # (memory,)
     steps: FloatArray  # (K, D): 0 where a client has said nothing yet
-    said: IntArray  # (K, D): the tick at which it was sent; -1: never
+    said: IntArray  # (K, D): the tick at which that step was sent; -1: never
     total: FloatArray  # (D,): the sum of all steps
 
 
@@ -39,7 +39,7 @@ def begin(memory: int, features: int, clients: int) -> Engaged:
 
 
 def engaged(rate: float, state: Engaged, messages: Sequence[Message], stamp: Stamp) -> Engaged:
-    """Keep a message's step in the place of its client's last one, then move by the mean of all."""
+    """Let a message's step replace its client's last one, then move by the mean of last steps."""
     if len(messages) == 0:
         return state
     w, total = state.w.copy(), state.total.copy()
@@ -57,10 +57,10 @@ def engaged(rate: float, state: Engaged, messages: Sequence[Message], stamp: Sta
 
 
 def ace(*, rate: float = 1.0, memory: int = KEPT, shared: int | None = None) -> Algorithm:
-    """ACE; `memory` past models tell the steps of messages.
+    """ACE; `memory` past models serve to work out the steps of messages.
 
-    The steps of all other clients count at every message, so the model is no fixed point and may
-    leave the hull; they are counted anew at each, so the order of arrival matters.
+    Every message moves the model by the steps of all clients, so the model is no fixed point and
+    may leave the hull. Since each message averages anew, the order of arrival matters.
     """
     server = ServerRule(
         apply=partial(engaged, positive("rate", rate)),

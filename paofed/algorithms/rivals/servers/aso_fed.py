@@ -24,10 +24,11 @@ class AsoDevice(NamedTuple):
     """A device's model, the server's as last heard, and what its steps are made of."""
 
     w: FloatArray  # (D,)
-    heard: FloatArray  # (D,): what the server said last
+    heard: FloatArray  # (D,): the server's values as last heard
     before: FloatArray  # (D,): the last gradient
     balance: FloatArray  # (D,): a fading mean of the gradients before that
-    contacts: IntArray  # (4,): ticks between contacts, how many gaps, the last tick, just heard
+    # (4,): ticks between contacts in sum, number of gaps, tick of the last contact, 1 if just heard
+    contacts: IntArray
 
 
 def begin_device(features: int) -> AsoDevice:
@@ -59,7 +60,7 @@ def learn(
 
 
 def counted(contacts: IntArray, tick: int) -> IntArray:
-    """Return what is known of contacts at a sample; the first one after a contact counts it."""
+    """Return `contacts` at a sample; the first sample after a contact counts that contact."""
     contacts = contacts.copy()
     if contacts[3] == 1:
         if contacts[2] >= 0:
@@ -70,7 +71,7 @@ def counted(contacts: IntArray, tick: int) -> IntArray:
 
 
 def merge(state: AsoDevice, part: Part) -> AsoDevice:
-    """Take over what was heard, and remember that it was."""
+    """Take over the values that were heard, and remember that there was a contact."""
     contacts = state.contacts.copy()
     contacts[3] = 1
     w, heard = placed(state.w, part), placed(state.heard, part)
@@ -78,7 +79,7 @@ def merge(state: AsoDevice, part: Part) -> AsoDevice:
 
 
 class AsoServer(NamedTuple):
-    """The model, those left behind, and how often each client was heard."""
+    """The model, the past models, and how many messages of each client were heard."""
 
     w: FloatArray  # (D,)
     past: FloatArray  # (memory, D)
@@ -119,9 +120,9 @@ def aso_fed(
 ) -> Algorithm:
     """ASO-Fed: `pull` towards the server's model, `beta` of the fading mean, `dynamic` steps.
 
-    A device's step also holds gradients of other samples, so this sample may be predicted worse
-    after it. Steps are added whatever the model is by now, so the server is no fixed point and may
-    leave the hull.
+    A device's step also holds gradients of earlier samples, so that the sample at hand may be
+    predicted worse after it. The server adds steps wherever its model is by then, so the model is
+    no fixed point and may leave the hull.
     """
     if type(dynamic) is not bool:
         raise AlgorithmError(f"dynamic is {dynamic!r}: expected yes or no")

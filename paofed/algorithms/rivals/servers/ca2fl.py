@@ -20,17 +20,17 @@ from paofed.core.parts import Message, ServerRule, Stamp
 
 
 class Calibrated(NamedTuple):
-    """The model, those left behind, the last step of every client, and an open buffer."""
+    """The model, the past models, the last step of every client, and the buffer."""
 
     w: FloatArray  # (D,)
     past: FloatArray  # (memory, D)
     until: IntArray  # (memory,)
     steps: FloatArray  # (K, D): 0 where a client has said nothing yet
-    said: IntArray  # (K, D): the tick at which it was sent; -1: never
+    said: IntArray  # (K, D): the tick at which that step was sent; -1: never
     total: FloatArray  # (D,): the sum of all steps when the model moved last
-    news: FloatArray  # (D,): by how much that sum has changed since
-    spoken: BoolArray  # (D,): which coordinates were spoken of since
-    waiting: IntArray  # (1,): in so many messages
+    news: FloatArray  # (D,): by how much the sum of all steps has changed since then
+    spoken: BoolArray  # (D,): which coordinates a message has held since then
+    waiting: IntArray  # (1,): how many messages have come since then
 
 
 def begin(memory: int, features: int, clients: int) -> Calibrated:
@@ -46,7 +46,11 @@ def begin(memory: int, features: int, clients: int) -> Calibrated:
 def calibrated(
     buffer: int, rate: float, state: Calibrated, messages: Sequence[Message], stamp: Stamp
 ) -> Calibrated:
-    """Collect what is new in steps; move by the mean of all last steps and the buffer's news."""
+    """Collect how steps have changed; when the buffer is full, move the model.
+
+    The model moves by the mean of all clients' last steps before the buffer, plus the sum of the
+    changes in the buffer divided by `buffer`, on the coordinates that the buffer's messages hold.
+    """
     if len(messages) == 0:
         return state
     w, past, until = state.w.copy(), state.past, state.until
@@ -74,11 +78,11 @@ def calibrated(
 def ca2fl(
     *, buffer: int = 10, rate: float = 1.0, memory: int = KEPT, shared: int | None = None
 ) -> Algorithm:
-    """CA2FL with a buffer of so many messages; `memory` past models tell their steps.
+    """CA2FL with a buffer of `buffer` messages; `memory` past models serve to work out their steps.
 
-    What was held back and what others said before move the model, so it is no fixed point, may
-    leave the hull and moves coordinates that nobody speaks of now; which messages share a buffer
-    depends on the order of arrival.
+    Steps of earlier messages and of other clients move the model. So the model is no fixed point,
+    may leave the hull, and moves on coordinates that no message of this tick holds. Which messages
+    share a buffer depends on the order of arrival.
     """
     server = ServerRule(
         apply=partial(calibrated, count("buffer", buffer), positive("rate", rate)),

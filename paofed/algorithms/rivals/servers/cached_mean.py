@@ -1,7 +1,7 @@
-"""The mean over what every client said last, however long ago.
+"""The mean over the last values of every client, however long ago it sent them.
 
 Not published under this name: the plainest server with a cache, beside `ace` and `ca2fl`, which
-keep steps where this one keeps models.
+keep steps where this server keeps models.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from paofed.errors import AlgorithmError
 
 
 class Cache(NamedTuple):
-    """The model, and what each client said last of each coordinate."""
+    """The model, and the last value of each client for each coordinate."""
 
     w: FloatArray  # (D,)
-    total: FloatArray  # (D,): the sum of what was said last
-    clients: IntArray  # (D,): how many clients have said something
+    total: FloatArray  # (D,): the sum of the clients' last values
+    clients: IntArray  # (D,): how many clients have sent a value
     values: FloatArray  # (K, D)
-    said: IntArray  # (K, D): the tick at which it was sent; -1: never
+    said: IntArray  # (K, D): the tick at which that value was sent; -1: never
 
 
 def begin(features: int, clients: int) -> Cache:
@@ -36,7 +36,7 @@ def begin(features: int, clients: int) -> Cache:
 
 
 def averaged(state: Cache, messages: Sequence[Message], stamp: Stamp) -> Cache:  # noqa: ARG001 (the interface of an `apply`)
-    """Average, on the coordinates spoken of, over the clients that ever said something of them."""
+    """Average the last values of all clients that have sent any, on the coordinates held now."""
     if len(messages) == 0:
         return state
     w, total, clients = state.w.copy(), state.total.copy(), state.clients.copy()
@@ -53,12 +53,12 @@ def averaged(state: Cache, messages: Sequence[Message], stamp: Stamp) -> Cache: 
 
 
 def cached_mean(*, shared: int | None = None, bits: int = PLAIN) -> Algorithm:
-    """The mean over the last value that each client said, coordinate by coordinate.
+    """The mean over the last value of each client, coordinate by coordinate.
 
-    Clients may send windows of so many `bits` a value; 32 are plain values.
+    Clients may send windows with `bits` bits a value; 32 means plain values.
 
-    What other clients said before counts on, so the model is no fixed point, and a client that
-    takes back what it said may move the model out of the hull.
+    Earlier values of other clients go on counting, so the model is no fixed point, and a client
+    that takes back an earlier value may move the model out of the hull.
     """
     server = ServerRule(apply=averaged, init=begin, waives=("fixed point", "convex hull"))
     row = replace(row_of(shared), name="cached-mean", server=server)

@@ -24,9 +24,9 @@ class Tiered(NamedTuple):
 
     w: FloatArray  # (D,)
     tiers: FloatArray  # (M, D)
-    rounds: IntArray  # (M, D): how often a tier spoke of a coordinate
-    ages: IntArray  # (K,): the sum over a client's messages
-    heard: IntArray  # (K,): how many they were
+    rounds: IntArray  # (M, D): in how many ticks a tier's clients sent a coordinate
+    ages: IntArray  # (K,): the sum of the ages of a client's messages
+    heard: IntArray  # (K,): how many messages a client has sent
 
 
 def begin(tiers: int, features: int, clients: int) -> Tiered:
@@ -37,18 +37,23 @@ def begin(tiers: int, features: int, clients: int) -> Tiered:
 
 
 def tier_of(client: int, tiers: int, ages: IntArray, heard: IntArray) -> int:
-    """Return the tier of a client by its mean age among the clients heard: equal parts of them."""
+    """Return the tier of a client.
+
+    The clients heard so far are ranked by the mean age of their messages and cut into `tiers` equal
+    parts; 0 is the fastest.
+    """
     faster, known = 0, 0
     for k in range(heard.size):
         if heard[k] > 0:
-            mine, other = ages[client] * heard[k], ages[k] * heard[client]  # means, multiplied out
+            # Compares two means without dividing.
+            mine, other = ages[client] * heard[k], ages[k] * heard[client]
             faster += other < mine or (other == mine and k < client)
             known += 1
     return tiers * faster // known
 
 
 def tiered(state: Tiered, messages: Sequence[Message], stamp: Stamp) -> Tiered:
-    """Give each tier the mean of what its clients say now; then weigh tiers the other way round."""
+    """Set each tier to the mean of its clients' messages, then average the tiers with `across`."""
     if len(messages) == 0:
         return state
     w, tiers, rounds = state.w.copy(), state.tiers.copy(), state.rounds.copy()
@@ -71,9 +76,9 @@ def tiered(state: Tiered, messages: Sequence[Message], stamp: Stamp) -> Tiered:
 
 
 def across(w: float, tiers: FloatArray, rounds: IntArray) -> float:
-    """Average a coordinate over tiers: the fastest weighs what the slowest has had of rounds.
+    """Average a coordinate over tiers: the fastest is weighed by the rounds of the slowest.
 
-    A tier that has not spoken yet stands where the server does.
+    A tier that has had no round yet stands for the server's own value.
     """
     total, last = 0.0, tiers.size - 1
     for m in range(tiers.size):
@@ -82,9 +87,10 @@ def across(w: float, tiers: FloatArray, rounds: IntArray) -> float:
 
 
 def fed_at(*, tiers: int = 5, shared: int | None = None) -> Algorithm:
-    """FedAT with so many tiers.
+    """FedAT with that many tiers.
 
-    What tiers said before counts on, so the model is no fixed point and may leave the hull.
+    The models of the tiers are kept from tick to tick, so the server's model is no fixed point and
+    may leave the hull.
     """
     server = ServerRule(
         apply=tiered,

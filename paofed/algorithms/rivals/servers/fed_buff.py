@@ -20,13 +20,13 @@ from paofed.core.parts import Message, ServerRule, Stamp
 
 
 class Buffer(NamedTuple):
-    """The model, those left behind, and what was collected since it moved."""
+    """The model, the past models, and the steps collected since the model moved."""
 
     w: FloatArray  # (D,)
     past: FloatArray  # (memory, D)
     until: IntArray  # (memory,)
-    steps: FloatArray  # (D,): the sum of weighed steps
-    waiting: IntArray  # (1,): of so many messages
+    steps: FloatArray  # (D,): the sum of weighed steps in the buffer
+    waiting: IntArray  # (1,): how many messages are in the buffer
 
 
 def begin(memory: int, features: int, clients: int) -> Buffer:  # noqa: ARG001 (the interface of an `init`)
@@ -38,7 +38,7 @@ def begin(memory: int, features: int, clients: int) -> Buffer:  # noqa: ARG001 (
 def buffered(
     buffer: int, rate: float, state: Buffer, messages: Sequence[Message], stamp: Stamp
 ) -> Buffer:
-    """Collect steps weighed by (1 + age)^-1/2; add the mean of every `buffer` of them."""
+    """Collect steps weighed by (1 + age)^-1/2; when `buffer` steps are there, add their mean."""
     w, past, until = state.w.copy(), state.past, state.until
     steps, waiting = state.steps.copy(), state.waiting.copy()
     moved = False
@@ -59,15 +59,16 @@ def buffered(
 def fed_buff(
     *, buffer: int = 10, rate: float = 1.0, memory: int = KEPT, shared: int | None = None
 ) -> Algorithm:
-    """FedBuff with a buffer of so many messages; `memory` past models tell their steps.
+    """FedBuff with a buffer of `buffer` messages; `memory` past models tell their steps.
 
-    What was held back moves the model later, wherever it lies, so the model is no fixed point, may
-    leave the hull and moves coordinates that nobody speaks of now; which messages share a buffer
-    depends on the order of arrival.
+    A step that was held back moves the model later, wherever the model is by then. So the model is
+    no fixed point, may leave the hull, and moves on coordinates that no message of this tick holds.
+    Which messages share a buffer depends on the order of arrival.
 
-    A live fleet cannot use it. There a client starts from an older model than that of the tick at
-    which it sends, so every step also holds how far the server has moved since, backwards. Where
-    more messages come in a tick than the buffer holds, that outweighs the model, which diverges.
+    A live fleet cannot use FedBuff. There a client starts from an older model than that of the tick
+    at which it sends, so every step also holds how far the server has moved since, backwards. Where
+    more messages come in a tick than the buffer holds, this part outweighs the model, which
+    diverges.
     """
     server = ServerRule(
         apply=partial(buffered, count("buffer", buffer), positive("rate", rate)),

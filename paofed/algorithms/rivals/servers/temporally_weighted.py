@@ -1,8 +1,8 @@
 """Temporally weighted aggregation: the last model of every client, the less the older it is.
 
-Yang Chen, Xiaoyan Sun, Yaochu Jin: Communication-Efficient Federated Deep Learning with
-Layerwise Asynchronous Model Update and Temporally Weighted Aggregation, IEEE Transactions on Neural
-Networks and Learning Systems 2020, arXiv 1903.07424.
+Yang Chen, Xiaoyan Sun, Yaochu Jin: Communication-Efficient Federated Deep Learning with Layerwise
+Asynchronous Model Update and Temporally Weighted Aggregation, IEEE Transactions on Neural Networks
+and Learning Systems 2020, arXiv 1903.07424.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from paofed.core.parts import Message, ServerRule, Stamp
 
 
 class Dated(NamedTuple):
-    """The model, and what each client said last of each coordinate."""
+    """The model, and the last value of each client for each coordinate."""
 
     w: FloatArray  # (D,)
-    total: FloatArray  # (D,): the weighed sum of what was said last
+    total: FloatArray  # (D,): the weighed sum of the clients' last values
     weight: FloatArray  # (D,): the sum of the weights
-    weighed: IntArray  # (1,): the tick whose ages these weights are of
+    weighed: IntArray  # (1,): the tick at which these weights were right
     values: FloatArray  # (K, D)
-    said: IntArray  # (K, D): the tick at which it was sent; -1: never
+    said: IntArray  # (K, D): the tick at which that value was sent; -1: never
 
 
 def begin(features: int, clients: int) -> Dated:
@@ -39,7 +39,7 @@ def begin(features: int, clients: int) -> Dated:
 
 
 def faded(base: float, state: Dated, messages: Sequence[Message], stamp: Stamp) -> Dated:
-    """Average, on the coordinates spoken of, over all clients weighed by base^-age."""
+    """Average the clients' last values, weighed by base^-age, on the coordinates held now."""
     if len(messages) == 0:
         return state
     fading = base ** -float(stamp.tick - state.weighed[0])
@@ -60,8 +60,8 @@ def faded(base: float, state: Dated, messages: Sequence[Message], stamp: Stamp) 
 def temporally_weighted(*, base: float = e / 2, shared: int | None = None) -> Algorithm:
     """The mean over the last models of all clients, weighed by base^-age.
 
-    What other clients said before counts on, so the model is no fixed point, and a client that
-    takes back what it said may move the model out of the hull.
+    Earlier values of other clients go on counting, so the model is no fixed point, and a client
+    that takes back an earlier value may move the model out of the hull.
     """
     server = ServerRule(
         apply=partial(faded, number("base", base, 1.0)),

@@ -7,5 +7,5 @@ rights       who may ask what
 page         / and /events, for people
 health       /health, /metrics, /status
 predictions  /predict, /model
-asking       the other end: what a server that runs says
+asking       the other end: asks a running server
 """

@@ -8,7 +8,7 @@ TEXT, JSON = "text/plain", "application/json"
 
 
 class Fields(Mapping[str, str]):
-    """The fields of a question by name, in large or small letters."""
+    """The header fields of a question by name, in large or small letters."""
 
     def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
         self._values = {name.lower(): value for name, value in fields}
@@ -24,7 +24,7 @@ class Fields(Mapping[str, str]):
 
 
 class Question(NamedTuple):
-    """What somebody asks: the part of the address behind its question mark, fields and content."""
+    """A question: the query part of its address, its header fields and its content."""
 
     query: str
     fields: Mapping[str, str]
@@ -32,9 +32,9 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What they get. Content that is an iterator is sent piece by piece, until somebody hangs up.
+    """An answer. Content that is an iterator is sent piece by piece, until somebody hangs up.
 
-    The content of an answer without an end is such an iterator; it has no length.
+    An answer without an end has an iterator as its content, and no length.
     """
 
     code: int
@@ -48,10 +48,10 @@ Routes = Mapping[tuple[str, str], Route]  # by method and path, ("GET", "/health
 
 
 def in_words(code: int, words: str) -> Answer:
-    """A sentence."""
+    """Return an answer that is a sentence."""
     return Answer(code, TEXT, f"{words}\n".encode())
 
 
 def as_json(code: int, value: object) -> Answer:
-    """A value for programs."""
+    """Return an answer that is JSON."""
     return Answer(code, JSON, f"{json.dumps(value)}\n".encode())

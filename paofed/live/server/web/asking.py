@@ -1,4 +1,4 @@
-"""What a fleet's running server says, for commands that look at a fleet from outside."""
+"""Asks a fleet's running server, for commands that look at a fleet from outside."""
 
 import urllib.request
 from http.client import HTTPException
@@ -8,13 +8,14 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import Tokens
 from paofed.live.server.status import Status
 
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
+# Ignores the variable http_proxy.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def asked(
     settings: Settings, seconds: float = 10.0, *, folder: Path | None = None
 ) -> Status | None:
-    """What the server says of its fleet, if anybody answers where the settings say.
+    """Return what the server says of its fleet, if one answers where the settings say.
 
     `folder` is the fleet's: where asking takes a token, the folder has one of its own.
     """
@@ -28,5 +29,5 @@ def asked(
             return Status.from_json(answer.read())
     except (OSError, HTTPException):
         return None
-    except (ValueError, KeyError, TypeError, AttributeError):  # somebody else answers there
+    except (ValueError, KeyError, TypeError, AttributeError):  # another program answers there
         return None

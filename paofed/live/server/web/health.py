@@ -1,7 +1,7 @@
 """Health and metrics.
 
-/health    200 while the fleet is served as well as ever, 503 and why while it is not; and whom
-           somebody should look at
+/health    200 while the fleet is served as well as ever, 503 and why while it is not; and which
+           devices somebody should look at
 /metrics   for Prometheus
 /status    everything, as JSON
 """
@@ -16,7 +16,7 @@ Ask = Callable[[], Status]
 
 
 def routes(ask: Ask) -> Routes:
-    """The routes that show what `ask` answers."""
+    """Return the routes that show what `ask` returns."""
     return {
         ("GET", "/health"): lambda _: _health(ask()),
         ("GET", "/metrics"): lambda _: _metrics(ask()),
@@ -25,7 +25,7 @@ def routes(ask: Ask) -> Routes:
 
 
 def for_anybody(ask: Ask) -> Routes:
-    """What a supervisor may know without a token: no words, which may name devices and files."""
+    """Return routes for a supervisor without a token: no words, which may name devices."""
     return {("GET", "/health"): lambda _: _alive(ask())}
 
 

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from paofed.errors import InputError
 from paofed.live.server.web.answers import Answer, Fields, Question, Routes, in_words
 
-_LARGEST = 2**20  # bytes of a question's content
-_CONTENT = {"content-length", "transfer-encoding"}  # fields of a question that brings something
-_LOOK = 0.1  # seconds between two looks whether the block is over
+_LARGEST = 2**20  # the most bytes of a question's content
+_CONTENT = {"content-length", "transfer-encoding"}  # header fields of a question that has content
+_LOOK = 0.1  # seconds between two checks whether the block is over
 
 
 class Listener:
-    """A web server that lasts as long as its block."""
+    """A web server that runs as long as its block."""
 
     def __init__(self, host: str, port: int, routes: Routes) -> None:
         handler = type("Handler", (_Handler,), {"routes": routes})
@@ -35,7 +35,7 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
+        """The port that it listens on."""
         return int(self._server.server_address[1])
 
     def __enter__(self) -> Self:
@@ -50,19 +50,20 @@ class Listener:
 
 class _Handler(BaseHTTPRequestHandler):
     routes: Routes
-    timeout = 10  # seconds: nobody keeps a thread for ever
-    protocol_version = "HTTP/1.1"  # somebody who asks again need not connect again
-    wbufsize = -1  # an answer leaves whole,
-    disable_nagle_algorithm = True  # and at once
-    unread = False  # whether a question has brought what was not read: the next one is behind it
+    timeout = 10  # seconds, so that nobody keeps a thread for ever
+    protocol_version = "HTTP/1.1"  # who asks again need not connect again
+    wbufsize = -1  # an answer leaves as a whole
+    disable_nagle_algorithm = True  # and without delay
+    # Whether a question's content was not read: the next question would come after it.
+    unread = False
 
     def handle(self) -> None:
-        """Hear a question and answer it, unless whoever asks has gone."""
+        """Read a question and answer it, unless whoever asks has gone."""
         with suppress(ConnectionError):
             super().handle()
 
     def finish(self) -> None:
-        """Say the rest, unless whoever asked has gone."""
+        """Send the rest, unless whoever asked has gone."""
         with suppress(ConnectionError):
             super().finish()
 
@@ -102,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
             return in_words(503, str(error))
 
     def _content(self) -> bytes | Answer:
-        """What was sent with a question, or why it is not read."""
+        """Return the content of a question, or an answer that says why it is not read."""
         length = self.headers.get("Content-Length", "")
         if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
             return in_words(411, "the question has no Content-Length: expected its bytes, counted")
@@ -117,7 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(code)
         self.send_header("Content-Type", kind)
         if self.unread or not isinstance(content, bytes):
-            self.send_header("Connection", "close")  # which ends content that has no length
+            # Closing the connection ends content without a length.
+            self.send_header("Connection", "close")
         if isinstance(content, bytes) and code != HTTPStatus.NOT_MODIFIED:
             self.send_header("Content-Length", str(len(content)))
         for name, value in fields:
@@ -136,4 +138,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: who looks how often is no news."""
+        """Log nothing: who looks how often is no news."""

@@ -1,7 +1,7 @@
 """Predictions for applications, from the model that the server's loop hands out.
 
-POST /predict   one reading, or a list of them: predictions, or the word why there are none
-GET /model      the model as JSON, with all that is needed to compute what it predicts
+POST /predict   one reading, or a list of them: predictions, or a sentence why there are none
+GET /model      the model as JSON, with all that is needed to compute its predictions
 
 Nothing here asks the loop, so that many questions do not slow down the fleet.
 """
@@ -22,7 +22,7 @@ _NO_INTERVAL = "no device has reported its errors yet"
 
 
 def routes(model: Callable[[], FleetModel]) -> Routes:
-    """The routes that answer by the model of now."""
+    """Return the routes that answer by the present model."""
     return {
         ("POST", "/predict"): lambda question: _learned(model(), question, _predict),
         ("GET", "/model"): lambda question: _learned(model(), question, _model),
@@ -60,7 +60,7 @@ def _predict(predictor: FleetPredictor, question: Question) -> Answer:
 
 
 def _finite(predicted: Predicted) -> dict[str, float | None]:
-    """JSON has no word for what is larger than numbers are."""
+    """Replace infinite numbers by None, since JSON has no infinity."""
     return {
         name: value if value is not None and math.isfinite(value) else None
         for name, value in predicted._asdict().items()
@@ -73,7 +73,7 @@ def _about(predictor: FleetPredictor) -> dict[str, Any]:
 
 
 def _interval(predictor: FleetPredictor) -> dict[str, Any]:
-    """How often it is to hold, by how many devices; or why there is none."""
+    """Return how often the interval is to hold and by how many devices, or why there is none."""
     found = predictor.interval
     if found is None:
         return {"coverage": None, "devices": 0, "why": _NO_INTERVAL}

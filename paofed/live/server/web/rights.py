@@ -1,8 +1,8 @@
-"""Who may ask what: the one place where tokens are looked at.
+"""Who may ask what: the one place where tokens are checked.
 
-A token comes as `Authorization: Bearer TOKEN`, from a browser as `?token=TOKEN`, which is kept as a
-cookie, or as that cookie. Whatever is not named here takes the right to see, a route that is added
-later, too.
+A token comes as `Authorization: Bearer TOKEN`; from a browser it comes as `?token=TOKEN`, which is
+kept as a cookie, or as that cookie. A route that is not named here, also one that is added later,
+takes the right to see.
 """
 
 import threading
@@ -19,7 +19,7 @@ from paofed.live.server.web.answers import Answer, Question, Route, Routes, in_w
 _PREDICT = ("/predict", "/model")
 _HOW = "send the field `Authorization: Bearer TOKEN` (`paofed fleet token` makes one)"
 
-Kept = Callable[[], Tokens | None]  # None: everybody may ask
+Kept = Callable[[], Tokens | None]  # returns the tokens; None: everybody may ask
 
 
 class _Sent(NamedTuple):
@@ -28,7 +28,7 @@ class _Sent(NamedTuple):
 
 
 class KeptTokens:
-    """The tokens of a fleet's folder, read again when their file was written."""
+    """The tokens of a fleet's folder, read again when their file has changed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class KeptTokens:
         self._tokens: Tokens | None = None
 
     def __call__(self) -> Tokens | None:
-        """Those of now; a file that cannot be read is an error every time."""
+        """Return the present tokens; a file that cannot be read is an error every time."""
         with self._lock:
             seen = self._look()
             if seen != self._seen:
@@ -54,7 +54,7 @@ class KeptTokens:
 
 
 def guarded(routes: Routes, tokens: Kept, *, cookie: str, anybody: Routes) -> Routes:
-    """The same routes for whoever may use them; `anybody` has what others are answered."""
+    """Return the same routes behind their rights; `anybody` answers those without a token."""
     return {
         (method, path): _Guard(route, _right(path), tokens, cookie, anybody.get((method, path)))
         for (method, path), route in routes.items()
@@ -67,7 +67,7 @@ def _right(path: str) -> Right:
 
 @dataclass(frozen=True)
 class _Guard:
-    """A route behind a right."""
+    """A route that only holders of a right may use."""
 
     route: Route
     right: Right
@@ -99,7 +99,7 @@ def _refused(right: Right, *, known: bool) -> Answer:
 
 
 def _sent(question: Question, cookie: str) -> _Sent | None:
-    """The token that somebody shows, the first of the three that is there."""
+    """Return the token that somebody shows: the first of the three ways that is used."""
     kind, _, token = question.fields.get("Authorization", "").strip().partition(" ")
     if kind.lower() == "bearer":
         return _Sent(token.strip())

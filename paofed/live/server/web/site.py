@@ -18,9 +18,9 @@ from paofed.live.server.web.rights import KeptTokens, guarded
 def shown(
     fleet: Fleet, ask: health.Ask, see: Callable[[], Sight], model: Callable[[], FleetModel]
 ) -> Iterator[None]:
-    """Answer where the settings say, if anywhere, while the block lasts.
+    """Answer over HTTP where the settings say, if anywhere, while the block lasts.
 
-    `ask` gives the status of now, `see` what the page shows, and `model` the present model.
+    `ask` returns the present status, `see` what the page shows, and `model` the present model.
     """
     if not fleet.settings.http:
         yield
@@ -32,7 +32,7 @@ def shown(
 
 
 def _allowed(fleet: Fleet, routes: Routes, ask: health.Ask) -> Routes:
-    """The same for those who have a token, where the fleet has any."""
+    """Return the routes, behind tokens where the fleet has any."""
     return guarded(
         routes,
         KeptTokens(fleet.folder),

@@ -1,4 +1,4 @@
-"""Compilation: said once, where somebody waits for it; and its result, called without detours."""
+"""Compilation: tells whoever waits for it, and calls its result without detours."""
 
 import gc
 from collections.abc import Callable
@@ -12,8 +12,9 @@ from numba.core import event
 def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of a function for arguments of these very types.
 
-    Called as a compiled function, half a millisecond would go into finding out the types of the
-    arrays each time. The code trusts its arguments: later ones must have the same types and layout.
+    A call of the compiled function itself would spend half a millisecond on finding out the types
+    of the arrays. The machine code trusts its arguments: later ones must have the same types and
+    layout.
     """
     signature = tuple(typeof(argument) for argument in arguments)
     function.compile(signature)
@@ -24,12 +25,12 @@ def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:
 class _WithoutCollecting(event.Listener):
     """Pauses the garbage collector while numba compiles.
 
-    The compiler makes millions of small objects that live on; looking through all of them for
-    garbage again and again would take nearly as long as compiling.
+    The compiler makes millions of small objects that live on. The collector would look through all
+    of them again and again, which would take nearly as long as compiling.
     """
 
     def __init__(self) -> None:
-        self._depth = 0  # one compilation leads to others; numba's lock lets one thread compile
+        self._depth = 0  # compilations nest; numba's lock lets one thread at a time compile
         self._was_on = False
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (the listener's interface)
@@ -58,9 +59,9 @@ class _CompilationNote(event.Listener):
             self._say("compiling the kernels: once on this machine, about ten seconds")
 
     def on_end(self, event: event.Event) -> None:
-        """Say nothing."""
+        """Say nothing when a compilation ends."""
 
 
 def note_compilation(say: Callable[[str], None]) -> AbstractContextManager[object]:
-    """While inside, say so if kernels must be compiled (later uses find them on disk)."""
+    """While inside, call `say` if kernels must be compiled; later runs find them on disk."""
     return event.install_listener("numba:compile", _CompilationNote(say))

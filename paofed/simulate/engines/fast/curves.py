@@ -1,4 +1,4 @@
-"""Run what is compiled over all ticks, and keep what a run's record holds."""
+"""Run compiled methods over all ticks, and keep what the record of a run holds."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
@@ -37,11 +37,11 @@ class Compiled(Protocol):
 
     @property
     def errors(self) -> NDArray[Any]:
-        """Errors of the devices' and the servers' models on every sample, (A, 2, M)."""
+        """Errors of the devices' and the server's models on every sample, (A, 2, M)."""
         ...
 
     def traffic(self) -> IntArray:
-        """What was sent until now, (A, 7)."""
+        """Return the counts of traffic until now, (A, 7)."""
         ...
 
     def advance(self, begin: int, end: int, pool: Any = None) -> None:
@@ -50,7 +50,7 @@ class Compiled(Protocol):
 
 
 class Judge(NamedTuple):
-    """What the server's models are judged on."""
+    """The test set on which the server's models are judged."""
 
     fourier_map: FourierMap
     x: FloatArray
@@ -63,7 +63,7 @@ def judge_of(trace: Trace) -> Judge:
 
 
 class OverList(Protocol):
-    """Makes the simulation of a list of samples, judged on them or not."""
+    """Makes the simulation of a list of samples; `judged` says whether errors on them are kept."""
 
     def __call__(self, samples: SparseTrace, *, judged: bool) -> Compiled:
         """Return the simulation."""
@@ -79,9 +79,10 @@ def over_setting(
     pool: Any = None,
     watch: Callable[[FloatArray], None] | None = None,
 ) -> RunRecord:
-    """Run what is compiled over one run, and keep its record.
+    """Run compiled methods over one run, and return its record.
 
-    Worlds of one's own and tables are `listed`; a scenario with laws is `drawn`.
+    Worlds of one's own and tables are simulated by `listed`, as a list of samples; a scenario with
+    laws by `drawn`.
     """
     seed, world, run, every = (place[key] for key in ("seed", "world", "run", "every"))
     if isinstance(setting, SizedWorlds):
@@ -108,7 +109,7 @@ def record(
     pool: Any = None,
     watch: Callable[[FloatArray], None] | None = None,
 ) -> RunRecord:
-    """Run all ticks, evaluating the server's models on the way; `report` hears the progress."""
+    """Run all ticks and evaluate the server's models on the way; `report` is told the progress."""
     real = simulation.shared.dtype
     z_test = layout.laid_out(test.fourier_map(test.x), real)
     y_test = layout.laid_out(test.targets.y, real)
@@ -135,7 +136,7 @@ def follow(
     report: Report = ignored,
     pool: Any = None,
 ) -> RunRecord:
-    """Run all ticks, judging all models on every sample before it is learned from."""
+    """Run all ticks and judge all models on every sample before they learn from it."""
     points = curve_ticks(ticks, every)
     traffic = [simulation.traffic() for _ in _stops(simulation, points, report, pool)]
     judged = places.judged(simulation.errors, points)
@@ -148,13 +149,13 @@ def follow(
 
 
 def outcome(simulation: Compiled, trace: Trace) -> Outcome:
-    """Run the first of the methods over all of a trace, with an error after every tick."""
+    """Run the first method over a whole trace, with an error after every tick."""
     found = record(simulation, trace.ticks, 1, judge_of(trace))
     return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
 
 
 def _stops(simulation: Compiled, stops: IntArray, report: Report, pool: Any) -> Iterator[int]:
-    """Run up to and including each of the ticks, saying which of them was reached."""
+    """Run up to and including each tick of `stops`, and yield the index of each."""
     begin = 0
     for index, tick in enumerate(stops.tolist()):
         simulation.advance(begin, tick + 1, pool)

@@ -22,7 +22,8 @@ from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report, stoppable
 from paofed.world.trace import Trace
 
-_SPREAD_FROM = 16_384  # clients from which the threads share one run, rather than take one each
+# Fleets of at least so many clients share one run over all threads; else each thread has a run.
+_SPREAD_FROM = 16_384
 
 
 def refuses(method: Algorithm) -> str | None:
@@ -51,12 +52,13 @@ def replay(
 
 
 def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
-    """Run the kernels; they release the interpreter, so threads are enough."""
+    """Run the kernels on threads: they release the interpreter, so no processes are needed."""
 
     def job(heard: Report, index: int, pool: family.ThreadPool | None) -> tuple[int, RunRecord]:
         return index, _run(task, index, heard, pool)
 
-    numbers = all(map(family.in_family, task.methods))  # others do not share one run
+    # Only algorithms of the family can share one run over threads.
+    numbers = all(map(family.in_family, task.methods))
     if numbers and task.scenario.clients >= _SPREAD_FROM:
         with family.ThreadPool(task.workers) as shared:
             yield from (job(report, index, shared) for index in task.runs)
@@ -72,7 +74,7 @@ def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
 
 
 def _run(task: Task, index: int, heard: Report, pool: family.ThreadPool | None) -> RunRecord:
-    """Run the family in one pass and methods of one's own in another; put both in order."""
+    """Run the family in one pass and methods of one's own in another; keep the order of methods."""
     numbers = [family.in_family(method) for method in task.methods]
     inside = [m for m, number in zip(task.methods, numbers, strict=True) if number]
     outside = [m for m, number in zip(task.methods, numbers, strict=True) if not number]
@@ -108,7 +110,8 @@ def _told_by_the_reference(
 ) -> Iterator[None]:
     """Where a compiled rule fails, let the reference engine say which rule and how.
 
-    Machine code knows neither names nor shapes. The reference engine meets the same mistake.
+    Machine code knows neither names nor shapes. The reference engine runs the same rules as Python
+    code and meets the same mistake.
     """
     try:
         yield

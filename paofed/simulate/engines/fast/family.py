@@ -1,7 +1,8 @@
 """The compiled engine: many algorithms over one world in one pass, blocks of clients on threads.
 
-Twin of paofed.simulate.engines.reference. The rules are in `kernels`, beside this file. Algorithms
-of the family (windows, any weight by age, LMS steps, eq. 9) become rows of numbers for them.
+The same as paofed.simulate.engines.reference, compiled. The rules are in `kernels`, beside this
+file. Algorithms of the family (windows, any weight by age, LMS steps, eq. 9) become rows of numbers
+for them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +44,7 @@ _ALL_PHASES = kernels.EVENTS | kernels.PICK | kernels.LEARN | kernels.SERVE
 
 
 def in_family(method: Algorithm) -> bool:
-    """Whether the kernels can run this algorithm: everything about it is numbers."""
+    """Whether the kernels can run this algorithm: numbers alone describe all of it."""
     return method.paper_parts is not None
 
 
@@ -60,9 +61,10 @@ def run(
     pool: "ThreadPool | None" = None,
     watch: Callable[[FloatArray], None] | None = None,
 ) -> RunRecord:
-    """Run algorithms over one run of one world, drawn inside the kernels where it has laws.
+    """Run algorithms over one run of one world; the kernels draw samples where the world has laws.
 
-    `watch` sees the server's models, (A, D), at every point of the curve; they change afterwards.
+    `watch` is given the server's models, (A, D), at every point of the curve; the array changes
+    afterwards.
     """
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
 
@@ -70,7 +72,8 @@ def run(
         return Simulation.over(samples, settled, precision, judged=judged)
 
     def drawn(made: World) -> Simulation:
-        law = cast(Scenario, scenario)  # worlds of one's own are listed
+        # Worlds of one's own never get here: they are lists of samples.
+        law = cast(Scenario, scenario)
         wrong = layout.wrong_of(law, seed=seed, world=world, run=run)
         nature, ages = layout.drawn(law, made, run, wrong), layout.ages_of(law)
         return Simulation(
@@ -97,12 +100,12 @@ def replay(
 
 
 def settle(method: Algorithm, step_size: float, max_age: int) -> Algorithm:
-    """Give an algorithm the step size and age limit that it has none of."""
+    """Give an algorithm this step size and age limit, unless it has its own."""
     return replace(method, **method.settled(step_size=step_size, max_age=max_age)._asdict())
 
 
 class Simulation:
-    """All algorithms over one run, ready to advance; what it holds does not grow with the ticks."""
+    """All algorithms over one run, ready to advance; memory does not grow with the ticks."""
 
     def __init__(
         self,
@@ -126,7 +129,8 @@ class Simulation:
         self.family = layout.family(methods, kept, features, heard)
         up, down = self.family.up[:, 0], self.family.down[:, 0]
         live = self.family.exchange == kernels.LIVE
-        # At the contacts of newcomers the whole model comes down, and a live hello holds nothing.
+        # A newcomer gets the whole model at its first contact; its message in a live exchange is
+        # empty.
         self._per_contact = _per_contact(up, down)
         self._per_whole = _per_contact(np.where(live, 0, up), np.full_like(down, features))
         algorithms, samples = (len(methods), nature.truth.size) if judged else (0, 0)
@@ -148,7 +152,7 @@ class Simulation:
         *,
         judged: bool = False,
     ) -> Self:
-        """Make one over a trace."""
+        """Make a simulation of a trace."""
         nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
         return cls(
             methods, nature, ages, trace.fourier_map, trace.clients, precision, judged=judged,
@@ -156,7 +160,10 @@ class Simulation:
         )  # fmt: skip
 
     def branch(self, nature: Nature) -> Self:
-        """Make one that goes on from here, judged from now on, where nature takes another turn."""
+        """Copy this simulation with another nature from now on.
+
+        The copy is judged on its samples.
+        """
         other = copy(self)
         other.nature = nature
         other.model, other.moment = _copied(self.model), _copied(self.moment)
@@ -165,7 +172,7 @@ class Simulation:
         return other
 
     def join(self, client: int, *, whole: bool) -> None:
-        """Let a client join now: with the server's whole models, or with its own and windows."""
+        """Let a client join now: with the server's whole model, or with its own and windows."""
         if whole:
             self.model.local[client, :, : self.model.shared.shape[1]] = self.model.shared
         self.model.joins[:, client] = kernels.JOINED
@@ -182,7 +189,7 @@ class Simulation:
             self._run(n, n + 1, kernels.SERVE, 0, self.blocks)
 
     def _turns(self, begin: int, end: int) -> Iterable[int]:
-        """The ticks at which anything can happen: over a trace, its busy ones."""
+        """Return the ticks at which anything can happen: over a trace, its busy ticks."""
         if not self.nature.traced:
             return range(begin, end)
         first, beyond = np.searchsorted(self.nature.busy, [begin, end])
@@ -206,12 +213,12 @@ class Simulation:
 
     @property
     def errors(self) -> NDArray[Any]:
-        """Errors of the devices' and the servers' models on every sample, (A, 2, M)."""
+        """Errors of the devices' and the server's models on every sample, (A, 2, M)."""
         errors: NDArray[Any] = self.model.judged
         return errors
 
     def traffic(self) -> IntArray:
-        """What was sent until now, (A, 7)."""
+        """Return the counts of traffic until now, (A, 7)."""
         wholes = self.model.wholes.sum(axis=0)
         windows = self.model.contacts.sum(axis=0) - wholes
         traffic: IntArray = windows[:, None] * self._per_contact + wholes[:, None] * self._per_whole
@@ -219,18 +226,21 @@ class Simulation:
 
 
 def _per_contact(up: IntArray, down: IntArray) -> IntArray:
-    """What one contact of each algorithm counts, (A, 7)."""
+    """Return the counts that one contact of each algorithm adds, (A, 7)."""
     counts: IntArray = np.stack(Traffic.of_floats(np.ones_like(up), up, down), axis=-1)
     return counts
 
 
 def _copied(record: _Record) -> _Record:
-    """The same with arrays of its own."""
+    """Return the record with copies of its arrays."""
     return type(record)(*(a.copy() if isinstance(a, np.ndarray) else a for a in record))
 
 
 class ThreadPool:
-    """Threads that share the blocks of one run, each the same contiguous part every time."""
+    """Threads that share the blocks of one run.
+
+    Each thread has the same contiguous part each time.
+    """
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -243,6 +253,6 @@ class ThreadPool:
         self._executor.shutdown()
 
     def each(self, work: Callable[[int, int], None], blocks: int) -> None:
-        """Do work on (begin, end) of every part and wait for all of it."""
+        """Call work(begin, end) for the part of every thread, and wait for all of them."""
         cuts = [blocks * i // self._threads for i in range(self._threads + 1)]
         list(self._executor.map(work, cuts[:-1], cuts[1:]))

@@ -21,7 +21,7 @@ from paofed.world.realize import Purpose
 
 
 def sine_series(terms: int) -> tuple[float, ...]:
-    """sin(2 pi s) = s (c0 + c1 s^2 + c2 s^4 + ...) for |s| <= 1/4, all but as good as can be."""
+    """Return c in sin(2 pi s) = s (c0 + c1 s^2 + c2 s^4 + ...) for |s| <= 1/4, nearly best."""
 
     def ratio(square: FloatArray) -> FloatArray:
         return np.sin(math.tau * np.sqrt(square)) / np.sqrt(square)
@@ -37,7 +37,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST, "error_model": "nu
 _NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _entry = njit(cache=True, **_OPTIONS)
 _inner = njit(**_OPTIONS, **_NO_WRAPPERS)  # never called from Python: compiles in half the time
-# Where a call would push every array of every tuple onto the stack, per client, paste the source.
+# These are inlined: a call would push every array of every tuple onto the stack, for each client.
 _pasted = njit(inline="always", **_OPTIONS)
 
 _WORD = np.uint64(0xFFFFFFFF)
@@ -48,10 +48,11 @@ _FOR_EVENTS, _FOR_SAMPLE = int(Purpose.EVENTS), int(Purpose.SAMPLE)
 _FOR_CONTACT, _FOR_HIT = int(Purpose.CONTACT), int(Purpose.HIT)
 PAPER, SINGLE, LIVE = 0, 1, 2  # Family.exchange
 EVENTS, PICK, LEARN, SERVE = 1, 2, 4, 8  # phases of a tick
-JOINED, UNASKED = -1, 2**62  # FamilyModels.joins, where it is no tick
+JOINED, UNASKED = -1, 2**62  # values of FamilyModels.joins that are no ticks
 SINE = sine_series(8)  # exact to rounding in float64
 STRETCH = 64  # ticks after which no client has samples left to learn: the bits of `pending`
-GROUP = 4  # inputs, samples or test samples in one pass over a row: loading it costs the time
+# Inputs, samples or test samples in one pass over a row, since loading the row takes the time.
+GROUP = 4
 
 
 @_inner
@@ -104,7 +105,7 @@ def _arrived(nature: Any, k: Any, n: Any) -> Any:
 
 @_inner
 def _place(values: Any, begin: Any, end: Any, wanted: Any) -> Any:
-    """The first place from `begin` up to `end` whose value, of rising ones, is not below."""
+    """Return the first index from `begin` up to `end` of a (rising) value not below `wanted`."""
     while begin < end:
         middle = (begin + end) // 2
         if values[middle] < wanted:
@@ -116,7 +117,7 @@ def _place(values: Any, begin: Any, end: Any, wanted: Any) -> Any:
 
 @_inner
 def _visits(nature: Any, turn: Any, k0: Any, k1: Any) -> Any:
-    """Where those of the clients k0 to k1 stand in nature.client that are looked at now."""
+    """Return where, in nature.client, the clients k0 to k1 stand that are to be visited now."""
     if not nature.traced:
         return k0, k1
     begin, end = nature.begin[turn], nature.begin[turn + 1]
@@ -173,14 +174,14 @@ def _draw_events(nature: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
 
 @_inner
 def _leave_out(use: Any, moment: Any, k0: Any, k1: Any) -> None:
-    """Let clients use some of the contacts that they might have."""
+    """Take away the contacts that clients do not use."""
     for k in range(k0, k1):
         moment.available[k] = moment.available[k] and moment.words[3, k] < use[k]
 
 
 @_inner
 def _take_away(key: Any, hazards: Any, moment: Any, n: Any, k0: Any, k1: Any) -> None:
-    """Let outages, use, batteries and losses have their part (paofed.world.realize)."""
+    """Take away what outages, unused contacts, batteries and losses take (paofed.world.realize)."""
     words, available = moment.words, moment.available
     if hazards.began.size and hazards.began[n] >= 0:
         if hazards.began[n] == n:
@@ -320,7 +321,7 @@ def _targets(x: Any, g: Any, noise: Any, y: Any, count: Any) -> None:
 
 @_inner
 def _take_roles(drifts: Any, todo: Any, x: Any, roles: Any, count: Any, but: Any) -> None:
-    """Every drift until a sample, but for the latest `but`, moves its inputs' roles on by one."""
+    """Move the inputs' roles on by one for every drift before a sample but the latest `but`."""
     seen = 0
     for i in range(count):
         while seen < drifts.size and drifts[seen] <= todo[i]:
@@ -402,9 +403,10 @@ def _dots(w: Any, z0: Any, z1: Any, z2: Any, z3: Any) -> Any:
 
 @_inner
 def _lms_steps(w: Any, z: Any, gram: Any, y: Any, i: Any, mu: Any) -> None:
-    """A group of LMS steps in two passes over the model.
+    """Take a group of LMS steps in two passes over the model.
 
-    An earlier step adds its gain, times the product of both features, to a later prediction.
+    Within a group, an earlier step changes a later prediction by its gain times the product of both
+    features.
     """
     real = w.dtype.type
     z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
@@ -434,9 +436,10 @@ def _gram(z: Any, gram: Any) -> None:
 
 @_inner
 def _window(windows: Any, a: Any, k: Any, n: Any, features: Any) -> Any:
-    """Both parts of a window (paofed.core.selection.Windows): up to the end, then from the first.
+    """Return both slices of a window: up to the end of the model, then from its first number.
 
-    Cut out with these, not indexed: an index that might be negative is checked at every step.
+    Slices rather than indices (paofed.core.selection.Windows): an index that might be negative is
+    checked at every step.
     """
     start = windows[a, 0] * (n + windows[a, 2] + windows[a, 1] * k) % features
     wrapped = max(start + windows[a, 0] - features, 0)
@@ -472,9 +475,10 @@ def _learn(
     """Steps 2 to 4 of a tick for one block of clients: share, learn, send.
 
     Between contacts a client depends on nobody, so its samples wait and are learned together, while
-    its models are in the nearest cache: at its next contact, or after STRETCH ticks. A live answer
-    moves the live algorithms alone: when the others learn must not depend on the company. Where
-    models are judged on the samples to come, nothing waits: the server's moves on with every tick.
+    its models are in the nearest cache: at its next contact, or after STRETCH ticks. An answer
+    makes the live algorithms alone catch up: when the others learn must not depend on which
+    algorithms run beside them. Where models are judged on the samples to come, nothing waits, since
+    the server's model moves on with every tick.
     """
     has_data, available, pending = moment.has_data, moment.available, moment.pending
     answers, slot = model.answers, n % model.answers.shape[0]
@@ -637,7 +641,7 @@ def _serve(family: Any, model: Any, n: Any) -> None:
 
 @_pasted
 def _gather(model: Any, block: Any, cell: Any, a: Any) -> None:
-    """Move what one block has on its way into the first."""
+    """Add what one block has on its way to the sums of the first block."""
     sums, holders, counts = model.sums, model.holders, model.counts
     counts[0, cell, a] += counts[block, cell, a]
     counts[block, cell, a] = 0

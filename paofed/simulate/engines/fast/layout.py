@@ -37,13 +37,15 @@ from paofed.world.streams import INPUTS
 from paofed.world.trace import SparseTrace
 
 EXCHANGES = {"paper": kernels.PAPER, "single": kernels.SINGLE, "live": kernels.LIVE}
-# Terms of the odd series of sin(2 pi s), |s| <= 1/4, that leave less than a rounding error.
+# How many terms of the odd series of sin(2 pi s), |s| <= 1/4, leave less than a rounding error.
 _SINE_TERMS = {"float32": 5, "float64": 8}
-_BLOCK = 2048  # clients whose messages are summed together: fixed, so that threads change nothing
+# Clients whose messages are summed together: fixed, so that results do not depend on threads.
+_BLOCK = 2048
 _MOST_BLOCKS = 64
 _LINE = 64  # bytes of a cache line
-_PAD = 16  # numbers of a whole line in float32
-_MOST_IN_FLIGHT = 4 << 30  # bytes for what is on its way; more is a mistake in a scenario
+_PAD = 16  # how many float32 numbers fill a cache line
+# The most bytes for messages on their way; a scenario that needs more is a mistake.
+_MOST_IN_FLIGHT = 4 << 30
 
 _NO_VISITS = {name: np.zeros(0, dtype=np.int64) for name in ("busy", "begin", "sample")}
 _NO_SAMPLES: dict[str, NDArray[Any]] = {
@@ -74,12 +76,12 @@ NOTHING_WRONG = Wrong(_NO_NUMBERS, np.zeros((0, 0, INPUTS)), np.zeros((0, 0)))
 
 
 def laid_out(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """An array as the kernels take it: for another layout they would be compiled once more."""
+    """Return an array in the one layout that the kernels are compiled for."""
     return np.require(array, dtype, ["C", "A", "W"])
 
 
 def drawn(scenario: Scenario, made: World, run: int, wrong: Wrong = NOTHING_WRONG) -> Nature:
-    """Nature as laws and thresholds, to be drawn inside the kernels."""
+    """Return nature as laws and thresholds, from which the kernels draw."""
     ticks, clients, stream = scenario.ticks, scenario.clients, scenario.synthetic
     key = run_key(made.key, run)
     samples = stream.samples_of(clients)
@@ -122,7 +124,7 @@ def drawn(scenario: Scenario, made: World, run: int, wrong: Wrong = NOTHING_WRON
 
 
 def wrong_of(scenario: Scenario, *, seed: int, world: int, run: int) -> Wrong:
-    """What faulty sensors measure in one run: the part of the trace of those who have them."""
+    """Return what faulty sensors measure in one run, for the clients that have faults."""
     faults = scenario.numbered(FaultyReadings)
     if not faults:
         return NOTHING_WRONG
@@ -137,7 +139,7 @@ def wrong_of(scenario: Scenario, *, seed: int, world: int, run: int) -> Wrong:
 
 
 def hazards_of(scenario: Scenario, key: Key) -> Hazards:
-    """Outages, contacts that are used, batteries and losses as thresholds of every client."""
+    """Return outages, used contacts, batteries and losses as thresholds of every client."""
     clients, found = np.arange(scenario.clients), _NO_HAZARDS
     if scenario.outages is not None:
         began = scenario.outages.began(key, scenario.ticks, Purpose.OUTAGE)
@@ -154,7 +156,7 @@ def hazards_of(scenario: Scenario, key: Key) -> Hazards:
 
 
 def traced(trace: SparseTrace) -> Nature:
-    """Nature as the samples of a trace; the laws are there for the types alone."""
+    """Return nature as the samples of a trace; the laws are dummies of the right types."""
     words, whole, real = (np.zeros(2, dtype=kind) for kind in (np.uint64, np.int64, np.float64))
     by_client = np.argsort(trace.client, kind="stable")
     visits, cells = _visits(trace), trace.tick * trace.clients + trace.client
@@ -192,22 +194,22 @@ def traced(trace: SparseTrace) -> Nature:
 
 
 def samples_of(trace: SparseTrace) -> dict[str, NDArray[Any]]:
-    """What a trace says of its samples, as the kernels take it."""
+    """Return the samples of a trace as the arrays that the kernels take."""
     return {name: laid_out(getattr(trace, name), a.dtype) for name, a in _NO_SAMPLES.items()}
 
 
 def without(nature: Nature, client: int) -> Nature:
-    """The same trace with a client that is never there; the places of samples are the same."""
+    """Return the trace without any visit of a client; the other samples keep their places."""
     tick = np.repeat(nature.busy, np.diff(nature.begin))
     others = nature.client != client
     return nature._replace(**_calendar(tick[others], nature.client[others], nature.sample[others]))
 
 
 def _visits(trace: SparseTrace) -> IntArray:
-    """Who is to be looked at when, as tick times K plus client, rising.
+    """Return which clients the kernels visit at which tick, as tick times K plus client, rising.
 
-    That is who has a sample, whose message arrives (for the answer), and who may have samples left
-    to learn at the end of a stretch.
+    Visited are clients that have a sample, clients whose message arrives (to be answered), and
+    clients that may have samples left to learn at the end of a stretch.
     """
     tick, client = trace.tick, trace.client
     arrives = trace.available & (trace.delay < trace.ticks - tick)
@@ -220,13 +222,13 @@ def _visits(trace: SparseTrace) -> IntArray:
 
 
 def _calendar(tick: IntArray, client: IntArray, sample: IntArray) -> dict[str, NDArray[Any]]:
-    """Those to be looked at in order of ticks, and where each busy tick begins."""
+    """Return the visits in order of ticks, and where each busy tick begins."""
     busy, begin = np.unique(tick, return_index=True)
     return {"busy": busy, "begin": np.append(begin, tick.size), "client": client, "sample": sample}
 
 
 def ages_of(scenario: Scenario) -> IntArray:
-    """All ages with which a message can arrive."""
+    """Return all ages that a message can have on arrival."""
     law = scenario.delay
     if isinstance(law, Recorded):
         return np.unique(law.table(scenario.ticks, scenario.clients))
@@ -235,13 +237,13 @@ def ages_of(scenario: Scenario) -> IntArray:
 
 
 def kept(ages: IntArray, methods: Sequence[Algorithm]) -> IntArray:
-    """The ages that some algorithm does not drop; 0 always."""
+    """Return the ages that at least one algorithm does not drop; 0 is always among them."""
     limit = max(method.max_age or 0 for method in methods)
     return np.union1d(0, ages[ages <= limit])
 
 
 def blocks_of(clients: int) -> IntArray:
-    """Where the fixed blocks of a fleet begin and end."""
+    """Return where the fixed blocks of a fleet begin and end."""
     size = max(_BLOCK, -(-clients // _MOST_BLOCKS))
     return np.append(np.arange(0, clients, size), clients)
 
@@ -249,7 +251,7 @@ def blocks_of(clients: int) -> IntArray:
 def family(
     methods: Sequence[Algorithm], ages: IntArray, features: int, heard: int | None = None
 ) -> Family:
-    """Algorithms as rows of numbers; `heard` coordinates of a window are taken over, or all."""
+    """Return algorithms as rows of numbers; devices take over `heard` coordinates (None: all)."""
 
     def column(values: Iterable[float], dtype: DTypeLike) -> NDArray[Any]:
         return np.array(list(values), dtype=dtype)
@@ -272,7 +274,10 @@ def family(
 
 
 def _weights(method: Algorithm, ages: IntArray) -> list[float]:
-    """Weights by age; an age that the method drops weighs nothing, whatever its function says."""
+    """Return weights by age.
+
+    An age that the method drops has weight 0, whatever its function says.
+    """
     limit, staleness = (
         method.max_age or 0,
         method.require_paper_parts("the family").server.staleness,
@@ -281,12 +286,12 @@ def _weights(method: Algorithm, ages: IntArray) -> list[float]:
 
 
 def windows(channel: Windows, features: int) -> tuple[int, int, int]:
-    """Windows as numbers: width, windows further on per client, windows ahead."""
+    """Return windows as numbers: width, windows further on per client, windows ahead."""
     return channel.size(features), int(not channel.coordinated), channel.ahead
 
 
 def moment(algorithms: int, clients: int, inputs: int, blocks: int) -> Moment:
-    """The state of nature before the first tick."""
+    """Return the state of nature before the first tick."""
 
     def flags(*shape: int) -> NDArray[np.uint8]:
         return np.zeros(shape, dtype=np.uint8)
@@ -331,7 +336,7 @@ def model(
     newcomers_whole: bool,
     judged: NDArray[Any],
 ) -> FamilyModels:
-    """All models at the start and nothing on its way; `judged` has room for errors, or none."""
+    """Return all models at the start, with no message on its way; `judged` has room for errors."""
     real = np.dtype(precision).type
     blocks, features, algorithms = blocks_of(clients), fourier_map.features, len(methods)
     row = -(-features // _PAD) * _PAD
@@ -376,7 +381,7 @@ def model(
 
 
 def mapping(fourier_map: FourierMap, precision: Precision) -> tuple[Any, Any, Any, Any]:
-    """The map as the kernels take it: its parts in turns, a series of cosine, and ranges."""
+    """Return the map as the kernels take it: frequencies, phases, series of the cosine, ranges."""
     real = np.dtype(precision).type
     turns, scale = 1 / math.tau, fourier_map.fourier_scale
     padding = (0, -fourier_map.frequencies.shape[0] % kernels.GROUP), (0, 0)
@@ -389,12 +394,12 @@ def mapping(fourier_map: FourierMap, precision: Precision) -> tuple[Any, Any, An
 
 
 def unjudged(algorithms: int, samples: int, precision: DTypeLike) -> NDArray[Any]:
-    """Room for the errors of both models of every algorithm on every sample, all 0."""
+    """Return zeros for the errors of both models of every algorithm on every sample."""
     return np.zeros((algorithms, 2, samples), dtype=precision)
 
 
 def _aligned_zeros(shape: tuple[int, ...], real: type[np.generic]) -> NDArray[Any]:
-    """Zeros whose rows begin on cache lines: loads that straddle two cost up to a quarter more."""
+    """Return zeros whose rows begin on cache lines: other loads take up to 25% longer."""
     size = math.prod(shape) * np.dtype(real).itemsize
     raw = np.zeros(size + _LINE, dtype=np.uint8)
     offset = -raw.ctypes.data % _LINE

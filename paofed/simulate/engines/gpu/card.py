@@ -13,15 +13,17 @@ from numba import cuda
 from paofed.errors import InputError
 from paofed.simulate.engines.gpu.lanes import INSTALLED, SIMULATED
 
-_WITHOUT_ASKING = 48 << 10  # bytes of a block's memory
-_OLDEST = (7, 0)  # compute capability: warps whose lanes are told who takes part
+# Bytes of a block's memory that a kernel may have without asking the driver.
+_WITHOUT_ASKING = 48 << 10
+# Compute capability from which on the lanes of a warp can be told apart in shuffles and votes.
+_OLDEST = (7, 0)
 
 
 _says: ContextVar[Callable[[str], None] | None] = ContextVar("_says", default=None)
 
 
 class Card(NamedTuple):
-    """What the kernels are shaped by."""
+    """The properties of the card by which kernels are shaped."""
 
     name: str
     multiprocessors: int
@@ -29,7 +31,7 @@ class Card(NamedTuple):
 
 
 def missing() -> str | None:
-    """Say in words why nothing can run on a card here, or None."""
+    """Say why nothing can run on a card here, or return None."""
     if SIMULATED:
         return None
     if not INSTALLED or not cuda.is_available():
@@ -64,14 +66,14 @@ def _block_memory(device: Any) -> int:
 
 
 def free_memory() -> int:
-    """Bytes that the card has left."""
+    """Return the bytes of memory that the card has left."""
     if SIMULATED:
         return 1 << 30
     return int(cuda.current_context().get_memory_info().free)
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Zeros on the card."""
+    """Return zeros on the card."""
     array = cuda.device_array(shape, dtype)
     if SIMULATED:
         array[:] = 0
@@ -101,17 +103,17 @@ def _note_compilation(kernel: Any) -> None:
 
 
 def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int = 0) -> None:
-    """Start a kernel, with so many bytes of memory for each block."""
+    """Start a kernel, with `memory` bytes of its own for each block."""
     _note_compilation(kernel)
     if memory > _WITHOUT_ASKING and not SIMULATED:
         _allow(kernel, arguments, memory)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there are few blocks: they may be all there is
+        warnings.simplefilter("ignore")  # of a launch with few blocks, which may be all there are
         kernel[blocks, threads, 0, memory](*arguments)
 
 
 def _allow(kernel: Any, arguments: tuple[Any, ...], memory: int) -> None:
-    """Ask the driver for more of a block's memory than every kernel has."""
+    """Ask the driver to let a kernel have more of a block's memory than usual."""
     from cuda.bindings import driver
 
     compiled = kernel.compile(tuple(map(kernel.typeof_pyval, arguments)))
@@ -125,12 +127,12 @@ def _allow(kernel: Any, arguments: tuple[Any, ...], memory: int) -> None:
 
 
 def over(kernel: Any, items: int, *arguments: Any) -> None:
-    """Start a kernel whose every thread does one of so many items."""
+    """Start a kernel in which every thread does one of `items` items."""
     threads = 8 if SIMULATED else 128
     if items:
         launch(kernel, -(-items // threads), threads, *arguments)
 
 
 def sent(array: Any, dtype: Any) -> Any:
-    """An array on the card."""
+    """Copy an array to the card."""
     return cuda.to_device(np.require(array, dtype, ["C"]))

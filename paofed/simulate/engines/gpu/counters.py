@@ -1,6 +1,6 @@
 """Random numbers and the paper's target, as functions of one thread.
 
-Twin of `philox` and `normal` in paofed.core.random and of paofed.world.streams.
+The same as `philox` and `normal` in paofed.core.random, and as paofed.world.streams.
 """
 
 import math
@@ -18,12 +18,13 @@ _FOR_LAWS = int(Purpose.LAWS)
 _SINE = kernels.SINE
 _HALF = 2.0**-33 - 0.5
 
-philox = cuda.jit(device=True)(kernels.philox.py_func)  # the very one of the compiled engine
+# The same function as in the compiled engine.
+philox = cuda.jit(device=True)(kernels.philox.py_func)
 
 
 @inlined
 def horner(x: Any, coefficients: Any) -> Any:
-    """A polynomial, its coefficients from the constant on."""
+    """Return a polynomial of x; its coefficients begin with the constant."""
     value = coefficients[-1]
     for i in range(len(coefficients) - 2, -1, -1):
         value = value * x + coefficients[i]
@@ -32,13 +33,13 @@ def horner(x: Any, coefficients: Any) -> Any:
 
 @inlined
 def uniform(word: Any) -> Any:
-    """A multiple of 2^-32 in [0, 1)."""
+    """Return a multiple of 2^-32 in [0, 1)."""
     return np.float64(word) * 2.0**-32
 
 
 @inlined
 def normal(word: Any) -> Any:
-    """The normal quantile of (word + 1/2) 2^-32, without a branch, so that several go together."""
+    """Return the normal quantile of (word + 1/2) 2^-32, without a branch: lanes stay together."""
     q = np.float64(word) * 2.0**-32 + _HALF
     r = 0.180625 - q * q
     middle = q * horner(r, random.CENTRAL_NUMERATOR) / horner(r, random.CENTRAL_DENOMINATOR)
@@ -50,7 +51,7 @@ def normal(word: Any) -> Any:
 
 @cuda.jit(device=True)
 def laws(key: Any, k: Any, ranges: Any) -> Any:
-    """The laws of client k: memory, centre, spread and noise (paofed.world.streams.ClientLaws)."""
+    """Return the laws of client k: memory, centre, spread, noise (world.streams.ClientLaws)."""
     w0, w1, w2, w3 = philox(key, k, 0, 0, _FOR_LAWS)
     memory = ranges[0, 0] + (ranges[0, 1] - ranges[0, 0]) * uniform(w0)
     centre = ranges[1, 0] + (ranges[1, 1] - ranges[1, 0]) * uniform(w1)
@@ -61,7 +62,7 @@ def laws(key: Any, k: Any, ranges: Any) -> Any:
 
 @cuda.jit(device=True)
 def target(x1: Any, x2: Any, x3: Any, x4: Any) -> Any:
-    """What the paper's function makes of an input."""
+    """Return the paper's function of an input."""
     turns = 0.5 * x4
     away = 0.25 - abs(turns - math.floor(turns + 0.5))
     cosine = away * horner(away * away, _SINE)
@@ -71,7 +72,7 @@ def target(x1: Any, x2: Any, x3: Any, x4: Any) -> Any:
 
 @cuda.jit(device=True)
 def drifted(x1: Any, x2: Any, x3: Any, x4: Any, drifts: Any) -> Any:
-    """The target after some drifts, each of which moves the inputs' roles on by one."""
+    """Return the target after some drifts, each of which moves the inputs' roles on by one."""
     turn = drifts % 4
     if turn == 1:
         return target(x2, x3, x4, x1)

@@ -63,7 +63,7 @@ def replay(
 
 
 def on_the_card(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
-    """Run as many at a time as the card takes; an interrupt keeps those that were finished."""
+    """Run as many runs at a time as the card takes; an interrupt keeps the finished ones."""
     the_card()
     scenario = task.scenario
     if (reason := refuses_setting(scenario)) is not None:
@@ -83,7 +83,7 @@ def on_the_card(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:
 
 
 def _runs(task: Task, indices: list[int]) -> RunsOnCard:
-    """Draw the runs of a scenario on the card; bring worlds of one's own and faulty ones there."""
+    """Draw runs of a scenario on the card; copy worlds of one's own, and faulty ones, to it."""
     places = [task.place(index) for index in indices]
     setting = task.scenario
     if isinstance(setting, SizedWorlds):

@@ -16,7 +16,7 @@ TOGETHER = (
 
 @cuda.jit
 def map_tests(x: Any, frequencies: Any, phases: Any, z: Any) -> None:
-    """Map test sets; a thread maps one sample to one feature. z has shape (worlds, D, T)."""
+    """Map test sets into z, (worlds, D, T); a thread maps one sample to one feature."""
     i = cuda.grid(1)
     worlds, features, samples = z.shape
     if i >= worlds * features * samples:
@@ -37,7 +37,8 @@ def judge_of(precision: str) -> Any:
     def judge(models: Any, z: Any, y: Any, seen: Any, algorithms: Any, mse: Any) -> None:
         """Write some points of one algorithm's curve in one run: a block judges them together.
 
-        `seen` says which row of y holds at a point. A block needs memory for TOGETHER models.
+        `seen` says which row of y holds the targets at a point. A block needs memory for TOGETHER
+        models.
         """
         near = cuda.shared.array(0, real)
         parts = cuda.shared.array((JUDGES, TOGETHER), float64)
@@ -54,7 +55,8 @@ def judge_of(precision: str) -> Any:
             errors[p] = 0.0
         cuda.syncthreads()
         samples = z.shape[2]
-        for t in range(tid, samples, 2 * JUDGES):  # two samples for each number of a model
+        # Two samples share each number of a model that is loaded.
+        for t in range(tid, samples, 2 * JUDGES):
             t2 = min(t + JUDGES, samples - 1)
             for p in range(TOGETHER):
                 found[p], found2[p] = 0.0, 0.0

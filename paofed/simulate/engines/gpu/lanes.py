@@ -1,8 +1,8 @@
 """What the threads of one warp do together, and how a card takes a cosine.
 
-The CUDA simulator, with which the kernels are tested where there is no card, knows neither
-shuffles nor votes. There a warp has one lane, for which every function here is plain, and the
-kernels, which ask `LANES` how wide a warp is, are otherwise the same.
+The CUDA simulator, with which the kernels are tested where there is no card, knows neither shuffles
+nor votes. There a warp has one lane, so that every function here is trivial; the kernels ask
+`LANES` how wide a warp is, and are otherwise the same.
 """
 
 import math
@@ -13,17 +13,19 @@ import numpy as np
 from numba import cuda, int32
 from numba.core import config
 
-SIMULATED = bool(getattr(config, "ENABLE_CUDASIM", False))  # made when numba is imported
+# Whether the CUDA simulator is in use, which is decided when numba is imported.
+SIMULATED = bool(getattr(config, "ENABLE_CUDASIM", False))
 LANES = 1 if SIMULATED else 32
-INSTALLED = find_spec("numba_cuda") is not None  # numba's own part for CUDA is not kept up
+# The package numba-cuda: the part for CUDA in numba itself is no longer maintained.
+INSTALLED = find_spec("numba_cuda") is not None
 _EVERYONE = 0xFFFFFFFF
 
-# Device functions that take arrays in registers, which a call would put into memory.
+# Inlined device functions that take arrays in registers, which a call would put into memory.
 inlined = cuda.jit(device=True, **({"forceinline": True} if INSTALLED else {}))
 
 
 def bounded(threads: int, blocks: int = 1) -> Any:
-    """Decorate a kernel for blocks of so many threads, and so many of these on a multiprocessor.
+    """Decorate a kernel for `threads` threads a block and `blocks` blocks on a multiprocessor.
 
     The compiler then knows how many registers a thread may have.
     """
@@ -34,17 +36,17 @@ if SIMULATED:
 
     @inlined
     def lane_sums(value: Any, other: Any) -> Any:
-        """The sums of two values over the lanes."""
+        """Return the sums of two values over the lanes."""
         return value, other
 
     @inlined
     def votes(yes: Any) -> Any:
-        """Which lanes say yes, as the bits of an int32."""
+        """Return which lanes say yes, as the bits of an int32."""
         return int32(1 if yes else 0)
 
     @inlined
     def from_lane(value: Any, lane: Any) -> Any:  # noqa: ARG001 (there is one)
-        """The value that another lane has."""
+        """Return the value that another lane has."""
         return value
 
     @inlined
@@ -53,7 +55,7 @@ if SIMULATED:
 
     @inlined
     def cosine32(angle: Any) -> Any:
-        """A cosine in float32."""
+        """Return a cosine in float32."""
         return np.float32(math.cos(angle))
 
 else:
@@ -61,7 +63,7 @@ else:
 
     @inlined
     def lane_sums(value: Any, other: Any) -> Any:
-        """The sums of two values over the lanes; the one is under way while the other waits."""
+        """Return the sums of two values over the lanes; each is computed while the other waits."""
         value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
         other += cuda.shfl_xor_sync(_EVERYONE, other, 16)
         value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
@@ -76,12 +78,12 @@ else:
 
     @inlined
     def votes(yes: Any) -> Any:
-        """Which lanes say yes, as the bits of an int32."""
+        """Return which lanes say yes, as the bits of an int32."""
         return cuda.ballot_sync(_EVERYONE, yes)
 
     @inlined
     def from_lane(value: Any, lane: Any) -> Any:
-        """The value that another lane has."""
+        """Return the value that another lane has."""
         return cuda.shfl_sync(_EVERYONE, value, lane)
 
     @inlined
@@ -91,5 +93,5 @@ else:
 
     @inlined
     def cosine32(angle: Any) -> Any:
-        """A cosine in float32, by the card's own unit: off by 5e-7 and what the angle is off."""
+        """Return a cosine in float32 by the card's own unit: off by 5e-7 plus the angle's error."""
         return libdevice.fast_cosf(angle)

@@ -1,6 +1,6 @@
 """Lay runs out on the card: worlds, what happens in them, and algorithms, as the kernels take them.
 
-What happens is drawn on the card where a scenario has laws, and brought there where it is a trace.
+Samples and events are drawn on the card where a scenario has laws, and copied to it from a trace.
 """
 
 from collections.abc import Sequence
@@ -29,20 +29,20 @@ from paofed.world.trace import Targets, Trace, blend
 
 
 class WorldsOnCard(NamedTuple):
-    """The worlds of some runs on the card, R of each."""
+    """The worlds of R runs on the card."""
 
-    frequencies: Any  # (R, d, D) real; those of linear terms are slopes
-    phases: Any  # (R, D) real; likewise
+    frequencies: Any  # (R, d, D) real; for linear terms, these are slopes
+    phases: Any  # (R, D) real; for linear terms, these are constants
     low: Any  # (R, d) real: ranges of the inputs of linear terms
     high: Any
     start: Any  # (R, D) float64
     z_test: Any  # (R, D, T) real
     y_test: Any  # (R, rows, T) real
-    seen: Any  # (P,) int64: which row holds at a point of the curve
+    seen: Any  # (P,) int64: which row of y_test holds at a point of the curve
 
 
 class TicksOnCard(NamedTuple):
-    """What happens to R runs in some ticks."""
+    """The samples and events of R runs in some ticks."""
 
     sample: Any  # (R, ticks, d + 1, K) real: inputs, then the target
     event: Any  # (R, ticks, K) int32: see paofed.simulate.engines.gpu.nature
@@ -56,7 +56,7 @@ class CardRows(NamedTuple):
     heard: int
     up: Any
     learns_away: Any
-    picks: Any  # (A,) int64: which of those that pick a subset an algorithm is, or -1
+    picks: Any  # (A,) int64: the index of an algorithm among those that pick a subset, or -1
     mu: Any  # (A,) real
     max_age: Any
     by_coverage: Any
@@ -65,7 +65,7 @@ class CardRows(NamedTuple):
     age_index: Any
     base: Any
     period: Any
-    subset: Any  # of those that pick
+    subset: Any  # the subsets of the algorithms that pick
 
     @property
     def cells(self) -> int:
@@ -74,14 +74,14 @@ class CardRows(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The highest age that somebody keeps."""
+        """The highest age that some algorithm does not drop."""
         return int(self.age_index.size) - 1
 
 
 def rows_of(
     methods: Sequence[Algorithm], ages: IntArray, features: int, heard: int, precision: Precision
 ) -> CardRows:
-    """Bring algorithms, whose step sizes and age limits are settled, onto the card."""
+    """Copy algorithms, whose step sizes and age limits are set, to the card."""
     kept = on_cpu.kept(ages, methods)
     family: Family = on_cpu.family(methods, kept, features, heard)
     picking = np.flatnonzero(family.picks)
@@ -108,13 +108,13 @@ def rows_of(
 
 
 def shape_of(fourier_map: FourierMap, precision: Precision) -> ModelShape:
-    """Say what the kernels are compiled for."""
+    """Return what the kernels are compiled for."""
     waves = fourier_map.phases.size
     return ModelShape(fourier_map.features, waves, len(fourier_map.frequencies), precision)
 
 
 def judged_rows(targets: Targets, points: IntArray) -> tuple[FloatArray, IntArray]:
-    """The targets that hold at the points of a curve, (rows, T), and which row at each point."""
+    """Return the targets at the points of a curve, (rows, T), and which row holds at each point."""
     seen, done = targets.progress(points)
     under_way = np.flatnonzero(done < 1)
     between = [
@@ -126,7 +126,7 @@ def judged_rows(targets: Targets, points: IntArray) -> tuple[FloatArray, IntArra
 
 
 class TracedRuns:
-    """Runs whose traces are brought onto the card whole."""
+    """Runs whose traces are copied to the card as a whole."""
 
     def __init__(self, traces: Sequence[Trace], precision: Precision) -> None:
         self._traces = traces
@@ -138,7 +138,7 @@ class TracedRuns:
         self.ages = np.unique(np.concatenate([t.delay[t.available] for t in traces]))
 
     def fleet(self, points: IntArray) -> WorldsOnCard:
-        """Bring the worlds onto the card."""
+        """Copy the worlds to the card."""
         maps = [_linearly(trace.fourier_map) for trace in self._traces]
         tests = [judged_rows(trace.test_targets, points) for trace in self._traces]
         z = np.stack([trace.fourier_map(trace.x_test).T for trace in self._traces])
@@ -159,7 +159,7 @@ class TracedRuns:
         )
 
     def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
-        """Bring some ticks onto the card."""
+        """Copy some ticks to the card."""
         ticks = slice(begin, end)
         samples = [
             np.concatenate([t.x[ticks], t.y[ticks, :, None]], axis=2).swapaxes(1, 2)
@@ -189,12 +189,13 @@ def _events(trace: Trace, ticks: slice) -> IntArray:
 def _linearly(
     fourier_map: FourierMap,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """A map as slopes and constants of all its features, and the ranges of its inputs."""
+    """Return a map as slopes and constants of all its features, and the ranges of its inputs."""
     frequencies, phases, (low, high) = fourier_map
     inputs, terms = len(frequencies), linear_terms(fourier_map.ranges)
     if not terms:
         return frequencies, phases, np.zeros(inputs), np.zeros(inputs)
-    scale = 1 / np.sqrt(terms) / fourier_map.fourier_scale  # the kernels scale all features alike
+    # Since the kernels multiply all features by the scale of the cosines.
+    scale = 1 / np.sqrt(terms) / fourier_map.fourier_scale
     slopes = np.append(np.diag(2 * scale / (high - low)), np.zeros((inputs, 1)), axis=1)
     constants = np.append(-scale * (low + high) / (high - low), scale)
     return np.hstack([frequencies, slopes]), np.append(phases, constants), low, high
@@ -214,7 +215,7 @@ class DrawnRuns:
         worlds = np.array([place["world"] for place in places], dtype=np.uint64)
         runs = np.array([place["run"] for place in places], dtype=np.uint64)
         self._world_keys = children(seed, worlds)
-        by_world = Key(*self._world_keys.T)  # many keys at once
+        by_world = Key(*self._world_keys.T)  # stands for the keys of all worlds at once
         self._map_keys = children(by_world, np.zeros_like(worlds), 1)
         self._run_keys = children(by_world, runs, 2)
         self._laws: _Laws | None = None
@@ -247,7 +248,7 @@ class DrawnRuns:
         return WorldsOnCard(*rounded, nowhere, nowhere, start, z, y, sent(seen, np.int64))
 
     def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
-        """Draw some ticks: the next ones, since clients remember where their series are."""
+        """Draw the next ticks; they must follow each other, since clients remember their series."""
         runs, clients, ticks = len(self._run_keys), self.clients, end - begin
         if self._laws is None:
             self._laws = _laws(self._scenario, self._run_keys)
@@ -273,7 +274,7 @@ class DrawnRuns:
 
 
 class _Laws(NamedTuple):
-    """A scenario's laws as the kernel that draws takes them; empty where it has no such law."""
+    """A scenario's laws as the kernel `draw` takes them; empty where it has no such law."""
 
     ticks: int
     even: bool
@@ -345,6 +346,6 @@ def _ranges(scenario: Scenario) -> FloatArray:
 
 
 def children(key: Key, *path: Any) -> Any:
-    """Keys of several branches at once, (R, 2): see paofed.core.random.child."""
+    """Return keys of several branches at once, (R, 2): see paofed.core.random.child."""
     a, b = (*path, 0)[:2]
     return philox(key, a, b, 0, 0xFFFFFFFF)[:2].T.astype(np.uint64)

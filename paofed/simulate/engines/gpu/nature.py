@@ -1,7 +1,7 @@
 """Kernels that draw worlds and runs from counters, as paofed.world.realize does.
 
 What a client meets at a tick is one row of numbers, its sample, and one whole number, its event:
-flags and, above them, the delay of what it sends.
+flags and, above them, the delay of the message that it sends.
 """
 
 import math
@@ -14,8 +14,9 @@ from paofed.simulate.engines.gpu.counters import drifted, laws, normal, philox, 
 from paofed.world.realize import PHASE_BITS, Purpose
 
 HAS_DATA, AVAILABLE, LOST_UP, LOST_DOWN = 1, 2, 4, 8  # bits of an event
-DELAY_SHIFT = 5  # the bit between is free for the kernels: whether a client takes part
-LONGEST_DELAY = 1 << 25  # later than that is never, too
+# The bit between flags and delay is free for the kernels: whether a client takes part.
+DELAY_SHIFT = 5
+LONGEST_DELAY = 1 << 25  # a message with a longer delay never arrives in any run
 
 _FOR_TEST = int(Purpose.TEST)
 _FOR_EVENTS, _FOR_SAMPLE = int(Purpose.EVENTS), int(Purpose.SAMPLE)
@@ -43,7 +44,7 @@ def draw_maps(
 ) -> None:
     """Draw the Fourier maps of worlds (paofed.core.features.draw_map); a thread draws a number.
 
-    They are written in float64, for the test sets, and as the local models take them.
+    The maps are written in float64, for the test sets, and in the precision of the local models.
     """
     i = cuda.grid(1)
     worlds, inputs, waves = frequencies.shape
@@ -165,7 +166,7 @@ def draw(
         if has_data:
             w0, w1, w2, w3 = philox(key, k, n, 0, _FOR_SAMPLE)
             w4, _, _, _ = philox(key, k, n, 1, _FOR_SAMPLE)
-            # The first sample is u itself: no memory of a past that was not there.
+            # The first sample is u itself, since there is no earlier one to remember.
             old, new = (memory, fresh) if begun else (0.0, 1.0)
             begun = _BEGUN
             c, s = new * centre, new * spread
@@ -195,7 +196,7 @@ def draw(
 def pick(event: Any, lottery: Any, subset: Any, picked: Any) -> None:
     """Let the servers choose among the available clients (paofed.core.selection.pick).
 
-    What is written is a mask for the events: of those not chosen, it takes the contact away.
+    Written is a mask for the events, which takes the contact away from clients that are not chosen.
     """
     i = cuda.grid(1)
     methods, runs, ticks, clients = picked.shape

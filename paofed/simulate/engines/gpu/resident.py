@@ -1,9 +1,10 @@
 """Whole runs with all local models in a multiprocessor's own memory: a block for each.
 
 A block takes one algorithm through all ticks of one run. Some of its warps learn, each for clients
-of its own, and some serve, a thread for each coordinate. In the first half of a tick those clients
-learn whose models the server needs now; in the second the servers gather what was sent and move
-the server's model, while all the others learn. Sums are made in the same order every time.
+of its own, and some serve, with a thread for each coordinate. In the first half of a tick, those
+clients learn whose models the server needs now. In the second half, the serving warps gather what
+was sent and move the server's model, while all other clients learn. Sums are made in the same order
+every time.
 """
 
 from functools import cache
@@ -30,15 +31,18 @@ from paofed.simulate.engines.gpu.nature import (
 )
 from paofed.simulate.engines.gpu.steps import ModelShape, holds, steps_of
 
-_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (9, 7)  # warps
-_ACROSS = _LEARNERS * LANES  # clients of which the learners look at one each
-# Numbers of a contact: where the client's row begins, the first coordinates of what it sends and of
-# what it hears after that (or -1), and the cell of what it sends, or one of these.
+# Warps that learn, and the most warps that serve.
+_LEARNERS, _MOST_SERVERS = (2, 3) if SIMULATED else (9, 7)
+# How many clients the learning warps look at together, one for each lane.
+_ACROSS = _LEARNERS * LANES
+# The numbers of a contact: where the client's row begins, the first coordinates of what it sends
+# and of what it hears after that (or -1), and the cell of its message, or one of these.
 _RECORD = 4
 _NOW, _NEVER = -1, -2
 _WORD = 0xFFFFFFFF
-# What an algorithm does, in a block's memory and read anew in every half of a tick: else the
-# compiler would keep whatever follows from it in registers, of which there are too few.
+# The algorithm's numbers are in a block's memory, and read anew in every half of a tick: otherwise
+# the compiler would keep everything that follows from them in registers, of which there are too
+# few.
 _WAY, _LIMIT, _COVERAGE, _LEARNS, _ROW, _HEARD, _HEARS, _SENDS, _RULES = 0, 1, 2, 3, 4, 5, 6, 9, 12
 
 
@@ -48,34 +52,34 @@ class BlockMemory(NamedTuple):
     server: int  # D reals; before it in float64 the server's model, as it is and as it may be,
     # and the weights by age
     local: int  # K rows of D reals
-    contact: int  # how many contacts each warp that learns has, in each round
-    record: int  # of every contact, warp by warp: see _RECORD
+    contact: int  # how many contacts each learning warp has, in each round
+    record: int  # the numbers of every contact, warp by warp: see _RECORD
     arriving: int  # which cell of every age arrives now
-    base: int  # the first cell of every age, and the end
-    age: int  # the place of every age in the list of ages
-    messages: int  # of every cell
-    met: int  # contacts until now
+    base: int  # the first cell of every age, and the end of the last
+    age: int  # the index of every age in the list of ages
+    messages: int  # how many messages every cell has
+    met: int  # how many contacts there were until now
     rules: int  # the algorithm's numbers: see _RULES
     size: int  # in bytes
 
 
 def servers_of(shape: ModelShape) -> int:
-    """How many warps serve."""
+    """Return how many warps serve."""
     return min(-(-shape.features // LANES), _MOST_SERVERS)
 
 
 def threads_of(shape: ModelShape) -> int:
-    """How many threads a block has."""
+    """Return how many threads a block has."""
     return LANES * (servers_of(shape) + _LEARNERS)
 
 
 def rounds_of(clients: int) -> int:
-    """How often the lanes of the warps that learn look at a client each, to see all of them."""
+    """Return in how many rounds the lanes of the learning warps look at all clients."""
     return -(-clients // _ACROSS)
 
 
 def words_of(clients: int) -> int:
-    """How many words it takes to name clients: one for each warp that learns, and round."""
+    """Return how many words of bits name all clients: one for each learning warp and round."""
     return rounds_of(clients) * _LEARNERS
 
 
@@ -98,19 +102,19 @@ def layout_of(shape: ModelShape, clients: int, ages: int, longest: int, cells: i
 
 @inlined
 def _client_of(q: Any, b: Any) -> Any:
-    """The client of bit b of word q."""
+    """Return the client of bit b of word q."""
     return q % _LEARNERS + _LEARNERS * (b + LANES * (q // _LEARNERS))
 
 
 @inlined
 def _meets(j: Any, start: Any, width: Any, features: Any) -> Any:
-    """Whether the window from `start` on holds any coordinate that a warp has, from j on."""
+    """Whether the window from `start` on holds any of a warp's coordinates, which begin at j."""
     return holds(j, start, width, features) or holds(start, j, LANES, features)
 
 
 @inlined
 def _start_of(whole: Any, windows: Any, k: Any, n: Any, features: Any) -> Any:
-    """The first coordinate of a window, whose numbers are in a block's memory."""
+    """Return the first coordinate of a window, whose numbers are in a block's memory."""
     apart, ahead = int64(whole[uint64(windows + 1)]), int64(whole[uint64(windows + 2)])
     return whole[uint64(windows)] * (n + ahead + apart * k) % features
 
@@ -129,9 +133,13 @@ def _hear(
 
 @cache
 def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> Any:  # noqa: FBT001
-    """Make the kernel of a shape: for so many rounds, with or without what algorithms may do."""
+    """Make the kernel of a shape for `rounds` rounds.
+
+    `picks_some` and `live` leave out what no algorithm needs.
+    """
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
-    numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
+    # Numbers of a sample, and of a lane's part of the map.
+    numbers, mapping = inputs + 1, (inputs + 1) * each
     servers, threads = servers_of(shape), threads_of(shape)
     serving = servers * LANES
     take_map, mapped, lms_pair, load, store = steps_of(shape)
@@ -146,7 +154,7 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
         final: Any, server_at: Any, local_at: Any, contact_at: Any, record_at: Any,
         arriving_at: Any, base_at: Any, index_at: Any, count_at: Any, met_at: Any, rules_at: Any,
     ) -> None:  # fmt: skip
-        """Play all ticks of one run with one algorithm; keep the models of the curve's points."""
+        """Run all ticks of one run with one algorithm; keep the models of the curve's points."""
         wide = cuda.shared.array(0, float64)
         near = cuda.shared.array(0, real)
         whole = cuda.shared.array(0, int32)
@@ -205,8 +213,8 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
             now = int32(now & picked[row, r * ticks * clients + k])
         cuda.syncthreads()
 
-        # Warps of each kind have ticks of their own, that registers of the one are not kept by the
-        # other; they meet after every half.
+        # Learning and serving warps have separate loops over the ticks, so that the one does not
+        # hold registers of the other; they meet after every half.
         if learner >= 0:
             for n in range(ticks):
                 for half in range(2):
@@ -218,8 +226,8 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                             what = int32(now if k < clients else 0)
                             for i in range(numbers):
                                 here[i] = ahead[i]
-                            # What comes next is on its way while these clients learn. It is loaded
-                            # whether or not there is such a client: a choice would have to wait.
+                            # The next samples are loaded while these clients learn, whether or not
+                            # there is a next client: a branch would have to wait.
                             n_next, c_next = n, c + 1
                             if c_next == rounds:
                                 n_next, c_next = n + (half if rounds > 1 else 1), 0
@@ -256,7 +264,7 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                                     and delay <= whole[uint64(rules_at + _LIMIT)]
                                 ):
                                     cell = _NOW
-                                    if delay:  # to the place whose turn is just over
+                                    if delay:  # in the cell whose messages have just arrived
                                         i = whole[uint64(index_at + delay)]
                                         cell = whole[uint64(arriving_at + i)] - 1
                                         if cell < whole[uint64(base_at + i)]:
@@ -279,7 +287,7 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                             and (early if half == 0 else not early)
                         )
                         rows = local_at + (learner + _ACROSS * c) * features
-                        while bits:  # two at a time, since each waits most of the time
+                        while bits:  # two clients at a time, since each waits most of the time
                             b = cuda.ffs(bits) - 1
                             bits = int32(bits & (bits - 1))
                             two = bits != 0
@@ -313,7 +321,7 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                 kept = until == 0 or n == ticks - 1
                 way = whole[uint64(rules_at + _WAY)]
                 coverage = whole[uint64(rules_at + _COVERAGE)] != 0
-                # What was late is complete by now: all of it was sent before this tick.
+                # Late messages are complete by now: all of them were sent before this tick.
                 for j0 in range(tid - lane, features, serving):
                     j = j0 + lane
                     ju, old = uint64(j), wide[uint64(j)] if j < features else 0.0
@@ -341,7 +349,8 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                     if j < features:
                         wide[uint64(features + j)] = moved
                 if live:
-                    for q in range(tid, words, serving):  # answered at the tick before
+                    # Clients that were answered at the tick before.
+                    for q in range(tid, words, serving):
                         answers[block, (n + ring - 1) % ring, q] = 0
                 cuda.syncthreads()
                 way = whole[uint64(rules_at + _WAY)]
@@ -356,7 +365,8 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                     total, held, count = 0.0, 0, 0
                     l0, contacts_now = 0, 1
                     while l0 < contacts_now:
-                        # Each lane looks at one contact, and all of them at those that matter here.
+                        # Each lane looks at one contact, then all lanes together at those that
+                        # matter here.
                         rest, record = l0 + lane, -1
                         for q in range(words):
                             here_q = whole[uint64(contact_at + q)]
@@ -384,7 +394,7 @@ def resident(shape: ModelShape, rounds: int, picks_some: bool, live: bool) -> An
                                 if cell_b == _NOW:
                                     total += near[uint64(place)]
                                     held += 1
-                                else:  # nobody else adds here, and so nobody waits
+                                else:  # no other thread adds here, so that nobody waits
                                     cu, ju = uint64(cell_b), uint64(j)
                                     cuda.atomic.add(sums, (bu, cu, ju), near[uint64(place)])
                                     cuda.atomic.add(holders, (bu, cu, ju), 1)

@@ -30,14 +30,16 @@ from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import RunRecord
 from paofed.simulate.stopping import Report, ignored
 
-_LEAST_PART = 2 if SIMULATED else 64  # clients of a warp, where models lie in the card's memory
-_SHARE = 2 if SIMULATED else 64  # warps whose sums are added together first
-STRETCH_BYTES = 8 << 30  # bytes of what happens that are on the card at a time there
-_SLACK = 256 << 20  # bytes of the card's memory that are left alone
+# The fewest clients of a warp, where models lie in the card's memory.
+_LEAST_PART = 2 if SIMULATED else 64
+_SHARE = 2 if SIMULATED else 64  # how many warps have their sums added together first
+# Bytes of samples and events that are on the card at a time, where models lie in its memory.
+STRETCH_BYTES = 8 << 30
+_SLACK = 256 << 20  # bytes of the card's memory that are left free
 
 
 class RunsOnCard(Protocol):
-    """Some runs, of which the card holds worlds and what happens."""
+    """Some runs, whose worlds, samples and events can be put on the card."""
 
     ticks: int
     clients: int
@@ -46,16 +48,19 @@ class RunsOnCard(Protocol):
     ages: IntArray
 
     def fleet(self, points: IntArray) -> WorldsOnCard:
-        """The worlds."""
+        """Put the worlds on the card."""
         ...
 
     def stretch(self, begin: int, end: int, *, lottery: bool) -> TicksOnCard:
-        """What happens in some ticks, asked for in order."""
+        """Put the samples and events of some ticks on the card.
+
+        Ticks must be asked for in order.
+        """
         ...
 
 
 class Played(NamedTuple):
-    """What was found, for every run and algorithm: RA of each."""
+    """What was found, for R runs of A algorithms each (RA rows)."""
 
     models: Any  # (RA, P, D) real, on the card: the server's models at the points of the curve
     contacts: IntArray  # (RA, P)
@@ -77,7 +82,7 @@ class CardPlan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of a number of a local model."""
+        """The bytes of one number of a local model."""
         return 4 if self.shape.precision == "float32" else 8
 
     @property
@@ -88,29 +93,30 @@ class CardPlan(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Warps of one run of one algorithm, where models lie in the card's memory.
+        """The number of warps for one run of one algorithm, where models lie in the card's memory.
 
-        A function of fleet and card alone: sums, and so bits, must not depend on the company.
+        It depends on fleet and card alone: sums, and so bits, must not depend on other algorithms
+        or runs.
         """
         most = streaming.WARPS * the_card().multiprocessors
         return min(most, -(-self.clients // _LEAST_PART))
 
     @property
     def cell_bytes(self) -> int:
-        """Bytes of what happens to one client at one tick."""
+        """The bytes of the samples and events of one client at one tick."""
         happens = self.size * (self.shape.inputs + 1) + 4
         return happens + (8 + 4 * self.picking if self.picking else 0)
 
     @property
     def stretch(self) -> int:
-        """Ticks of which the card holds what happens at a time, of one run."""
+        """For how many ticks the card holds samples and events at a time, of one run."""
         if self.is_resident:
             return self.ticks
         return max(1, min(self.ticks, STRETCH_BYTES // (self.cell_bytes * self.clients)))
 
     @property
     def run_bytes(self) -> int:
-        """Bytes of the card's memory for one run."""
+        """The bytes of the card's memory that one run needs."""
         features, inputs = self.shape.features, self.shape.inputs
         own = self.size * self.points * features + 8 * self.points
         if self.is_resident:
@@ -122,7 +128,7 @@ class CardPlan(NamedTuple):
         return self.algorithms * own + nature + self.clients * (8 * inputs + 9)
 
     def at_once(self) -> int:
-        """How many runs the card takes at a time, or refuse in one line if not even one."""
+        """Return how many runs the card takes at a time; refuse in one line if not even one."""
         free, card = free_memory() - _SLACK, the_card()
         fit = free // self.run_bytes
         if fit < 1:
@@ -138,14 +144,14 @@ class CardPlan(NamedTuple):
 
 
 def settled_rows(runs: RunsOnCard, methods: Sequence[Algorithm], precision: Precision) -> CardRows:
-    """Bring algorithms onto the card as the runs want them."""
+    """Copy algorithms to the card, with the step size and age limit of the runs."""
     for method in methods:
         method.require_fits(runs.shape.features)
     return rows_of(methods, runs.ages, runs.shape.features, runs.heard, precision)
 
 
 def plan_of(runs: RunsOnCard, rows: CardRows, points: int) -> CardPlan:
-    """Say how algorithms are played over runs like these."""
+    """Return how algorithms are played over runs like these."""
     return CardPlan(
         runs.shape, runs.ticks, runs.clients, rows.base.size, rows.cells, rows.longest,
         rows.mu.size, rows.subset.size, points,
@@ -155,7 +161,7 @@ def plan_of(runs: RunsOnCard, rows: CardRows, points: int) -> CardPlan:
 def records(
     runs: RunsOnCard, rows: CardRows, every: int, report: Report = ignored
 ) -> list[RunRecord]:
-    """Play all algorithms over all of some runs, and return the record of each run."""
+    """Play all algorithms over some runs, and return the record of each run."""
     points = curve_ticks(runs.ticks, every)
     plan = plan_of(runs, rows, points.size)
     fleet = runs.fleet(points)
@@ -188,7 +194,7 @@ def _judged(models: Any, fleet: WorldsOnCard, plan: CardPlan) -> FloatArray:
 
 
 def _picked(stretch: TicksOnCard, rows: CardRows) -> Any:
-    """Who takes part, (algorithms that pick, R, ticks, K)."""
+    """Return who takes part, (algorithms that pick, R, ticks, K)."""
     picked = cuda.device_array((rows.subset.size, *stretch.event.shape), np.int32)
     over(pick, picked.size, stretch.event, stretch.lottery, rows.subset, picked)
     return picked

@@ -1,8 +1,8 @@
 """What a warp does with one client's model: map a sample, take an LMS step, find windows.
 
 A warp holds a row of D numbers in registers: lane i has the coordinates i, i + LANES, and so on.
-For registers, loops must be unrolled, so the number of features is known when a kernel is compiled.
-Where time counts, indices are unsigned: a signed one might count from the end, which costs a test.
+Registers need unrolled loops, so the number of features is known when a kernel is compiled. Where
+time counts, indices are unsigned: a signed index might count from the end, which costs a test.
 """
 
 import math
@@ -19,9 +19,9 @@ class ModelShape(NamedTuple):
     """What the kernels are compiled for."""
 
     features: int  # D
-    waves: int  # Fourier features among them; the others are linear terms
+    waves: int  # how many of the features are Fourier features; the others are linear terms
     inputs: int  # d
-    precision: str  # of the local models
+    precision: str  # precision of the local models
 
     @property
     def real(self) -> Any:
@@ -30,7 +30,7 @@ class ModelShape(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What cosines are multiplied by (paofed.core.features.FourierMap.fourier_scale)."""
+        """The factor of cosines (paofed.core.features.FourierMap.fourier_scale)."""
         return math.sqrt((1.0 if self.waves < self.features else 2.0) / self.waves)
 
     @property
@@ -40,18 +40,18 @@ class ModelShape(NamedTuple):
 
 
 class WarpSteps(NamedTuple):
-    """The functions of one shape."""
+    """The functions of a warp, compiled for one shape."""
 
-    take_map: Any  # a lane's part of the map, from memory
-    mapped: Any  # z(x) of the sample that a lane has, not yet scaled
-    lms_pair: Any  # one LMS step of each of two clients
-    load: Any  # a lane's part of a row, from memory
+    take_map: Any  # reads a lane's part of the map from memory
+    mapped: Any  # returns z(x) of the sample that a lane has, not yet scaled
+    lms_pair: Any  # takes one LMS step of each of two clients
+    load: Any  # reads a lane's part of a row from memory
     store: Any
 
 
 @inlined
 def start_of(windows: Any, a: Any, k: Any, n: Any, features: Any) -> Any:
-    """The first coordinate of a window (paofed.core.selection.Windows)."""
+    """Return the first coordinate of a window (paofed.core.selection.Windows)."""
     return windows[a, 0] * (n + windows[a, 2] + windows[a, 1] * k) % features
 
 

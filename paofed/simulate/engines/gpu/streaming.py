@@ -1,9 +1,9 @@
 """Fleets whose local models lie in the card's memory: every tick is a few launches.
 
-Each run of each algorithm has some warps, and each of these its own clients, a few at a time here
-and there, so that all warps are near each other in memory: they hear, learn and send one after the
-other. What a warp's clients send is summed in order, and then the sums
-of all warps are. So the same bits come out every time.
+Each run of each algorithm has some warps, and each warp has its own clients. The clients of a warp
+are spread in small parts, so that all warps work near each other in memory: they hear, learn and
+send one after the other. What a warp's clients send is summed in order, and then the sums of all
+warps are added. So the same bits come out every time.
 """
 
 from functools import cache
@@ -22,14 +22,18 @@ from paofed.simulate.engines.gpu.nature import (
 )
 from paofed.simulate.engines.gpu.steps import ModelShape, start_of, steps_of
 
-# Of a block that learns, and of these on a multiprocessor: many loads must be under way at a time.
+# Threads of a block that learns, and such blocks on a multiprocessor: many loads must be under way
+# at a time.
 THREADS, _BLOCKS = (2 if SIMULATED else 128), 4
 WARPS = _BLOCKS * THREADS // LANES
 
 
 @inlined
 def takes_part(event: Any, picked: Any, row: Any, r: Any, turn: Any, k: Any) -> Any:
-    """Whether client k has a contact of an algorithm, the row-th of those that pick, or -1."""
+    """Whether client k has a contact.
+
+    `row` is the algorithm's index among those that pick, or -1.
+    """
     there = event[r, turn, k] & AVAILABLE != 0
     if there and row >= 0:
         there = picked[row, r, turn, k] & AVAILABLE != 0
@@ -38,9 +42,10 @@ def takes_part(event: Any, picked: Any, row: Any, r: Any, turn: Any, k: Any) -> 
 
 @cache
 def learning(shape: ModelShape) -> Any:
-    """Make the kernel of a shape with which clients learn: all but a few bytes pass through it."""
+    """Make the kernel of a shape in which clients learn: nearly all memory traffic is in it."""
     features, inputs, each, real = shape.features, shape.inputs, shape.each, shape.real
-    numbers, mapping = inputs + 1, (inputs + 1) * each  # of a sample, of a lane's part of the map
+    # Numbers of a sample, and of a lane's part of the map.
+    numbers, mapping = inputs + 1, (inputs + 1) * each
     take_map, mapped, lms_pair, load, store = steps_of(shape)
 
     @bounded(THREADS, _BLOCKS)
@@ -77,8 +82,8 @@ def learning(shape: ModelShape) -> Any:
                 busy = takes_part(event, picked, picks[a], r, turn, k)
             for i in range(numbers):
                 here[i] = ahead[i]
-            # All that comes next is on its way meanwhile. It is loaded whether or not there is such
-            # a client: a choice would have to wait.
+            # The next samples are loaded meanwhile, whether or not there is a next client: a branch
+            # would have to wait.
             k = uint64(min(k0 + groups * LANES + lane, clients - 1))
             now = event[uint64(r), uint64(turn), k]
             for i in range(numbers):
@@ -89,7 +94,7 @@ def learning(shape: ModelShape) -> Any:
             b2 = cuda.ffs(bits_then) - 1 if bits_then else b
             load(local, (rows + b) * features, lane, following)
             load(local, (rows + b2) * features, lane, following2)
-            while bits:  # two at a time
+            while bits:  # two clients at a time
                 one, two = b, b2
                 for e in range(each):
                     w[e], w2[e] = following[e], following2[e]
@@ -176,7 +181,7 @@ def send(
             sent = start_of(up, a, k, n, features)
             if what & LOST_UP == 0 and delay <= limit:
                 i = age_index[delay]
-                cell = arriving[i] - 1  # the place whose turn is just over
+                cell = arriving[i] - 1  # the cell whose messages have just arrived
                 if cell < base[i]:
                     cell = base[i] + delay
                 if way == LIVE and heard_now:
@@ -194,7 +199,8 @@ def send(
             bits = int32(bits & (bits - 1))
             row, cell_b, sent_b = block * clients + k0 + b, from_lane(cell, b), from_lane(sent, b)
             if lane == 0:
-                cuda.atomic.add(counts, (block, g, cell_b), 1)  # whole numbers: in any order
+                # Whole numbers may be added in any order.
+                cuda.atomic.add(counts, (block, g, cell_b), 1)
             for i in range(lane, up[a, 0], LANES):
                 j = sent_b + i
                 j = j - features if j >= features else j
@@ -212,7 +218,7 @@ def send(
 
 @cuda.jit
 def fill(start: Any, local: Any, rows: Any, begin: Any, end: Any) -> None:
-    """Let local models begin with their world's start; a world has so many `rows`."""
+    """Let local models begin with the first model of their world, which has `rows` of them."""
     features = start.shape[1]
     for i in range(begin + cuda.grid(1), end, cuda.gridsize(1)):
         local[i] = start[i // features // rows, i % features]
@@ -248,7 +254,7 @@ def gather(arriving: Any, sums: Any, holders: Any, counts: Any, arrived: Any, he
 @cuda.jit
 def serve(arrived: Any, held: Any, number: Any, by_coverage: Any, weight: Any, server: Any,
           shared: Any, models: Any, point: Any) -> None:  # fmt: skip
-    """Move the servers' models: a coordinate by the newest messages that hold it."""
+    """Move the servers' models: each coordinate by the newest messages that hold it."""
     block, a = cuda.blockIdx.x, cuda.blockIdx.x % by_coverage.size
     for j in range(cuda.threadIdx.x, server.shape[1], cuda.blockDim.x):
         for i in range(number.shape[1]):
@@ -269,7 +275,7 @@ def serve(arrived: Any, held: Any, number: Any, by_coverage: Any, weight: Any, s
 
 @cuda.jit
 def turn_over(base: Any, period: Any, arriving: Any) -> None:
-    """Let the next place of every age have its turn."""
+    """Let the next cell of every age have its turn."""
     for i in range(cuda.threadIdx.x, base.size, cuda.blockDim.x):
         turn = arriving[i] + 1
         arriving[i] = turn if turn < base[i] + period[i] else base[i]

@@ -1,7 +1,8 @@
 """A view as a message, and what is different from one view to the next as a shorter one.
 
-A series is sent from the first row on that is different, with the number of that row (`from`) and
-of the oldest one that is still to be kept (`first`). The whole is the difference from nothing.
+Of a series, all rows from the first different one on are sent, with the number of that row (`from`)
+and of the oldest row that is still to be kept (`first`). The whole view is the difference from
+nothing.
 """
 
 import base64
@@ -16,7 +17,7 @@ Message = dict[str, Any]
 
 
 def whole(view: View) -> Message:
-    """All of it."""
+    """Return a message with the whole view."""
     return {
         **view.plain,
         "fields": FIELDS,
@@ -27,7 +28,7 @@ def whole(view: View) -> Message:
 
 
 def changes(old: View, new: View) -> Message:
-    """What is different, at least the time; rows of devices by their place."""
+    """Return what is different, at least the time; rows of devices by their index."""
     message = {k: v for k, v in new.plain.items() if k == "now" or old.plain[k] != v}
     if len(old.devices) != len(new.devices):
         message["devices"] = new.devices
@@ -46,12 +47,12 @@ def changes(old: View, new: View) -> Message:
 
 
 def says_something(message: Message) -> bool:
-    """Whether anything is different but the time."""
+    """Whether anything but the time is different."""
     return message.keys() != {"now"}
 
 
 def _bins(view: View, begin: int) -> Message:
-    """The bins from one on; cells are bytes, packed."""
+    """Return the bins from number `begin` on; their cells are bytes, packed."""
     place = begin - view.first_bin
     cells = np.ascontiguousarray(view.cells[place:]).tobytes()
     return {
@@ -65,7 +66,7 @@ def _bins(view: View, begin: int) -> Message:
 
 
 def _first_different_bin(old: View, new: View) -> int:
-    """The number of the first bin that is different; all are where they mean something else."""
+    """Return the number of the first different bin; the first of all if bins are another width."""
     if old.width != new.width or old.cells.shape[1] != new.cells.shape[1]:
         return new.first_bin
     rows = _first_different(old.first_bin, old.bins, new.first_bin, new.bins)
@@ -77,7 +78,7 @@ def _first_different_bin(old: View, new: View) -> int:
 
 
 def _first_different(old_first: int, old: list[Any], new_first: int, new: list[Any]) -> int:
-    """The number of the first row that is new or different."""
+    """Return the number of the first row that is new or different."""
     begin = max(old_first, new_first)
     if new_first < old_first or begin >= old_first + len(old):
         return new_first
@@ -91,5 +92,5 @@ def _first_different(old_first: int, old: list[Any], new_first: int, new: list[A
 def _is_told(
     old_first: int, old: list[Any], new_first: int, new: list[Any], different: int
 ) -> bool:
-    """Whether a series has a row that is different, or begins or ends elsewhere."""
+    """Whether a series has a different row, or begins or ends elsewhere."""
     return different < new_first + len(new) or (old_first, len(old)) != (new_first, len(new))

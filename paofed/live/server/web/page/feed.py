@@ -1,10 +1,10 @@
 """Tells readers of `/events` what changes: server-sent events, at most one a second.
 
-One thread asks the server's loop, at most once a second, while anybody reads, whatever their
-number. What it finds is kept as one short list of messages for all readers, each of which goes
-through it at its own pace, in the thread of its own connection. A reader who is too slow for the
-list, or was away, gets the whole view again; one who does not read at all is left behind when its
-connection's patience is over. None of them can keep the loop, or another reader, waiting.
+While anybody reads, one thread asks the server's loop at most once a second, whatever the number of
+readers. What it finds is kept as one short list of messages for all readers. Each reader goes
+through the list at its own pace, in the thread of its own connection. A reader who is too slow for
+the list, or was away, gets the whole view again; a reader who does not read at all is dropped when
+its connection times out. No reader can keep the loop, or another reader, waiting.
 """
 
 import json
@@ -26,9 +26,10 @@ from paofed.live.server.web.page.view import View, view_of
 MOST_READERS = 32
 _EVERY = 1.0  # seconds
 _SHORTEST = 0.1  # seconds between two attempts
-_SHARE = 10  # it rests at least so many times as long as it works: devices are waiting
-_KEPT = 30  # messages: so long may a reader be away without being sent the whole again
-_BEAT = 5.0  # seconds without news after which readers are told that there are none
+_SHARE = 10  # it rests at least so many times as long as it works, since devices are waiting
+# Messages in the list: a reader may be away so long without getting the whole view again.
+_KEPT = 30
+_BEAT = 5.0  # seconds without news after which readers are sent a sign of life
 _RETRY = 2000  # milliseconds after which a browser comes back
 
 
@@ -41,11 +42,11 @@ class Feed:
     """Views of a fleet for readers, as long as its block lasts."""
 
     def __init__(self, see: Callable[[], Sight]) -> None:
-        """`see` asks the loop."""
+        """Begin; `see` asks the server's loop."""
         self._see = see
-        self._own = secrets.token_hex(4)  # another server's numbers mean something else
+        self._own = secrets.token_hex(4)  # tells this server's numbers of messages from another's
         self._view: View | None = None
-        self._good_until = 0.0  # by the monotonic clock
+        self._good_until = 0.0  # until when the present view is used, by the monotonic clock
         self._number = 0
         self._news: deque[_News] = deque(maxlen=_KEPT)
         self._readers = 0
@@ -64,14 +65,14 @@ class Feed:
             self._changed.notify_all()
 
     def now(self) -> tuple[str, View]:
-        """The present view, or one of a moment ago, and the name of its place among the news."""
+        """Return the present view, or one of a moment ago, and the id of its message."""
         self._refresh()
         with self._changed:
             assert self._view is not None  # noqa: S101 (`_refresh` has made one)
             return self._place(self._number), self._view
 
     def events(self, question: Question) -> Answer:
-        """An answer without an end."""
+        """Answer with events, without an end."""
         fields = {name.lower(): value for name, value in question.fields.items()}
         asked = parse_qs(question.query).get("since", [""])[0]
         with self._changed:
@@ -82,10 +83,10 @@ class Feed:
         known = self._known(fields.get("last-event-id", asked))
         return Answer(200, "text/event-stream", self._told(known), (("Cache-Control", "no-store"),))
 
-    # The readers' side
+    # Called for readers
 
     def _told(self, known: int | None) -> Iterator[bytes]:
-        """What a reader is sent who knows the news up to a number, or nothing."""
+        """Yield what a reader is sent who knows the messages up to a number, or nothing yet."""
         with self._changed:
             self._readers += 1
             self._changed.notify_all()
@@ -110,7 +111,7 @@ class Feed:
                 self._readers -= 1
 
     def _news_after(self, known: int) -> list[_News] | None:
-        """Wait for news: none after a while, or None where some of them are forgotten."""
+        """Wait for news; empty after a while, or None if the reader has missed some of them."""
         with self._changed:
             self._changed.wait_for(lambda: self._number > known or self._over, _BEAT)
             found = [news for news in self._news if news.number > known]
@@ -120,12 +121,12 @@ class Feed:
         return f"{self._own}-{number}"
 
     def _known(self, place: str) -> int | None:
-        """The number that a place has here; None where it means nothing."""
+        """Return the number of a message id of this server; None for any other id."""
         own, _, number = place.partition("-")
         right = own == self._own and number.isascii() and number.isdigit() and len(number) < 12
         return int(number) if right and int(number) <= self._number else None
 
-    # The producer's side
+    # Called by the thread that asks the loop
 
     def _follow(self) -> None:
         while True:
@@ -138,7 +139,7 @@ class Feed:
             time.sleep(max(self._good_until - time.monotonic(), _SHORTEST))
 
     def _refresh(self) -> None:
-        """Look at the fleet, unless somebody has just done so, and note what is new."""
+        """Look at the fleet, unless that was just done, and note what is new."""
         with self._asking:
             begin = time.monotonic()
             if self._view is not None and begin < self._good_until:

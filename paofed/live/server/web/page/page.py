@@ -1,7 +1,7 @@
 """The page as one file: nothing of it comes from the network, and no word of a fleet is a script.
 
-What a fleet's people have called their devices is input like any other. It stands in the page as
-JSON in which no tag can begin, and the browser is told to run the page's own script and no other.
+The names of devices are input like any other. They stand in the page as JSON in which no tag can
+begin, and the browser is told to run the page's own script and no other.
 """
 
 import base64
@@ -26,7 +26,7 @@ class _Sources(NamedTuple):
 
     @property
     def policy(self) -> str:
-        """What a browser may do with the page: run these two, and ask where it came from."""
+        """What a browser may do with the page: use its own style and script, and ask its server."""
         return (
             f"default-src 'none'; script-src '{_hash(self.script)}'; "
             f"style-src '{_hash(self.style)}'; img-src data:; connect-src 'self'; "
@@ -35,12 +35,12 @@ class _Sources(NamedTuple):
 
 
 def routes(feed: Feed) -> Routes:
-    """The page, and what goes on."""
+    """Return the routes of the page and of its events."""
     return {("GET", "/"): lambda question: _shown(feed, question), ("GET", "/events"): feed.events}
 
 
 def page(view: View, place: str = "") -> str:
-    """The page with a view in it; `place`: where its news go on, if they do."""
+    """Return the page with a view in it; `place` is the id after which events go on, if they do."""
     sources = _sources()
     data = json.dumps({**whole(view), "since": place}, separators=(",", ":"))
     parts = {
@@ -49,7 +49,8 @@ def page(view: View, place: str = "") -> str:
         "script": sources.script,
         "data": data.replace("<", "\\u003c"),
     }
-    pieces = sources.html.split("@@")  # text, name, text, ...: what is put in is not looked at
+    # Text, name, text, ...: the inserted texts are not searched for names.
+    pieces = sources.html.split("@@")
     return "".join(parts[piece] if n % 2 else piece for n, piece in enumerate(pieces))
 
 

@@ -1,7 +1,7 @@
 """All that the page shows of a fleet, as values for JSON.
 
-Ticks of devices stay ticks, which the page turns into times; what has a past is in seconds since
-1970. Series are lists of rows with the number of their first: bins of time, and hours.
+Ticks of devices stay ticks, which the page turns into times; series over time are in seconds since
+1970. A series is a list of rows with the number of its first row: bins of time, or hours.
 """
 
 import math
@@ -23,7 +23,7 @@ class View(NamedTuple):
     """What is shown at a moment."""
 
     plain: dict[str, Any]  # values that are sent as a whole when they change
-    devices: list[list[Any]]  # a row for each that is or was in the fleet, FIELDS
+    devices: list[list[Any]]  # a row of FIELDS for each device that is or was in the fleet
     width: float  # seconds of a bin
     first_bin: int
     bins: list[Any]  # the band of errors in each, and the error on the validation file
@@ -39,7 +39,7 @@ FIELDS = (
 
 
 def view_of(sight: Sight) -> View:
-    """What is to be shown of what was seen."""
+    """Return what is to be shown of what was seen."""
     status, history = sight.status(), sight.history
     first, hours = _hours(history)
     return View(
@@ -83,12 +83,12 @@ def _plain(sight: Sight, status: Status) -> dict[str, Any]:
 
 
 def _counted(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """The most frequent first."""
+    """Return counts by name, the most frequent first."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _row(device: DeviceStatus) -> list[Any]:
-    """A device by FIELDS."""
+    """Return a device as a row of FIELDS."""
     faults = [[fault.kind, fault.since, fault.words] for fault in device.faults]
     return [*(_short(getattr(device, name)) for name in FIELDS[:-1]), faults]
 
@@ -98,7 +98,7 @@ def _short(value: Any) -> Any:
 
 
 def _bins(history: History) -> list[Any]:
-    """The quantiles of what devices said, or nothing, and the error on the validation file."""
+    """Return by bin the quantiles of the devices' errors, if any, and the validation error."""
     validated = (None if math.isnan(dB) else round(dB, 2) for dB in history.validation.tolist())
     return [
         [None if band is None else list(band), own]
@@ -107,7 +107,7 @@ def _bins(history: History) -> list[Any]:
 
 
 def _hours(history: History) -> tuple[int, list[list[float]]]:
-    """From the first hour in which there was anything."""
+    """Return the hours, from the first one in which there was any traffic."""
     hours = history.hours
     rows: Sequence[list[float]] = hours.counts.astype(np.int64).tolist()
     empty = next((place for place, row in enumerate(rows) if any(row)), len(rows) - 1)

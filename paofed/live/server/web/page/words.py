@@ -9,8 +9,8 @@ from paofed.live.server.status import DeviceStatus, FleetError, Status
 from paofed.words import counted
 
 WELL, LOOK, PROBLEM, DOWN = "well", "look", "problem", "down"
-_LITTLE = 1.0  # dB from what is usual
-_NAMES = {  # of the kinds, as they stand behind a number
+_LITTLE = 1.0  # dB from what is usual that count as usual
+_NAMES = {  # words for the kinds of trouble, as they stand behind a number
     "aside": "set aside",
     "implausible": "with implausible samples",
     "worse": "far worse than the others",
@@ -20,7 +20,7 @@ _NAMES = {  # of the kinds, as they stand behind a number
 
 
 class Verdict(NamedTuple):
-    """How it is, from WELL to DOWN, and what is to be said."""
+    """How the fleet is, from WELL to DOWN, and what is to be said."""
 
     level: str
     words: str
@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(status: Status) -> Verdict:
-    """What an operator should know first."""
+    """Return what an operator should know first."""
     present = [d for d in status.devices if d.standing not in ("removed", "quarantined")]
     state = _sentence(f"{_heard(present)}, {_error(status.error)}")
     if status.service is None:
@@ -45,7 +45,7 @@ def verdict(status: Status) -> Verdict:
 
 
 def _who(status: Status, present: Sequence[DeviceStatus]) -> str:
-    """How many devices somebody should look at, and what for."""
+    """Say how many devices somebody should look at, and what for."""
     if status.quiet_since is not None:
         return "No device at all is heard, for longer than is usual."
     faulty = [device for device in present if device.faults]
@@ -56,7 +56,7 @@ def _who(status: Status, present: Sequence[DeviceStatus]) -> str:
 
 
 def _heard(present: Sequence[DeviceStatus]) -> str:
-    """How many devices are there."""
+    """Say how many devices are heard."""
     kinds = [{fault.kind for fault in device.faults} for device in present]
     never = sum(device.last_seen is None for device in present)
     lost = sum("silent" in its for its in kinds)

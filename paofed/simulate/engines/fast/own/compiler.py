@@ -1,7 +1,7 @@
-"""A method compiled, or the reason why it cannot be.
+"""Compiles a method, or says why it cannot be compiled.
 
-Its kernel (`source`) is compiled around its own rules (`rules`) and kept on disk under a name that
-covers every function reached, so that a second start finds it.
+The kernel of a method (`source`) is compiled around the method's own rules (`rules`) and kept on
+disk under a name that covers every function reached, so that a second start finds the kernel.
 """
 
 import os
@@ -30,12 +30,12 @@ from paofed.simulate.engines.fast.own.source import Shape, source
 Kernel = Callable[..., int]
 
 _LOCK = threading.Lock()
-# What kernels are made of beside the rules.
+# The modules of which kernels are made, beside the rules.
 _PACKAGE = family_kernels, kernels, overloads, rules, parts, selection
 
 
 def refusal(method: Algorithm) -> str | None:
-    """Say why numba cannot compile a method, or None; compiles it, or finds it on disk."""
+    """Compile a method, or find it on disk; return None, or why numba cannot compile it."""
     try:
         kernel_of(method)
     except NotCompiledError as error:
@@ -62,7 +62,7 @@ def kernel_of(method: Algorithm) -> Kernel:
         if name not in _KERNELS:
             try:
                 _KERNELS[name] = _compile(method, own, text, name)
-            except Exception as error:  # whatever a compiler says of code that it does not know
+            except Exception as error:  # numba may raise anything for code that it does not know
                 _REFUSED[name] = _reason(error)
                 raise NotCompiledError(_REFUSED[name]) from error
         return _KERNELS[name]
@@ -70,7 +70,8 @@ def kernel_of(method: Algorithm) -> Kernel:
 
 def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) -> Kernel:
     module = ModuleType(f"paofed_method_{name}")
-    sys.modules[module.__name__] = module  # numba asks for it when it reads the kernel from disk
+    # Numba looks the module up when it reads the kernel from disk.
+    sys.modules[module.__name__] = module
     known: dict[int, Any] = {}
     for key, rule in own.items():
         is_type = isinstance(rule, type)
@@ -79,16 +80,16 @@ def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) ->
     exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the text is ours)
     kernel: Kernel = module.__dict__["advance"]
     features, clients = tried(method)
-    # Nothing happens yet; numba sees the types, and compiles the kernel or finds it on disk.
+    # A run over no samples: numba sees the types, and compiles the kernel or finds it on disk.
     trial = MethodRun(kernel, method, clients, features, keys_of(0), 0.1, 0, judged=0)
     trial.advance(nothing(features))
     return kernel
 
 
 def _written(name: str, text: str) -> Path:
-    """Write a kernel's text, beside which numba keeps its machine code; return where.
+    """Write the text of a kernel, beside which numba keeps the machine code; return its path.
 
-    A file that is there already stays as it is: numba goes by its time.
+    A file that exists already is not written again, since numba compares its time.
     """
     given = os.environ.get("NUMBA_CACHE_DIR")
     usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paofed"
@@ -100,14 +101,14 @@ def _written(name: str, text: str) -> Path:
                 whole = path.with_suffix(f".{os.getpid()}")
                 whole.write_text(text)
                 whole.replace(path)
-        except OSError:  # a home that cannot be written to
+        except OSError:  # the home folder cannot be written to, say
             continue
         return path
     raise NotCompiledError("no folder for compiled methods can be written to")
 
 
 def _reason(error: Exception) -> str:
-    """The first line of an error of numba's that says what it is about."""
+    """Return the first line of numba's error that says what the error is about."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith(("Failed in", "During", "File", "-"))]
     where = [line for line in lines if line.startswith("File") and "method_" not in line]

@@ -1,7 +1,7 @@
-"""The rules of a method under the names that its kernel gives them, and the numbers given to them.
+"""The rules of a method by the names that its kernel gives them, and the numbers given to rules.
 
-Numbers that are given to a rule (paofed.core.given) are no part of the kernel, which takes them as
-arguments.
+Numbers that a `partial` gives to a rule (paofed.core.given) are not compiled into the kernel, which
+takes them as arguments.
 """
 
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ _TRIED = 64, 8  # features and clients of the model with which a kernel is compi
 
 
 class Gathered(NamedTuple):
-    """The functions of a method and the types of its states; and the numbers of each, by name."""
+    """The functions and state types of a method, and the numbers given to each rule, by name."""
 
     rules: dict[str, Any]
-    given: dict[str, tuple[Any, ...]]  # the first arguments of a rule; () where it has none
+    given: dict[str, tuple[Any, ...]]  # the first arguments of a rule; () if it has none
 
 
 def gathered(method: Algorithm) -> Gathered:
-    """Take numbers and rules apart."""
+    """Separate the rules of a method from the numbers given to them."""
     rules, given = dict[str, Any](), dict[str, tuple[Any, ...]]()
     for name, rule in _rules(method).items():
         rules[name], numbers = apart(rule)
@@ -38,14 +38,14 @@ def gathered(method: Algorithm) -> Gathered:
 
 
 def tried(method: Algorithm) -> tuple[int, int]:
-    """Features and clients of the model with which a kernel is compiled: its windows fit."""
+    """Return the features and clients with which a kernel is compiled: the windows must fit."""
     features, clients = _TRIED
     both = method.downlink, method.uplink
     return max([features, *(c.width or 0 for c in both if isinstance(c, Windows))]), clients
 
 
 def takes_paper_step(method: Algorithm) -> bool:
-    """Whether devices take LMS steps on a state that is the model, for which there is a fast form.
+    """Whether devices take LMS steps and keep the model alone, for which there is a fast form.
 
     >>> from paofed.algorithms import algorithm
     >>> takes_paper_step(algorithm("pao-fed-u1"))
@@ -55,7 +55,7 @@ def takes_paper_step(method: Algorithm) -> bool:
 
 
 def kind_of(number: Any) -> object:
-    """What a kernel must know of a number before the number is there: its type.
+    """Return what a kernel must know of a number when it is compiled: the number's type.
 
     >>> kind_of((0.5, 3))
     ['float', 'int']
@@ -68,7 +68,7 @@ def kind_of(number: Any) -> object:
 
 
 def _rules(method: Algorithm) -> dict[str, Any]:
-    """The method's own functions and the types of its states, by the names of the kernel."""
+    """Return the method's own functions and state types, by the names that its kernel uses."""
     features, clients = tried(method)
     learner, server = guarded(method, features, clients).learner, method.server
     found: dict[str, Any] = {"Learner": type(learner.init(features))}

@@ -1,6 +1,7 @@
-"""What every method of one's own has in common once it is compiled: parts, messages, the newest.
+"""What every method of one's own has in common once it is compiled: parts, messages, eq. 9.
 
-The kernel of a method is written by `source` around its own rules and calls these.
+`source` writes the kernel of a method around the method's own rules; the kernel calls these
+functions.
 """
 
 from typing import Any, NamedTuple
@@ -17,23 +18,23 @@ _inner = njit(**_OPTIONS, **_NO_WRAPPERS)  # never called from Python
 
 
 class Stretch(NamedTuple):
-    """The samples of some ticks in a row, those of a tick in the order of the clients."""
+    """The samples of some ticks in a row; within a tick they are in the order of the clients."""
 
     first: Any  # the first tick
-    place: Any  # how many samples of a list stand before these
+    place: Any  # how many samples of the whole list come before these
     begin: Any  # (ticks + 1,) int64: where the samples of each tick begin
     client: Any  # (M,) int64
     z: Any  # (M, D) float64: mapped inputs
     y: Any  # (M,) float64
     truth: Any  # (M,) float64: what models are judged on
     joins: Any  # (M,) uint8: whether the client takes part
-    age: Any  # (M,) int64: how late its message will be
+    age: Any  # (M,) int64: the age that the client's message will have on arrival
     lost_up: Any  # (M,) uint8: whether the message never arrives
-    lost_down: Any  # (M,) uint8: whether what the server shares is not received
+    lost_down: Any  # (M,) uint8: whether what the server shares never arrives
 
 
 class Numbers(NamedTuple):
-    """What a method has beside its rules; windows are width, windows on per client, ahead."""
+    """The numbers of a method; a window is its width, windows on per client, and windows ahead."""
 
     mu: Any
     max_age: Any
@@ -41,37 +42,37 @@ class Numbers(NamedTuple):
     exchange: Any  # 0 paper, 1 single, 2 live
     up: Any
     down: Any
-    heard: Any  # how many coordinates, from the first on, devices take over from a part
+    heard: Any  # devices take over so many coordinates of a part, from the first on
     up_key: Any
     down_key: Any
     server_key: Any
-    weights: Any  # (max_age + 1,) float64: of the paper's server
+    weights: Any  # (max_age + 1,) float64: weights by age of the paper's server
     by_coverage: Any
-    clip: Any  # where its influence is bounded
+    clip: Any  # the numbers of paofed.core.bounded.Bounded, where influence is bounded
     aside_above: Any
-    given: Any  # a tuple of the numbers given to each of its rules
+    given: Any  # the numbers given to each of the method's rules, as a tuple of tuples
 
 
 class Flight(NamedTuple):
-    """What is on its way, in the order in which it was sent."""
+    """Messages on their way, in the order in which they were sent."""
 
     count: Any  # (2,) int64: messages, and coordinates of all of them
     client: Any  # (C,) int64
     sent: Any
     due: Any  # tick of arrival
-    begin: Any  # where its coordinates begin
+    begin: Any  # where the coordinates of a message begin
     end: Any
-    unheard: Any  # (C,) uint8: whether its answer is lost
+    unheard: Any  # (C,) uint8: whether the answer to a message is lost
     coordinates: Any  # (F,) int64
     values: Any  # (F,) float64
 
 
 class Counters(NamedTuple):
-    """What is counted on the way."""
+    """Counts, errors and checks that a kernel writes on its way."""
 
     traffic: Any  # (7,) int64
     judged: Any  # (2, M) float64: errors of both models on every sample of a list, or (2, 0)
-    seen: Any  # (D,) int64: when a coordinate was last met, in checks
+    seen: Any  # (D,) int64: the last check in which a coordinate was met
     checks: Any  # (1,) int64: how many checks there were
 
 
@@ -85,14 +86,14 @@ def lms(w: Any, z: Any, y: Any, mu: Any) -> None:
 
 @_inner
 def unlike(here: Any, there: Any) -> Any:
-    """Whether two arrays of a state have another type or shape."""
+    """Whether two arrays of a state differ in type or shape."""
     alike = here.dtype == there.dtype
     return not alike or here.shape != there.shape
 
 
 @_inner
 def keep(here: Any, there: Any) -> Any:
-    """Copy an array of a state to where it is kept; say whether it has another type or shape."""
+    """Copy an array of a state to its place; return whether its type or shape is another."""
     if unlike(here, there):
         return True
     if here.ndim == 1:
@@ -106,7 +107,7 @@ def keep(here: Any, there: Any) -> Any:
 
 @_inner
 def window_at(windows: Any, stamp: Any) -> Any:
-    """The coordinates of a window of the paper's (paofed.core.selection.Windows.at)."""
+    """Return the coordinates of one of the paper's windows (paofed.core.selection.Windows.at)."""
     width, turns, ahead = windows
     start = width * (stamp.tick + ahead + turns * stamp.client) % stamp.features
     return window(start, width, stamp.features)
@@ -114,7 +115,7 @@ def window_at(windows: Any, stamp: Any) -> Any:
 
 @_inner
 def windowed(w: Any, windows: Any, stamp: Any) -> Any:
-    """Send a window of the paper's."""
+    """Return the part of a model in one of the paper's windows."""
     coordinates = window_at(windows, stamp)
     values = np.empty(coordinates.size)
     for i in range(values.size):
@@ -124,13 +125,13 @@ def windowed(w: Any, windows: Any, stamp: Any) -> Any:
 
 @_inner
 def whole(w: Any) -> Any:
-    """All of a model (paofed.core.starting.whole)."""
+    """Return a whole model as a part (paofed.core.starting.whole)."""
     return Part(np.arange(w.size), w.copy())
 
 
 @_inner
 def others(part: Any, heard: Any) -> Any:
-    """A part without what is the device's own (paofed.core.parts.not_own)."""
+    """Return a part without the device's own coordinates (paofed.core.parts.not_own)."""
     count = 0
     for coordinate in part.coordinates:
         count += coordinate < heard
@@ -144,7 +145,7 @@ def others(part: Any, heard: Any) -> Any:
 
 @_inner
 def nothing() -> Any:
-    """What a hello holds."""
+    """Return the empty part of a newcomer's message."""
     return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
@@ -165,7 +166,7 @@ def valid(part: Any, tally: Any) -> Any:
 
 @_inner
 def depart(flight: Any, part: Any, k: Any, n: Any, due: Any, unheard: Any) -> None:
-    """Put a part on its way."""
+    """Put a part on its way to the server."""
     i, begin = flight.count
     flight.client[i], flight.sent[i], flight.due[i] = k, n, due
     flight.begin[i], flight.end[i] = begin, begin + part.coordinates.size
@@ -187,7 +188,7 @@ def arrived(flight: Any, n: Any) -> Any:
             found[count] = i
             count += 1
     order, end, place = np.empty(count, dtype=np.int64), count, 0
-    while end > 0:  # messages were sent tick after tick: the last of them are the newest
+    while end > 0:  # messages are kept in the order of sending: the last ones are the newest
         begin = end - 1
         while begin > 0 and flight.sent[found[begin - 1]] == flight.sent[found[end - 1]]:
             begin -= 1
@@ -200,7 +201,7 @@ def arrived(flight: Any, n: Any) -> Any:
 
 @_inner
 def asks(flight: Any, order: Any, place: Any) -> Any:
-    """Whether a message that arrives now is the first of its client's whose answer is heard."""
+    """Whether a message that arrives now is its client's first whose answer is not lost."""
     for earlier in order[:place]:
         if flight.client[earlier] == flight.client[order[place]] and not flight.unheard[earlier]:
             return False
@@ -209,13 +210,13 @@ def asks(flight: Any, order: Any, place: Any) -> Any:
 
 @_inner
 def updates(flight: Any, order: Any) -> Any:
-    """Return those of some messages that hold something."""
+    """Return which of some messages hold coordinates."""
     return order[flight.end[order] > flight.begin[order]]
 
 
 @_inner
 def greetings(flight: Any, order: Any) -> Any:
-    """Return the others: hellos of newcomers."""
+    """Return which of some messages are empty: those of newcomers."""
     return order[flight.end[order] == flight.begin[order]]
 
 
@@ -223,7 +224,7 @@ def greetings(flight: Any, order: Any) -> Any:
 def messages_of(flight: Any, order: Any) -> Any:
     """Return messages as a list of records."""
     messages = [Message(0, 0, flight.coordinates[:0], flight.values[:0])]
-    messages.pop()  # so that an empty list knows what it is a list of
+    messages.pop()  # so that numba knows the type of an empty list
     for i in order:
         begin, end = flight.begin[i], flight.end[i]
         messages.append(
@@ -239,7 +240,7 @@ def messages_of(flight: Any, order: Any) -> Any:
 
 @_inner
 def counted(w: Any, flight: Any, order: Any, limit: Any, aside: Any) -> Any:
-    """Return which messages count, cut in place at a limit (paofed.core.bounded.Bounded)."""
+    """Return which messages count, with values cut in place to a limit (core.bounded.Bounded)."""
     found, count = np.empty_like(order), 0
     for i in order:
         if not aside[flight.client[i]]:
@@ -247,7 +248,7 @@ def counted(w: Any, flight: Any, order: Any, limit: Any, aside: Any) -> Any:
             count += 1
             for j in range(flight.begin[i], flight.end[i]):
                 low, high = w[flight.coordinates[j]] - limit, w[flight.coordinates[j]] + limit
-                inside = flight.values[j] >= low  # not so what is no number
+                inside = flight.values[j] >= low  # false for NaN
                 flight.values[j] = min(flight.values[j], high) if inside else low
     return found[:count]
 

@@ -1,4 +1,4 @@
-"""What a compiled method holds while it runs."""
+"""The state of a compiled method while it runs."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -26,7 +26,7 @@ from paofed.simulate.engines.guarded import guarded
 
 
 class BrokenRuleError(Exception):
-    """A rule returned what it must not, or raised: the reference engine says which and what."""
+    """A rule returned a wrong value, or raised; the reference engine says which rule and what."""
 
     def __init__(self, method: str, why: str) -> None:
         super().__init__(why)
@@ -34,7 +34,7 @@ class BrokenRuleError(Exception):
 
 
 def nothing(features: int) -> Stretch:
-    """No samples of no ticks, for the types."""
+    """Return an empty list of samples, for its types."""
     none = np.zeros(0, dtype=np.int64)
     flags = np.zeros(0, dtype=np.uint8)
     begin = np.zeros(1, dtype=np.int64)
@@ -43,9 +43,9 @@ def nothing(features: int) -> Stretch:
 
 
 class MethodRun:
-    """One method over one run: its states, what is on its way, and what was counted.
+    """One method over one run: its states, messages on their way, and counts.
 
-    It is judged on the first so many samples of a list, or on none.
+    Errors are kept for the first samples of a list, as many as `judged` says.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class MethodRun:
 
     @property
     def model(self) -> FloatArray:
-        """The server's."""
+        """Return the server's model."""
         return self._rule.model(self._server_type(*self._server))
 
     def advance(self, samples: Stretch, lottery: FloatArray | None = None) -> None:
-        """Live through some ticks; where the server picks, the lottery numbers say whom."""
+        """Run over some samples; where the server picks, `lottery` decides whom."""
         self._flight = _with_room(self._flight, samples, self._features)
         if self._subset is not None and lottery is not None:
             samples = samples._replace(joins=_picked(samples, lottery, self._subset))
@@ -101,14 +101,14 @@ class MethodRun:
             self._entry = entry_of(self._kernel, *arguments)
         try:
             wrong = self._entry(*arguments)
-        except Exception as error:  # whatever one's own code does
+        except Exception as error:  # somebody else's rule may raise anything
             raise BrokenRuleError(self.name, in_one_line(error)) from error
         if wrong:
             raise BrokenRuleError(self.name, "a wrong part or state")
 
 
 def _picked(samples: Stretch, lottery: FloatArray, subset: float) -> NDArray[np.uint8]:
-    """Let the server choose among those who are there, tick by tick."""
+    """Return who takes part where the server picks among the available clients, tick by tick."""
     joins = np.zeros_like(samples.joins)
     for begin, end in pairwise(samples.begin.tolist()):
         there: BoolArray = samples.joins[begin:end] != 0
@@ -154,14 +154,14 @@ def _windows(channel: Windows | Channel, features: int) -> tuple[int, int, int]:
 
 
 def _stack(state: Any, clients: int) -> tuple[NDArray[Any], ...]:
-    """The arrays of a state for every client."""
+    """Return the arrays of a state, each with a first axis for the clients."""
     size = clients * sum(np.array(a).nbytes for a in state)
     require_memory(size, f"a state of {type(state).__name__} for each of {clients:,} clients")
     return tuple(np.repeat(np.array(a)[None], clients, axis=0) for a in state)
 
 
 def _room(messages: int, coordinates: int) -> Flight:
-    """Room for so much on its way."""
+    """Return room for so many messages and coordinates on their way."""
     client, sent, due, begin, end = np.zeros((5, messages), dtype=np.int64)
     return Flight(
         count=np.zeros(2, dtype=np.int64),
@@ -171,13 +171,14 @@ def _room(messages: int, coordinates: int) -> Flight:
         begin=begin,
         end=end,
         unheard=np.zeros(messages, dtype=np.uint8),
-        coordinates=np.empty(coordinates, dtype=np.int64),  # room for whole models, seldom used
+        # Room for whole models, most of which is never used.
+        coordinates=np.empty(coordinates, dtype=np.int64),
         values=np.empty(coordinates),
     )
 
 
 def _with_room(flight: Flight, samples: Stretch, features: int) -> Flight:
-    """What has not arrived before these samples, with room for the messages that they may send."""
+    """Return the messages that have not arrived yet, with room for those of these samples."""
     now = np.arange(len(flight.due)) < flight.count[0]
     still = np.flatnonzero(now & (flight.due >= samples.first))
     sizes = flight.end[still] - flight.begin[still]

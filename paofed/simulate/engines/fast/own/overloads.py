@@ -1,6 +1,6 @@
-"""What rules of one's own may call, for numba: twins of functions of paofed.core.
+"""Functions of paofed.core that rules of one's own may call, as numba can compile them.
 
-A property test holds each of them to the function that it stands for.
+A property test compares each function here with the function that it stands for.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from paofed.core.selection import Windows
 from paofed.simulate.engines.fast.kernels import philox
 from paofed.simulate.engines.fast.own.kernels import window_at
 
-_WORD = np.uint64(0xFFFFFFFF)  # the server's client is -1
+_WORD = np.uint64(0xFFFFFFFF)  # makes the client SERVER, -1, an unsigned word
 
 
 @overload(parts.draws)
@@ -66,7 +66,7 @@ def _window(start: Any, width: Any, features: Any) -> Any:  # noqa: ARG001 (like
 
 
 class _WindowsType(types.Type):
-    """Windows as a constant that a rule speaks of."""
+    """The type of a Windows object that a rule refers to as a constant."""
 
     def __init__(self, windows: Windows) -> None:
         self.windows = windows

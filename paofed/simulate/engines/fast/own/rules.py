@@ -1,8 +1,8 @@
 """Rules of one's own for numba: compiled with every function that they reach, and told apart.
 
-A plain function that a rule calls is compiled too, so a rule may be written in several. The digest
-of a rule covers the code of all functions reached, the constants that they see and the versions of
-the compiler, so what was kept on disk for other code is never used.
+A plain function that a rule calls is compiled too, so a rule may consist of several functions. The
+digest of a rule covers the code of all functions reached, the constants that they use and the
+versions of the compiler, so machine code on disk is never used for other code.
 """
 
 import builtins
@@ -22,7 +22,7 @@ from numba.core.registry import CPUDispatcher
 
 from paofed.core import parts, selection
 
-# The twin of each of these is in `overloads`, beside this file.
+# Each of these functions has a form for numba in `overloads`, beside this file.
 HELPERS: tuple[Callable[..., Any], ...] = (
     parts.draws,
     parts.placed,
@@ -32,22 +32,22 @@ HELPERS: tuple[Callable[..., Any], ...] = (
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
-    "boundscheck": True,  # an index of one's own that is wrong is an error, not a crash
+    "boundscheck": True,  # a wrong index in somebody's own rule is an error, not a crash
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-_TRUSTED = ("numpy", "math", "numba", "builtins")  # modules whose versions say what they are
+_TRUSTED = ("numpy", "math", "numba", "builtins")  # modules whose version identifies their code
 
 
 class NotCompiledError(Exception):
-    """A rule that numba cannot be given; the text says why."""
+    """Says why numba cannot compile a rule."""
 
 
 def compiled(rule: Any, module: str, known: dict[int, Any]) -> Any:
     """Return a rule for numba, with the plain functions that it reaches.
 
-    They all belong to a module of this name, which must be there again when machine code is read
-    from disk. Rules that are `known` by their identity are not compiled twice.
+    All these functions are put in a module of the name `module`, which must exist again when
+    machine code is read from disk. Rules that are `known` by their identity are not compiled twice.
     """
     if isinstance(rule, CPUDispatcher) or rule in HELPERS:
         return rule
@@ -72,9 +72,9 @@ def compiled(rule: Any, module: str, known: dict[int, Any]) -> Any:
 
 
 def _bound(function: Any, rule: partial[Any]) -> Any:
-    """The same with its first arguments given."""
+    """Return the function with the first arguments that `rule`, a partial, gives to it."""
     if rule.keywords:
-        raise NotCompiledError(f"{rule!r} gives keywords: give a function's first arguments")
+        raise NotCompiledError(f"{rule!r} gives keywords: expected a function's first arguments")
     given = rule.args
     return njit(**_OPTIONS)(lambda *rest: function(*given, *rest))
 
@@ -96,7 +96,7 @@ def _cells(
 
 
 def _globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """The global names that a function's code speaks of, with their values."""
+    """Yield the global names that a function's code uses, with their values."""
     for code in _codes(function.__code__):
         for instruction in dis.get_instructions(code):
             if instruction.opname == "LOAD_GLOBAL":
@@ -115,18 +115,18 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def digest(*rules: Any) -> str:
-    """Return what tells rules apart: their code and everything that the code reaches."""
+    """Return a digest of rules: of their code, and of everything that the code reaches."""
     found = hashlib.sha256()
     for said in (numba.__version__, llvmlite.__version__, np.__version__, *_said(rules, {})):
         found.update(repr(said).encode())
     return found.hexdigest()
 
 
-Seen = dict[int, int]  # functions by identity: as the how many-th each was met
+Seen = dict[int, int]  # functions by identity, numbered in the order in which they were met
 
 
 def _said(value: Any, seen: Seen) -> Iterator[object]:
-    """Say a value so that another one is said otherwise."""
+    """Yield a description of a value that no other value has."""
     if isinstance(value, CPUDispatcher):
         yield "compiled", repr(value.targetoptions)
         value = value.py_func
@@ -154,14 +154,14 @@ def _said(value: Any, seen: Seen) -> Iterator[object]:
 
 
 def _is_known(value: Any) -> bool:
-    """Whether a function has a twin here, or a package whose version says what it does."""
+    """Whether the name identifies a function: one of ours with a compiled form, or a package's."""
     if isinstance(value, type) or not callable(value) or not hasattr(value, "__qualname__"):
         return False
     return value in HELPERS or (value.__module__ or "").partition(".")[0] in _TRUSTED
 
 
 def _said_once(function: types.FunctionType, seen: Seen) -> Iterator[object]:
-    """Say what was met before by its number alone: code may go round in circles."""
+    """Describe a function that was met before by its number: calls may go round in circles."""
     if id(function) in seen:
         yield "again", seen[id(function)]
         return
@@ -182,7 +182,7 @@ def _said_once(function: types.FunctionType, seen: Seen) -> Iterator[object]:
 
 
 def _said_of_name(value: Any, names: list[str], seen: Seen) -> Iterator[object]:
-    """Say what a name stands for; of a module, all that the code may reach by these names."""
+    """Describe what a name stands for; for a module, all that the code may reach by these names."""
     if not isinstance(value, types.ModuleType):
         yield from _said(value, seen)
         return

@@ -14,19 +14,21 @@ from paofed.simulate.engines.fast.records import Nature, Observed
 from paofed.simulate.engines.task import Precision
 from paofed.world.trace import SparseTrace
 
-_IN_CACHE = 1 << 19  # mapped numbers of samples that wait to be learned by all methods
-_MOST_TICKS = 512  # of a list at a time: messages on their way are sought at each of them
+# How many numbers of mapped samples stay in the cache until all methods have learned them.
+_IN_CACHE = 1 << 19
+# The most ticks of a list at a time: each tick looks through the messages on their way.
+_MOST_TICKS = 512
 
 
 class SampleSource(Protocol):
     """Samples of a run, in order of ticks."""
 
     def reach(self, begin: int, end: int) -> int:
-        """Say up to which tick, at most `end`, samples can be taken at once."""
+        """Return up to which tick, at most `end`, samples can be taken at once."""
         ...
 
     def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
-        """Return those of the ticks from `begin` up to `end`, and their lottery numbers."""
+        """Return the samples of the ticks from `begin` up to `end`, and their lottery numbers."""
         ...
 
 
@@ -43,12 +45,12 @@ class Drawn:
         self._entry: Callable[..., int] | None = None
 
     def reach(self, begin: int, end: int) -> int:
-        """As many ticks as there is room for, in one stretch of the kernels."""
+        """Return as many ticks as there is room for within one stretch of the kernels."""
         ticks = len(self._out.begin) - 1
         return min(end, begin + ticks - begin % ticks)
 
     def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
-        """Draw and map them."""
+        """Draw and map the samples."""
         out = self._out
         arguments = self._nature, self._moment, *self._map, begin, end, out
         if self._entry is None:
@@ -80,14 +82,14 @@ class Listed:
         self._client = layout.laid_out(trace.client, np.int64)
 
     def reach(self, begin: int, end: int) -> int:
-        """As many ticks as have samples that stay in the cache; one at least."""
+        """Return as many ticks as have samples that stay in the cache, but at least one."""
         tick, most = self._trace.tick, max(1, _IN_CACHE // self._trace.features)
         beyond = int(np.searchsorted(tick, begin)) + most
         full = int(tick[beyond]) if beyond < tick.size else end
         return min(end, begin + _MOST_TICKS, max(full, begin + 1))
 
     def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
-        """Read and map them."""
+        """Read and map the samples."""
         now, ticks = self._trace.between(begin, end), np.arange(begin, end + 1)
         z = np.empty((now.stop - now.start, self._trace.features), dtype=self._map[0].dtype)
         kernels.mapped(self._x[now], *self._map, z)
@@ -109,7 +111,7 @@ class Listed:
 
 
 def _observed(clients: int, features: int, precision: Precision) -> Observed:
-    """Room for the samples of a few ticks in a row: as many as stay in the cache."""
+    """Return room for the samples of a few ticks in a row: as many as stay in the cache."""
     ticks = next(t for t in (8, 4, 2, 1) if t == 1 or t * clients * features <= _IN_CACHE)
     most = ticks * clients
     return Observed(

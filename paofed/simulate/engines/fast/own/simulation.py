@@ -1,6 +1,6 @@
 """Several methods of one's own over one run of a world or a trace, in float64.
 
-Twin of paofed.simulate.engines.reference, and of the family for the paper's rows.
+The same as paofed.simulate.engines.reference, and for the paper's rows as `family`, compiled.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,8 @@ def run(
         return General.over(samples, settled, keys, precision, judged=judged)
 
     def drawn(made: World) -> General:
-        law = cast(Scenario, scenario)  # worlds of one's own are listed
+        # Worlds of one's own never get here: they are lists of samples.
+        law = cast(Scenario, scenario)
         nature = layout.drawn(law, made, run, layout.wrong_of(law, seed=seed, world=world, run=run))
         source = Drawn(nature, made.fourier_map, law.clients, precision)
         whole = law.newcomers == "whole"
@@ -59,7 +60,7 @@ def run(
 
 
 def replay(trace: Trace, method: Algorithm, seed: int) -> Outcome:
-    """Run a settled method over a trace."""
+    """Run a method, whose step size and age limit are set, over a trace."""
     return outcome(General.over(trace.sparse(), [method], keys_of(seed)), trace)
 
 
@@ -99,7 +100,7 @@ class General:
         *,
         judged: bool = False,
     ) -> Self:
-        """Make one over a trace."""
+        """Make a simulation of a trace."""
         source = Listed(trace, precision)
         return cls(
             methods, source, trace.clients, trace.features, keys,
@@ -114,16 +115,16 @@ class General:
 
     @property
     def shared(self) -> FloatArray:
-        """The same: what clients receive is not rounded here."""
+        """The server's models as clients receive them: not rounded here."""
         return self.server
 
     @property
     def errors(self) -> FloatArray:
-        """Errors of the devices' and the servers' models on every sample, (A, 2, M)."""
+        """Errors of the devices' and the server's models on every sample, (A, 2, M)."""
         return np.stack([run.tally.judged for run in self._runs])
 
     def traffic(self) -> IntArray:
-        """What was sent until now, (A, 7)."""
+        """Return the counts of traffic until now, (A, 7)."""
         return np.stack([run.tally.traffic for run in self._runs])
 
     def advance(self, begin: int, end: int, pool: object = None) -> None:  # noqa: ARG002

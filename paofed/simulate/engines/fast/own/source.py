@@ -1,8 +1,9 @@
-"""The kernel of one method, written out: the tick of the reference engine around its own rules.
+"""Writes the kernel of one method: the tick of the reference engine around the method's own rules.
 
-Twin of paofed.simulate.engines.reference. numba cannot take the fields of somebody's NamedTuple one
-by one, so the lines that load and store a state are written for the method at hand. Names that the
-text leaves open (`learn`, `up_send`, `apply`, ...) are the method's own rules, compiled.
+The same steps as paofed.simulate.engines.reference. numba cannot take the fields of somebody's
+NamedTuple one by one, so the lines that load and store a state are written for the method at hand.
+Names that the text leaves open (`learn`, `up_send`, `apply`, ...) are the method's own rules,
+compiled.
 """
 
 from typing import NamedTuple
@@ -154,17 +155,17 @@ class Shape(NamedTuple):
     """Which parts of a method are its own, and how many arrays its states have.
 
     A count is None where the part is the paper's. `learner_w` and `server_w` are the place of the
-    model in a state, where its own `model` is not asked; `merge_w` is the place of what is heard,
-    where its own `merge` is not asked.
+    model in a state, where the method has no `model` function of its own; `merge_w` is the place of
+    the values that are overwritten, where it has no `merge` of its own.
     """
 
     learner: int
-    lms: bool  # whether its step is the paper's
+    lms: bool  # whether the step of devices is the paper's
     learner_w: int | None
     merge_w: int | None
     server: int | None
     server_w: int | None
-    bounded: bool  # the paper's server with bounded influence
+    bounded: bool  # whether the server is the paper's with bounded influence
     up: int | None
     up_coded: bool
     down: int | None
@@ -173,7 +174,7 @@ class Shape(NamedTuple):
 
 
 def source(shape: Shape) -> str:
-    """Write the kernel of a method of such a shape."""
+    """Write the kernel of a method of this shape."""
     device = _state("Learner", "learner", shape.learner, "[k]")
     server = _state("Server", "server", shape.server or 0, "", ".copy()" if shape.bounded else "")
     model = "server[0]" if shape.server is None else f"server[{shape.server_w}]"
@@ -204,7 +205,7 @@ def source(shape: Shape) -> str:
 
 
 def _call(shape: Shape, rule: str) -> str:
-    """Begin the call of a rule: its name, and the numbers that are given to the rule.
+    """Write the beginning of a rule's call: its name, and the numbers given to the rule.
 
     The numbers of all rules are a tuple of tuples, in the order of `Shape.given`.
     """
@@ -214,9 +215,10 @@ def _call(shape: Shape, rule: str) -> str:
 
 
 def _state(name: str, stack: str, count: int, index: str, copied: str = ".copy()") -> str:
-    """Load a state as copies: what a rule returns may be part of what it was given.
+    """Write the code that loads a state as copies.
 
-    A field that takes the place of another would else be read after it was overwritten.
+    A rule may return a field of its argument in the place of another field, which would otherwise
+    be read after it was overwritten.
     """
     arrays = "".join(f"{stack}[{i}]{index}{copied}, " for i in range(count))
     return f"{name}({arrays})" if count else "()"
@@ -229,7 +231,7 @@ def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
 
 
 def _passed(shape: Shape, direction: str, count: int | None, *, coded: bool) -> str:
-    """Send a part of the model w over one link, count it, and name what arrives `arriving`."""
+    """Write the code that sends a part of w over a link, counts it and sets `arriving`."""
     where = direction.upper()
     return f"""if w.size != tally.seen.size:
         return 1
@@ -299,11 +301,11 @@ def _apply(shape: Shape, state: str) -> str:
 
 
 def _taken_over(count: int) -> str:
-    """Let what `apply` returned be the server's state; the arrays at hand are written at the end.
+    """Write the code that makes what `apply` returned the server's state.
 
-    A server may keep a number for every client and coordinate: to copy them at each tick would
-    take longer than most rules do. A kernel begins with copies, since a field may take the place
-    of another.
+    The arrays at hand are written back only at the end: a server may keep a number for every client
+    and coordinate, and to copy them at each tick would take longer than most rules do. A kernel
+    begins with copies, since a field may take the place of another.
     """
     kinds = [f"unlike(server[{i}], after[{i}])" for i in range(count)]
     arrays = "".join(f"np.ascontiguousarray(after[{i}]), " for i in range(count))
