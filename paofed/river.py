@@ -33,8 +33,8 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
     features
         The number of parameters of the model, D.
     kernel_width
-        The width (sigma) of the Gaussian kernel exp(-|x - x'|^2 / (2 sigma^2)). None is the root of
-        twice the number of inputs of the first sample: about the median distance between samples
+        The width (sigma) of the Gaussian kernel `exp(-|x - x'|^2 / (2 sigma^2))`. None is the root
+        of twice the number of inputs of the first sample: about the median distance between samples
         that are standardised.
     step_size
         How far one sample moves the model (mu).

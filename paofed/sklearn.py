@@ -65,30 +65,46 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
 
     Parameters
     ----------
-    features : the number of parameters of the model, D.
-    kernel_width : the width (sigma) of the Gaussian kernel exp(-|x - x'|^2 / (2 sigma^2)), in
+    features
+        The number of parameters of the model, D.
+    kernel_width
+        The width (sigma) of the Gaussian kernel `exp(-|x - x'|^2 / (2 sigma^2))`, in
         standard deviations of the inputs where `standardize` is true. "median" takes the median
         distance between the samples of `fit`, or of the first `partial_fit`.
-    step_size : how far one sample moves the model (mu).
-    epochs : how often `fit` goes through all samples.
-    shuffle : whether `fit` takes them in a new random order each time; `partial_fit` never does.
-    standardize : whether inputs and target are seen less their mean and divided by their standard
+    step_size
+        How far one sample moves the model (mu).
+    epochs
+        How often `fit` goes through all samples.
+    shuffle
+        Whether `fit` takes them in a new random order each time; `partial_fit` never does.
+    standardize
+        Whether inputs and target are seen less their mean and divided by their standard
         deviation, both of the samples of `fit`, or of the first `partial_fit`, and kept from then
         on. Otherwise the model sees them as they are.
-    linear : whether the inputs themselves and a constant are among the features, too.
-    learner : "lms", "two-speed" or "rls", as in docs/learners.md.
-    forgetting : what a learner other than "lms" keeps from one sample to the next.
-    bound : how many times the usual error an error counts at most.
-    random_state : a whole number, which is then the `seed` of a fleet with the same features;
+    linear
+        Whether the inputs themselves and a constant are among the features, too.
+    learner
+        "lms", "two-speed" or "rls", as in docs/learners.md.
+    forgetting
+        What a learner other than "lms" keeps from one sample to the next.
+    bound
+        How many times the usual error an error counts at most.
+    random_state
+        A whole number, which is then the `seed` of a fleet with the same features;
         or what scikit-learn takes otherwise.
 
     Attributes
     ----------
-    weights_ : the model's parameters, (D,).
-    scales_ : `offset` and `scale` of the inputs, (d,), `target_offset` and `target_scale`.
-    kernel_width_, seed_ : the kernel width and the seed that the features were drawn with.
-    model_ : the features, the learner and its state.
-    n_features_in_, feature_names_in_ : the number of inputs, and their names if they have any.
+    `weights_`
+        The model's parameters, (D,).
+    `scales_`
+        `offset` and `scale` of the inputs, (d,), `target_offset` and `target_scale`.
+    `kernel_width_`, `seed_`
+        The kernel width and the seed that the features were drawn with.
+    `model_`
+        The features, the learner and its state.
+    `n_features_in_`, `feature_names_in_`
+        The number of inputs, and their names if they have any.
 
     Examples
     --------
