@@ -53,7 +53,7 @@ class Effort(NamedTuple):
     inputs: Mapping[str, tuple[float, float] | None]  # memory; None: the paper's, which is last
 
 
-FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 300, _INPUTS)
+FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 200, _INPUTS)
 QUICK = Effort(4, 2, (1.0, 2.0), (0.4,), 4, 60, {_PAPERS: None})
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from paofed.report.paper.foreseen import Foreseen, Question, foreseeing
 from paofed.simulate.stopping import ignored
+from tests.effort import long
 from tests.natures import small_scenario
 
 NAMES = ("online-fedsgd", "pao-fed-u1:shared=2")
@@ -15,6 +16,7 @@ def foreseen(workers: int) -> Foreseen:
         return answers["here"](ignored)
 
 
+@long
 def test_a_process_of_its_own_finds_the_same() -> None:
     here, elsewhere = foreseen(workers=1), foreseen(workers=2)
     assert QUESTION.takes_long
