@@ -12,7 +12,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import IntArray
 from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
-from paofed.report.paper.foreseen import Answer, Question, foreseeing
+from paofed.report.paper.foreseen import Answer, AskedOfTheory, foreseeing
 from paofed.report.paper.study import EXCHANGES, Cell, Study
 from paofed.report.paper.theory import Beside
 from paofed.simulate.average import average
@@ -114,8 +114,8 @@ def run_study(
         yield study.without(_THEORY)
 
 
-def _question(scenario: Scenario, learning: Sequence[str]) -> Question:
-    return Question(scenario, BESIDE_THEORY, learning, every=scenario.ticks // 40 or 1)
+def _question(scenario: Scenario, learning: Sequence[str]) -> AskedOfTheory:
+    return AskedOfTheory(scenario, BESIDE_THEORY, learning, every=scenario.ticks // 40 or 1)
 
 
 def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
@@ -175,7 +175,7 @@ class Stages:
         }
 
     def hold_theory(
-        self, question: Question, answer: Answer, runs: int
+        self, question: AskedOfTheory, answer: Answer, runs: int
     ) -> tuple[Beside, StepSizes]:
         """Average the models over runs in one world; put what is predicted there beside them."""
         methods = [from_text(name) for name in question.names]

@@ -25,7 +25,7 @@ from paofed.world.scenario import Scenario
 _WORTH_A_PROCESS = 100  # ticks; fewer are predicted before another process has started
 
 
-class Question(NamedTuple):
+class AskedOfTheory(NamedTuple):
     """What is to be predicted in one world."""
 
     scenario: Scenario
@@ -39,7 +39,7 @@ class Question(NamedTuple):
         return self.scenario.ticks > _WORTH_A_PROCESS
 
 
-class Foreseen(NamedTuple):
+class SaidByTheory(NamedTuple):
     """What theory says of one world."""
 
     mean: Prediction
@@ -48,10 +48,10 @@ class Foreseen(NamedTuple):
 
 
 # Waits for an answer, and tells how far it is where that is known.
-Answer = Callable[[Report], Foreseen]
+Answer = Callable[[Report], SaidByTheory]
 
 
-def foresee(question: Question, seed: int, report: Report = ignored) -> Foreseen:
+def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> SaidByTheory:
     """Predict the mean models, the learning curves asked for, and the step sizes that are safe."""
     scenario, names, learning, every = question
     foresight = Foresight.of(scenario, seed=seed)
@@ -66,12 +66,12 @@ def foresee(question: Question, seed: int, report: Report = ignored) -> Foreseen
         name: foresight.learning_curve(name, every=every, report=told(part))
         for part, name in enumerate(learning, start=1)
     }
-    return Foreseen(mean, second, step_sizes(fleet.moments, modes))
+    return SaidByTheory(mean, second, step_sizes(fleet.moments, modes))
 
 
 @contextmanager
 def foreseeing(
-    questions: Mapping[str, Question], seed: int, workers: int | None
+    questions: Mapping[str, AskedOfTheory], seed: int, workers: int | None
 ) -> Iterator[Mapping[str, Answer]]:
     """Begin to answer questions in a process of its own; with one core, only when asked.
 
@@ -96,9 +96,9 @@ def foreseeing(
         worker.close()
 
 
-def _now(question: Question, seed: int) -> Answer:
+def _now(question: AskedOfTheory, seed: int) -> Answer:
     return lambda report: foresee(question, seed, report)
 
 
-def _waited_for(future: Future[Foreseen]) -> Answer:
+def _waited_for(future: Future[SaidByTheory]) -> Answer:
     return lambda _: future.result()

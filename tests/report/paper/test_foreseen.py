@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from paofed.report.paper.foreseen import Foreseen, Question, foreseeing
+from paofed.report.paper.foreseen import AskedOfTheory, SaidByTheory, foreseeing
 from paofed.simulate.stopping import ignored
 from tests.effort import long
 from tests.natures import small_scenario
 
 NAMES = ("online-fedsgd", "pao-fed-u1:shared=2")
-QUESTION = Question(small_scenario(), NAMES, NAMES[1:], every=30)
+QUESTION = AskedOfTheory(small_scenario(), NAMES, NAMES[1:], every=30)
 
 
-def foreseen(workers: int) -> Foreseen:
+def foreseen(workers: int) -> SaidByTheory:
     with foreseeing({"here": QUESTION}, 3, workers) as answers:
         return answers["here"](ignored)
 
