@@ -5,6 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
+# Where an environment forbids Python to keep compiled modules, every process would compile all of
+# them again: seconds for each of the hundreds that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: reproduce demo bench test check kernels format options docs links clean
 
 reproduce: $(VENV)/.runtime

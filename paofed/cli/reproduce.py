@@ -2,14 +2,16 @@
 
 Runs the paper's two settings and an ideal one, then a grid over step size and kernel width, then
 theory beside simulation. Writes report.html (self-contained), the figures as SVG and PNG, every
-number as CSV, the results, and which command and versions made them. The page ends with the
-comparison with other methods that comes with this version.
+number as CSV, the results, and which command and versions made them. The page is there from the
+start and is filled as the work goes on. It ends with the comparison with other methods that comes
+with this version.
 """
 
 import html
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of
@@ -18,7 +20,7 @@ from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
 from paofed.cli.shared.summary import as_table
 from paofed.core.random import key_of
-from paofed.errors import InputError
+from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
 from paofed.report.compare.figure import figures
 from paofed.report.compare.page import in_short
@@ -30,7 +32,7 @@ from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.markup import note
-from paofed.simulate.engines import USUAL
+from paofed.simulate.engines import USUAL, engine_of, preferred
 from paofed.simulate.results.result import versions
 from paofed.words import counted, table
 
@@ -47,6 +49,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
     add_engine_option(parser)
     add_crew_options(parser)
+    add("--theory-ticks", type=int, metavar="T",
+        help="ticks for which theory is followed beside simulation (default: "
+        f"{FULL.theory_ticks}; with --quick: {QUICK.theory_ticks})")  # fmt: skip
     add(
         "--quick",
         action="store_true",
@@ -55,30 +60,72 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the study stage by stage, then write what it says."""
+    """Run the study stage by stage, and write what it says after each of them."""
     effort = QUICK if args.quick else FULL
     if args.runs is not None:
         effort = effort._replace(runs=args.runs)
+    if args.theory_ticks is not None:
+        effort = effort._replace(theory_ticks=whole("--theory-ticks", args.theory_ticks, least=1))
     if effort.runs < 2:
         raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
     key_of(args.seed)  # refused now, not after the folder is made
-    with crew_of(args) as crew:
-        make_folder(args.out)
-        try:
-            study = run_study(effort, args.seed, args.out, stage, crew, args.engine)
-        except KeyboardInterrupt:
-            say(f"the settings that were finished are kept in {args.out}, as .npz")
-            raise
-    study.save(args.out)
-    drawings = save_all(gallery(study, args.seed), args.out)
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
+    command += f" --theory-ticks {args.theory_ticks}" if args.theory_ticks is not None else ""
     command += f" --engine {args.engine}" if args.engine != USUAL else ""
+    for name in preferred(args.engine):
+        engine_of(name)  # likewise
+    with crew_of(args) as crew:
+        make_folder(args.out)
+        page = _Page(args.out, command, args.seed)
+        work = run_study(effort, args.seed, args.out, stage, crew, args.engine)
+        try:
+            with closing(work):
+                for study in work:
+                    page.show(study)
+        except KeyboardInterrupt:
+            page.end()
+            say(f"what was finished is kept in {args.out}: report.html, and the settings as .npz")
+            raise
+    study.save(args.out)
     about = {"command": command, "versions": versions()}
     write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
-    write_text(args.out / "report.html", build(study, drawings, command, _beyond(args.out)))
     _print(study, args.out)
     return 0
+
+
+class _Page:
+    """The page of a study in a folder, written again whenever there is more to show."""
+
+    def __init__(self, folder: Path, command: str, seed: int) -> None:
+        self._folder, self._command, self._seed = folder, command, seed
+        self._study = Study({}, {})
+        self._drawings: dict[str, tuple[str, str]] = {}
+        self._beyond: list[str] = []
+
+    def show(self, study: Study) -> None:
+        """Draw what was not drawn yet, and write the page."""
+        first, self._study = not self._drawings, study
+        pictures = gallery(study, self._seed)
+        for name, (caption, draw) in pictures.items():
+            if self._drawings.get(name, ("",))[0] != caption:  # not yet, or of fewer runs
+                self._drawings |= save_all({name: (caption, draw())}, self._folder)
+        self._drawings = {name: self._drawings[name] for name in pictures}
+        self._write()
+        if first:  # after the first picture is there
+            self._beyond = list(_beyond(self._folder))
+            self._write()
+
+    def end(self) -> None:
+        """Say that the work was interrupted, if any of it is shown."""
+        if self._drawings:
+            self._write(interrupted=True)
+
+    def _write(self, *, interrupted: bool = False) -> None:
+        page = build(
+            self._study, self._drawings, self._command, self._beyond, interrupted=interrupted
+        )
+        write_text(self._folder / "report.html", page)
 
 
 def _beyond(folder: Path) -> Iterator[str]:

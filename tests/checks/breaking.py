@@ -11,6 +11,7 @@ from paofed.core.parts import Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import ContractError
+from tests.effort import in_ci
 
 U1 = algorithm("pao-fed-u1")
 
@@ -47,11 +48,19 @@ def broken_promises(method: Algorithm) -> dict[str, str]:
 
 
 def assert_breaks_only(promise: str, part: str, record: Any, complaint: str) -> None:
-    """One promise is broken and told with its part; once it is waived, all is well."""
+    """One promise is broken and told with its part; once it is waived, all is well.
+
+    That the method keeps all its other promises is looked at in CI.
+    """
     broken = with_part(part, record)
     told = f"mine fails the check {promise!r}: its {part} {complaint}"
-    assert broken_promises(broken) == {promise: told}
     with pytest.raises(ContractError) as error:
-        check_algorithm(broken)
+        check_one(promise, broken)
     assert str(error.value) == told
-    check_algorithm(with_part(part, record, promise))
+    check_one(promise, with_part(part, record, promise))
+    if in_ci():
+        assert broken_promises(broken) == {promise: told}
+        with pytest.raises(ContractError) as error:
+            check_algorithm(broken)
+        assert str(error.value) == told
+        check_algorithm(with_part(part, record, promise))

@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import os
+import re
 import shlex
-from contextlib import redirect_stdout
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +18,10 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.report.paper.experiment import QUICK, Stages
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import HERE
 from paofed.simulate.stopping import Interrupted
 from paofed.world.scenario import Scenario
 from tests.effort import long
@@ -54,21 +58,30 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 class Left(NamedTuple):
     folder: Path
     printed: str
+    pages: list[str]  # as they were when each of the stages began, and in the end
 
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("reproduce") / "new" / "out"
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        assert reproduce(folder, "--quick", "--runs", "2", "--seed", "3") == 0
-    return Left(folder, printed.getvalue())
+    printed, pages = io.StringIO(), []
+
+    def begun(_: str) -> AbstractContextManager[Callable[[float], None]]:
+        pages.append((folder / "report.html").read_text())
+        return nullcontext(lambda _: None)
+
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr("paofed.cli.reproduce.stage", begun)
+        patch.setattr("paofed.report.paper.experiment.FIRST_LOOK", 2)
+        assert reproduce(folder, "--quick", "--runs", "3", "--seed", "3") == 0
+    pages.append((folder / "report.html").read_text())
+    return Left(folder, printed.getvalue(), pages)
 
 
 def test_it_prints_the_settings_and_the_verdicts(left: Left) -> None:
     lines = left.printed.splitlines()
     for name in ("setting-1", "setting-2"):
-        assert any(line.startswith(f"{name}, 2 runs") for line in lines)
+        assert any(line.startswith(f"{name}, 3 runs") for line in lines)
     for claim in read_csv(left.folder / "claims.csv"):
         (line,) = (line for line in lines if line.split()[:1] == [claim["claim"]])
         assert line.endswith(f"  {claim['verdict']}")
@@ -97,10 +110,27 @@ def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_results_are_those_of_the_settings(left: Left, name: str) -> None:
-    result = Result.load(left.folder / f"{name}.npz")
-    assert result.runs == 2
-    assert result.provenance["seed"] == 3
-    assert Scenario.model_validate(result.provenance["scenario"]) == small(name)
+    """Setting I is run in two parts, of which the first gives the first look."""
+    found = Result.load(left.folder / f"{name}.npz")
+    at_once = simulate(small(name), found.algorithms, runs=3, seed=3, every=10)
+    for array in ("mse", "traffic", "models"):
+        assert np.array_equal(getattr(found, array), getattr(at_once, array))
+    assert found.provenance == json.loads(json.dumps(at_once.provenance))
+
+
+def test_the_page_is_filled_as_stages_finish(left: Left) -> None:
+    first, look, one, *_, last = left.pages
+    assert "<svg" in first
+    assert "Still coming: setting-1, setting-2, ideal, the grid" in first
+    assert "Verdicts" not in first
+    assert "first figure after 2 runs" in look
+    assert "Still coming: setting-1, setting-2, ideal, the grid" in look
+    assert "Still coming: setting-2, ideal, the grid" in one
+    assert "Verdicts" in one
+    assert "after 2 runs" not in one
+    assert "Still coming" not in last
+    sizes = [page.count("<svg") for page in left.pages]
+    assert sizes == sorted(sizes)
 
 
 def test_the_figures_of_the_page_are_there_as_files(left: Left) -> None:
@@ -138,16 +168,8 @@ def test_the_command_on_the_page_gives_the_same_files_again(
 
 def test_it_says_what_made_the_files(left: Left) -> None:
     about = json.loads((left.folder / "about.json").read_text())
-    assert about["command"] == "paofed reproduce --runs 2 --seed 3 --quick"
+    assert about["command"] == "paofed reproduce --runs 3 --seed 3 --quick"
     assert about["versions"] == Result.load(left.folder / "ideal.npz").provenance["versions"]
-
-
-def test_another_seed_gives_other_numbers(tmp_path: Path, left: Left) -> None:
-    result = Result.load(left.folder / "ideal.npz")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paofed.report.paper.experiment.simulate", _Interrupted(at=4))
-        assert reproduce(tmp_path, "--quick", "--runs", "2", "--seed", "4") == 130
-    assert not (Result.load(tmp_path / "ideal.npz").mse == result.mse).any()
 
 
 class _Interrupted:
@@ -164,9 +186,11 @@ class _Interrupted:
         raise Interrupted(kept)
 
 
-@pytest.mark.parametrize("kept", [0, 1])
-@pytest.mark.parametrize("stage", [1, 2, 3, 5])
-def test_an_interrupt_keeps_the_finished_settings(
+@pytest.mark.usefixtures("without_png")
+@pytest.mark.parametrize(
+    ("stage", "kept"), [(1, 0), pytest.param(2, 1, marks=long), pytest.param(5, 1, marks=long)]
+)
+def test_an_interrupt_keeps_what_was_finished(
     stage: int,
     kept: int,
     tmp_path: Path,
@@ -181,10 +205,32 @@ def test_an_interrupt_keeps_the_finished_settings(
     assert out == ""
     assert "interrupted" in err.splitlines()[-1]
     assert "Traceback" not in err
-    finished = SETTINGS[: stage - 1]
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{x}.npz" for x in finished}
+    finished, lacking = SETTINGS[: stage - 1], SETTINGS[stage - 1 :]
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {name for name in files if name.endswith(".npz")} == {f"{x}.npz" for x in finished}
     for name in finished:
         assert Result.load(tmp_path / "out" / f"{name}.npz").runs == 2
+    assert not any(name.endswith((".csv", ".json")) for name in files)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "realised.svg" in files
+    (said,) = re.findall("Interrupted before these were finished: ([^.]*)[.]", page)
+    assert said.split(", ")[:-2] == list(lacking)
+    assert ("Verdicts" in page) == bool(finished)
+    assert page.count("<figure>") == sum(name.endswith(".svg") for name in files)
+
+
+def test_cells_of_the_grid_are_the_scenario_with_their_numbers() -> None:
+    effort = QUICK._replace(steps=(0.2, 0.6))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scenario, "load", small)
+        stages = Stages(1, 5, lambda _: nullcontext(lambda _: None), HERE, "fast")
+        row = stages.run_row("setting-1", 2.0, effort)
+    assert list(row) == [0.2, 0.6]
+    for step, found in row.items():
+        scenario = small("setting-1").model_copy(update={"kernel_width": 2.0, "step_size": step})
+        alone = simulate(scenario, found.algorithms, runs=effort.grid_runs, seed=5, every=40)
+        for array in ("mse", "traffic", "models"):
+            assert np.array_equal(getattr(found, array), getattr(alone, array))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +242,7 @@ def test_an_interrupt_keeps_the_finished_settings(
         (["--runs", "two"], "'two'"),
         (["--seed", "-1"], "seed -1"),
         (["--seed", str(2**64)], "out of range"),
+        (["--theory-ticks", "0"], "theory-ticks is 0"),
         (["--quik"], "did you mean --quick?"),
     ],
 )

@@ -11,7 +11,7 @@ from tests.device_c.rehearsed import POINTS, UnluckyInC
 from tests.effort import effort
 from tests.live.trials.test_rehearsal import MEMORY
 
-SEEDS = effort(everyday=3, thorough=150)
+SEEDS = effort(everyday=3, thorough=80)
 MISSED = effort(everyday=3, thorough=0)  # points: few seeds miss the rare ones
 
 

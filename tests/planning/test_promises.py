@@ -43,7 +43,7 @@ def raced(rng: np.random.Generator, means: np.ndarray, tolerance: float) -> Tria
 def test_nothing_is_better_by_more_than_is_said(case: str, tolerance: float) -> None:
     """In all purses of a race together; so many mistakes have a chance below one in 10^6."""
     rng, means = np.random.default_rng(3), CASES[case]
-    races = effort(everyday=60, thorough=1000)
+    races = effort(everyday=60, thorough=400)
     wrong = 0
     for _ in range(races):
         won = raced(rng, means, tolerance).won()
@@ -65,7 +65,7 @@ def test_looking_often_makes_no_mistakes_more_likely() -> None:
     would add to what can go wrong.
     """
     rng, looks, wrong = np.random.default_rng(5), [2**n for n in range(2, 10)], 0
-    races = effort(everyday=300, thorough=2000)
+    races = effort(everyday=300, thorough=1000)
     student = student_of_trials(2, len(looks), 1)
     for _ in range(races):
         values = rng.normal(size=(2, looks[-1])) + np.array([[0.0], [1e-3]])
@@ -152,7 +152,7 @@ class Drawn:
 def test_two_races_together_are_wrong_as_rarely_as_is_said(cost: float) -> None:
     """A first race that is right by 0.2 dB, then bounds that cost so much in truth."""
     word = "pao-fed-u1:shared=4,exchange=live"
-    rng, races = np.random.default_rng(7), effort(everyday=150, thorough=2000)
+    rng, races = np.random.default_rng(7), effort(everyday=150, thorough=800)
     wrong = 0
     for _ in range(races):
         meetings = Drawn(rng, {word: 0.0, guarded(word): cost})

@@ -31,7 +31,7 @@ from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict
 from paofed.world.realize import realize
 from paofed.world.trace import Trace
-from tests.effort import some
+from tests.effort import effort, some
 from tests.natures import small_scenario
 from tests.theory.fleets import fleet_of
 
@@ -169,7 +169,7 @@ def test_the_mean_of_a_pair_of_clients_is_exact(text: str) -> None:
     ),
 )
 def test_the_mean_is_exact_where_every_message_is_equally_late(text: str) -> None:
-    assert_exact(PAIR, text, ticks=4, delay=1)
+    assert_exact(PAIR, text, ticks=effort(everyday=3, thorough=4), delay=1)
 
 
 @pytest.mark.parametrize("delay", [0, 2])

@@ -1,12 +1,18 @@
 """What is run for the study: the paper's settings, a grid around them, theory beside them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import from_text
+from paofed.core.arrays import IntArray
 from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
+from paofed.report.paper.foreseen import Answer, AskedOfTheory, foreseeing
 from paofed.report.paper.study import EXCHANGES, Cell, Study
 from paofed.report.paper.theory import Beside
 from paofed.simulate.average import average
@@ -14,9 +20,7 @@ from paofed.simulate.engines import USUAL
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
-from paofed.theory.bounds import step_sizes
-from paofed.theory.foresight import Foresight
-from paofed.theory.mean import predict
+from paofed.theory.bounds import StepSizes
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -27,8 +31,11 @@ BESIDE_THEORY = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
 
 _INDEPENDENT, _PAPERS = "inputs independent in time", "the paper's inputs"
 _INPUTS = {_INDEPENDENT: (0.0, 0.0), _PAPERS: None}
-# Whose learning curves are predicted, too: each takes a dozen seconds of processor time.
+# Whose learning curves are predicted, too: each takes several seconds of processor time.
 LEARNING = {_INDEPENDENT: ("online-fedsgd", "pao-fed-u1"), _PAPERS: ("pao-fed-u1",)}
+
+_GRID, _THEORY = "the grid over step size and kernel width", "theory beside simulation"
+FIRST_LOOK = 10  # runs of Setting I, after which there is a picture of it
 
 # Opens a stage under its name, and yields what is told the share of it that is done.
 OpenStage = Callable[[str], AbstractContextManager[Callable[[float], None]]]
@@ -46,7 +53,7 @@ class Effort(NamedTuple):
     inputs: Mapping[str, tuple[float, float] | None]  # memory; None: the paper's, which is last
 
 
-FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 600, _INPUTS)
+FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 200, _INPUTS)
 QUICK = Effort(4, 2, (1.0, 2.0), (0.4,), 4, 60, {_PAPERS: None})
 
 
@@ -57,38 +64,58 @@ def run_study(
     open_stage: OpenStage,
     crew: Crew = HERE,
     engine: str = USUAL,
-) -> Study:
-    """Run everything, saving the settings' results on the way; an interrupt ends it.
+) -> Generator[Study, None, None]:
+    """Run everything, and yield the study as far as it is after every stage; the last is whole.
 
-    The engine runs settings and grid; models beside theory are averaged on this machine's cores.
+    Results of settings are saved in the folder as soon as they are finished; an interrupt ends the
+    work. The engine runs settings and grid; models beside theory are averaged on this machine's
+    cores.
     """
-    cells = [Cell(width, step) for width in effort.widths for step in effort.steps]
-    stages = _Stages(3 + 2 * len(cells) + 2 * len(effort.inputs), seed, open_stage, crew, engine)
-    whole = (*ROWS, *(other for _, other in EXCHANGES))
-    lineups = {I: whole, II: whole, IDEAL: ("pao-fed-c1", "pao-fed-u1")}
-    results = {}
-    for setting, names in lineups.items():
-        results[setting] = stages.run(Scenario.load(setting), names, effort.runs, every=10)
-        results[setting].save(folder / f"{setting}.npz")  # kept if a later stage is interrupted
-    on_grid = [name for name in ROWS if not name.startswith("pso-fed")]
-    grid = {
-        cell: {
-            setting: stages.run(
-                Scenario.load(setting).model_copy(update=cell._asdict()),
-                on_grid,
-                effort.grid_runs,
-                every=40,
-            )
-            for setting in (I, II)
-        }
-        for cell in cells
+    questions = {
+        label: _question(_with_inputs(effort.theory_ticks, memory), LEARNING[label])
+        for label, memory in effort.inputs.items()
     }
-    theory = {}
-    for label, memory in effort.inputs.items():
-        scenario = _with_inputs(effort.theory_ticks, memory)
-        foresight = Foresight.of(scenario, seed=seed)
-        theory[label] = stages.hold_theory(foresight, scenario, effort.theory_runs, LEARNING[label])
-    return Study(results, grid, theory, step_sizes(foresight.fleet.moments, foresight.modes))
+    early = FIRST_LOOK if effort.runs > FIRST_LOOK else 0
+    total = 3 + bool(early) + 2 * len(effort.widths) + 2 * len(questions)
+    stages = Stages(total, seed, open_stage, crew, engine)
+    whole = [from_text(name) for name in (*ROWS, *(other for _, other in EXCHANGES))]
+    lineups = {
+        I: whole,
+        II: whole,
+        IDEAL: [from_text(name) for name in ("pao-fed-c1", "pao-fed-u1")],
+    }
+    study = Study({}, {}, coming=(*lineups, _GRID, _THEORY))
+    with foreseeing(questions, seed, crew.workers) as answers:
+        yield study
+        for setting, methods in lineups.items():
+            scenario, parts = Scenario.load(setting), []
+            if early and setting == I:
+                parts.append(stages.run(scenario, methods, early, every=10))
+                yield replace(study, first_look=parts[0])
+            begin = sum(part.runs for part in parts)
+            parts.append(stages.run(scenario, methods, effort.runs - begin, every=10, first=begin))
+            result = Result.merge(parts)
+            result.save(folder / f"{setting}.npz")  # kept if a later stage is interrupted
+            study = replace(study, results={**study.results, setting: result}).without(setting)
+            yield study
+        for width in effort.widths:
+            row = {setting: stages.run_row(setting, width, effort) for setting in (I, II)}
+            cells = {
+                Cell(width, step): {setting: row[setting][step] for setting in (I, II)}
+                for step in effort.steps
+            }
+            study = replace(study, grid={**study.grid, **cells})
+            if width == effort.widths[-1]:
+                study = study.without(_GRID)
+            yield study
+        for label, question in questions.items():
+            beside, steps = stages.hold_theory(question, answers[label], effort.theory_runs)
+            study = replace(study, theory={**study.theory, label: beside}, steps=steps)
+        yield study.without(_THEORY)
+
+
+def _question(scenario: Scenario, learning: Sequence[str]) -> AskedOfTheory:
+    return AskedOfTheory(scenario, BESIDE_THEORY, learning, every=scenario.ticks // 40 or 1)
 
 
 def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
@@ -100,7 +127,7 @@ def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
     return scenario.model_copy(update={"ticks": ticks, "stream": stream})
 
 
-class _Stages:
+class Stages:
     """Runs one stage after another, telling which of how many."""
 
     def __init__(
@@ -113,37 +140,63 @@ class _Stages:
         self._number += 1
         return self._open(f"stage {self._number} of {self._total}: {what}")
 
-    def run(self, scenario: Scenario, names: Sequence[str], runs: int, *, every: int) -> Result:
+    def run(
+        self,
+        scenario: Scenario,
+        methods: Sequence[Algorithm],
+        runs: int,
+        *,
+        every: int,
+        first: int = 0,
+    ) -> Result:
         """Run one scenario; interrupted, it has no result: a study of fewer runs is another."""
-        methods = [from_text(name) for name in names]
         with self._next(f"{scenario.name}, {counted(runs, 'run')}") as report:
             return simulate(
-                scenario, methods, runs=runs, seed=self._seed, every=every, report=report,
-                engine=self._engine, **self._crew._asdict(),
+                scenario, methods, runs=runs, first=first, seed=self._seed, every=every,
+                report=report, engine=self._engine, **self._crew._asdict(),
             )  # fmt: skip
 
-    def hold_theory(
-        self, foresight: Foresight, scenario: Scenario, runs: int, learning: Sequence[str]
-    ) -> Beside:
-        """Average the models over runs in one world, and predict their mean there.
+    def run_row(self, setting: str, width: float, effort: Effort) -> Mapping[float, Result]:
+        """Run a setting at one kernel width and all step sizes of the grid; results by step size.
 
-        Of the algorithms `learning`, the learning curve is predicted, too.
+        Step sizes share their worlds, which are drawn once for all of them.
         """
-        methods = [from_text(name) for name in BESIDE_THEORY]
-        every = scenario.ticks // 40 or 1
+        names = [name for name in ROWS if not name.startswith("pso-fed")]
+        methods = [
+            replace(from_text(name), name=f"{name} at {step}", step_size=step)
+            for step in effort.steps
+            for name in names
+        ]
+        scenario = Scenario.load(setting).model_copy(update={"kernel_width": width})
+        together = self.run(scenario, methods, effort.grid_runs, every=40)
+        return {
+            step: _part(together, names, np.arange(len(names)) + place * len(names))
+            for place, step in enumerate(effort.steps)
+        }
+
+    def hold_theory(
+        self, question: AskedOfTheory, answer: Answer, runs: int
+    ) -> tuple[Beside, StepSizes]:
+        """Average the models over runs in one world; put what is predicted there beside them."""
+        methods = [from_text(name) for name in question.names]
         with self._next("theory, simulated") as report:
             simulated = average(
-                scenario, methods, runs=runs, seed=self._seed, every=every, report=report
-            )
-        fleet, settings, modes = foresight.fleet, foresight.settings, foresight.modes
+                question.scenario, methods, runs=runs, seed=self._seed, every=question.every,
+                report=report,
+            )  # fmt: skip
         with self._next("theory, predicted") as report:
+            mean, second, steps = answer(report)
+        return Beside(mean, simulated, second), steps
 
-            def told(part: int) -> Callable[[float], None]:
-                return lambda done: report((part + done) / (1 + len(learning)))
 
-            mean = predict(fleet, methods, settings, simulated.ticks, told(0), modes)
-            second = {
-                name: foresight.learning_curve(name, every=every, report=told(part))
-                for part, name in enumerate(learning, start=1)
-            }
-        return Beside(mean, simulated, second)
+def _part(result: Result, names: Sequence[str], which: IntArray) -> Result:
+    """Some algorithms of a result, under other names."""
+    described = result.provenance["algorithms"]
+    renamed = [{**described[i], "name": name} for i, name in zip(which, names, strict=True)]
+    return replace(
+        result,
+        provenance={**result.provenance, "algorithms": renamed},
+        mse=result.mse[:, which],
+        traffic=result.traffic[:, which],
+        models=result.models[:, which],
+    )

@@ -5,8 +5,9 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
+from typing import Any
 
-from paofed.report.paper.claims import CLAIMS, Claim
+from paofed.report.paper.claims import Claim
 from paofed.report.paper.study import Cell, Study
 from paofed.report.paper.theory import CURVES, PREDICTED, Beside
 from paofed.report.shared.finals import finals
@@ -89,52 +90,89 @@ def build(
     drawings: Mapping[str, tuple[str, str]],
     command: str,
     beyond: Iterable[str] = (),
+    *,
+    interrupted: bool = False,
 ) -> str:
-    """Write the page; drawings come as name -> (caption, SVG).
+    """Write the page of a study as far as it is; drawings come as name -> (caption, SVG).
 
-    `beyond`: what is to be shown beside the study, as HTML.
+    `beyond`: what is to be shown beside the study, as HTML. `interrupted`: what is coming is not.
     """
-    about = next(iter(study.results.values())).provenance
-    runs = {setting: result.runs for setting, result in study.results.items()}
     parts = [
         "<h1>PAO-Fed, reproduced: what holds, what does not, and where</h1>",
-        f"<p>{_summary(study)}</p>",
-        note(html.escape(_conditions(about, runs)) + _GRID),
-        "<h2>Verdicts</h2>",
-        _verdicts(study),
-        note(_HOW_JUDGED),
+        *_under_way(study, interrupted=interrupted),
+        *_judged(study),
         "<h2>Figures</h2>",
         *(figure(*drawing) for drawing in drawings.values()),
-        "<h2>Final errors and traffic</h2>",
-        *(
-            f"<h3>{html.escape(name)}</h3>{finals(result)}"
-            for name, result in study.results.items()
-        ),
-        "<h2>Claim by claim</h2>",
-        *_claims(study),
-        "<h2>One exchange per contact</h2>",
-        f"<p>{_ONE_EXCHANGE}</p>",
-        _exchanges(study),
-        "<h2>Theory beside simulation</h2>",
-        *_theory(study),
-        "<h2>Each algorithm at its own best step size</h2>",
-        note("The best cell of the grid, by the mean final error of its few runs."),
-        _best(study),
+        *_details(study),
         *beyond,
         "<h2>To run it again</h2>",
         preformatted(command),
-        preformatted(json.dumps(about["versions"], indent=1)),
-        "<details><summary>Scenario</summary>",
-        preformatted(json.dumps(about["scenario"], indent=1)),
-        "</details>",
+        *_made_with(study),
     ]
     return document("PAO-Fed, reproduced", parts)
 
 
-def _conditions(about: Mapping[str, object], runs: Mapping[str, int]) -> str:
+def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
+    """Say what the page does not show yet, if anything."""
+    if study.coming:
+        parts = ", ".join(study.coming)
+        told = (
+            f"Interrupted before these were finished: {parts}. The command at the end of the page "
+            f"runs everything."
+            if interrupted
+            else f"Under way. Still coming: {parts}. The page is written again whenever one of "
+            f"them is finished: load it again."
+        )
+        yield f"<p><strong>{html.escape(told)}</strong></p>"
+
+
+def _judged(study: Study) -> Iterable[str]:
+    """The verdicts, as soon as there is a result to judge by."""
+    if study.results:
+        runs = {setting: result.runs for setting, result in study.results.items()}
+        yield f"<p>{_summary(study)}</p>"
+        yield note(html.escape(_conditions(_about(study), runs)) + _GRID)
+        yield "<h2>Verdicts</h2>"
+        yield _verdicts(study)
+        yield note(_HOW_JUDGED)
+
+
+def _details(study: Study) -> Iterable[str]:
+    """Every number behind the verdicts, and theory beside them: the parts that are there."""
+    if study.results:
+        yield "<h2>Final errors and traffic</h2>"
+        for name, result in study.results.items():
+            yield f"<h3>{html.escape(name)}</h3>{finals(result)}"
+        yield "<h2>Claim by claim</h2>"
+        yield from _claims(study)
+        yield "<h2>One exchange per contact</h2>"
+        yield f"<p>{_ONE_EXCHANGE}</p>"
+        yield _exchanges(study)
+    if study.theory:
+        yield "<h2>Theory beside simulation</h2>"
+        yield from _theory(study)
+    if study.grid:
+        yield "<h2>Each algorithm at its own best step size</h2>"
+        yield note("The best cell of the grid, by the mean final error of its few runs.")
+        yield _best(study)
+
+
+def _about(study: Study) -> Mapping[str, Any]:
+    """Where the first of the results comes from."""
+    return next(iter(study.results.values())).provenance
+
+
+def _made_with(study: Study) -> Iterable[str]:
+    if study.results:
+        about = _about(study)
+        yield preformatted(json.dumps(about["versions"], indent=1))
+        yield "<details><summary>Scenario</summary>"
+        yield preformatted(json.dumps(about["scenario"], indent=1))
+        yield "</details>"
+
+
+def _conditions(about: Mapping[str, Any], runs: Mapping[str, int]) -> str:
     scenario = about["scenario"]
-    if not isinstance(scenario, dict):
-        raise TypeError("a result's provenance holds its scenario")
     done = ", ".join(f"{counted(count, 'run')} of {setting}" for setting, count in runs.items())
     return (
         f"{done}; {scenario['clients']} clients, {scenario['ticks']} ticks, "
@@ -172,10 +210,10 @@ def _verdicts(study: Study) -> str:
 
 
 def _claims(study: Study) -> Iterable[str]:
-    for statement, group in groupby(CLAIMS, key=lambda claim: claim.statement):
-        claims = list(group)
-        found = {claim: claim.judge(study.results) for claim in claims}
-        maps = {claim: study.map_of(claim) for claim in claims if claim.on_grid}
+    for statement, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
+        found = dict(group)
+        claims = list(found)
+        maps = {claim: study.map_of(claim) for claim in claims if claim.on_grid and study.grid}
         cells = [e for cells in maps.values() for e in cells.values()]
         words = [
             REASONS[claims[0].key.partition("-")[0]],

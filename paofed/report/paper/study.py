@@ -1,9 +1,9 @@
 """The study behind the page: what was run, and what it says of each claim."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -34,17 +34,27 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """Results by scenario at the defaults, and by scenario in every cell of the grid."""
+    """Results by scenario at the defaults, and by scenario in every cell of the grid.
+
+    A study that is under way has some of them, and says what is still `coming`.
+    """
 
     results: Mapping[str, Result]
     grid: Mapping[Cell, Mapping[str, Result]]
     theory: Mapping[str, Beside] = field(default_factory=dict)  # by what the inputs are like
     steps: StepSizes | None = None  # what theory says of them for the paper's inputs
+    coming: tuple[str, ...] = ()  # settings by name, and other parts in words
+    first_look: Result | None = None  # the first runs of Setting I, while the others are run
+
+    def without(self, finished: str) -> Self:
+        """The same study when one of the parts that were coming is there."""
+        return replace(self, coming=tuple(part for part in self.coming if part != finished))
 
     def verdicts(self) -> Iterator[tuple[Claim, Estimate]]:
-        """Judge every claim at the defaults."""
+        """Judge every claim at the defaults whose settings are there."""
         for claim in CLAIMS:
-            yield claim, claim.judge(self.results)
+            if self.results.keys() >= set(claim.scenarios):
+                yield claim, claim.judge(self.results)
 
     def map_of(self, claim: Claim) -> dict[Cell, Estimate]:
         """Judge one claim in every cell of the grid."""
@@ -59,7 +69,7 @@ class Study:
 
     def exchanges(self) -> Iterator[tuple[str, str, str, Estimate]]:
         """How much worse one exchange per contact is, by setting: (setting, paper's, other, dB)."""
-        for setting in (I, II):
+        for setting in (setting for setting in (I, II) if setting in self.results):
             for paper, other in EXCHANGES:
                 worse = better(paper, other, setting)(self.results)
                 yield setting, paper, other, estimate(worse)
@@ -67,7 +77,7 @@ class Study:
     def best_steps(self) -> Iterator[tuple[str, str, float, float, float]]:
         """Each algorithm at its own best step size of the grid: (setting, name, mu, width, dB)."""
         for setting in (I, II):
-            for name in next(iter(self.grid.values()))[setting].algorithms:
+            for name in self._names_on_grid(setting):
                 errors = {
                     cell: float(np.mean(finals_db(results[setting], name)))
                     for cell, results in self.grid.items()
@@ -76,6 +86,9 @@ class Study:
                 if finite:  # else it diverged everywhere
                     cell = min(finite, key=lambda c: finite[c])
                     yield setting, name, cell.step_size, cell.kernel_width, finite[cell]
+
+    def _names_on_grid(self, setting: str) -> list[str]:
+        return next((results[setting].algorithms for results in self.grid.values()), [])
 
     def save(self, folder: Path) -> None:
         """Write every number as CSV: finals, claims, grid, exchanges, best step sizes."""
