@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paofed.world.trace import Trace
     from paofed.world.worlds import Worlds
 
-_ROOMS = ("figures", "theory")  # modules with public names of their own
+_ROOMS = ("figures", "theory")  # modules that are public as a whole
 
 # `__getattr__` imports these names on first use: a device that only learns and sends needs NumPy
 # and nothing heavier.

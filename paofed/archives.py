@@ -26,9 +26,11 @@ from paofed.memory import require_memory
 
 _ARCHIVE = "a .npz of plain arrays"
 _MAGIC = b"\x93NUMPY"
-_WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}  # by version: bytes of the header's length
+# By version of NumPy's format: how many bytes the length of the header has.
+_WIDTHS = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}
 _NOTE = re.compile(rb"paofed format ([1-9]\d{0,8})")  # the comment of an archive
-_LONGEST_HEADER = 4096  # that of a plain array has 118 bytes, but some programs leave room in it
+# The header of a plain array has 118 bytes, but some programs leave room in it.
+_LONGEST_HEADER = 4096
 _TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
 _COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
 _SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)", re.ASCII)
@@ -85,8 +87,9 @@ def load_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays of an `.npz` that must be `what`, such as "a trace".
 
-    A file that cannot be read is a FileError (a NewerFormatError where a newer paofed can read
-    it); one that can, but holds something else, an `error`.
+    `contents` says which names, types and shapes that means. A file that cannot be read raises a
+    FileError, one that only a newer paofed can read a NewerFormatError, and a readable file that
+    holds something else an `error`.
     """
     with _reading(path, _ARCHIVE) as file, ExitStack() as streams:
         archive = streams.enter_context(_archive(file))

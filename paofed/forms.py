@@ -52,11 +52,14 @@ class Contents:
     """All arrays of one kind of thing, such as a trace."""
 
     arrays: Mapping[str, Form]
-    sizes: Mapping[str, str]  # what the letters count
-    optional: tuple[Mapping[str, Form], ...] = ()  # groups that are there as a whole or not at all
-    may_be_none: str = ""  # letters of sizes that may be 0
-    beside: str | None = None  # how the names of further arrays begin; the reader knows their forms
-    format: int = 1  # rises with every change that an earlier paofed would not understand
+    sizes: Mapping[str, str]  # what each letter counts, in words
+    # Groups of arrays; each group is there as a whole or not at all.
+    optional: tuple[Mapping[str, Form], ...] = ()
+    may_be_none: str = ""  # the letters of sizes that may be 0
+    # A prefix: names that begin with it are further arrays, whose forms the reader knows.
+    beside: str | None = None
+    # The format's number, which rises with every change that an earlier paofed cannot read.
+    format: int = 1
 
     @property
     def known(self) -> dict[str, Form]:

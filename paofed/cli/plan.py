@@ -37,7 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--budget", metavar="BYTES",
         help="bytes on the wire, both ways: 2kB/day/device, 100MB/month (of a whole fleet), "
         "3MB/run (default: what --error takes)")  # fmt: skip
-    # Else -7dB would be taken for an option: for argparse, negative numbers have no unit.
+    # Without this, argparse would take -7dB for an option: it knows negative numbers without a
+    # unit.
     parser._negative_number_matcher = re.compile(r"-\d+(\.\d+)?(dB)?$")
     add("--error", metavar="DB",
         help="error to stay below at the least cost, as in -7dB (default: the least error for the "

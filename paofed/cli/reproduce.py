@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
         effort = effort._replace(theory_ticks=whole("--theory-ticks", args.theory_ticks, least=1))
     if effort.runs < 2:
         raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
-    key_of(args.seed)  # refused now, not after the folder is made
+    key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
     command += f" --theory-ticks {args.theory_ticks}" if args.theory_ticks is not None else ""

@@ -16,9 +16,10 @@ from paofed.core import random
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 
-_FEWEST = 2  # Fourier features: a sine and a cosine, with which a wave may begin anywhere
-KERNEL_WIDTHS = (1e-6, 1e6)  # of fleets and estimators: narrower, and the map's numbers overflow
-_OUTERMOST = 0.005  # the share of known inputs on either side that lies outside their range
+_FEWEST = 2  # the fewest Fourier features: a sine and a cosine, so that a wave may begin anywhere
+# The widths that fleets and estimators may have: with narrower kernels, the map's numbers overflow.
+KERNEL_WIDTHS = (1e-6, 1e6)
+_OUTERMOST = 0.005  # the share of known inputs that lies outside the range, on either side
 
 
 class Ranges(NamedTuple):

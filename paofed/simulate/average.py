@@ -18,7 +18,7 @@ from paofed.world.scenario import Scenario
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Average(ShapesShown):
-    """A algorithms, P points, D features."""
+    """The average models and curves of A algorithms at P points, with D features."""
 
     runs: int
     ticks: IntArray  # (P,), 0-based

@@ -235,7 +235,7 @@ class Trace(ShapesShown):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read and check a trace; anything wrong with it is one clear error."""
+        """Read and check a trace; whatever is wrong with the file raises one clear error."""
         arrays = load_arrays(Path(path), TRACE, "a trace", TraceError)
         try:
             return cls(**arrays)
@@ -245,7 +245,7 @@ class Trace(ShapesShown):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SparseTrace(ShapesShown):
-    """A trace as a list of its M samples: what happens where there is none decides nothing.
+    """A trace as a list of its M samples: a tick without a sample of a client decides nothing.
 
     The samples are in order of ticks and, within a tick, of clients.
     """

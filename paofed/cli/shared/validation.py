@@ -17,7 +17,7 @@ VALIDATION_HELP = "file of samples with their target, CSV or JSON lines, to judg
 
 
 def add_validation(parser: ArgumentParser) -> None:
-    """Declare the file."""
+    """Declare the file of samples."""
     parser.add_argument("--validation", type=Path, metavar="FILE", help=VALIDATION_HELP)
 
 

@@ -51,7 +51,7 @@ def export_messages(store: Store, path: str | Path) -> int:
 
 
 def replay_messages(path: str | Path) -> FleetModel:
-    """Apply the server's rule, and nothing else, to exported messages: the model they make."""
+    """Apply the server's rule, and nothing else, to exported messages; return the model."""
     arrays, manifest = _read(path, MESSAGES, "an export of messages")
     messages, values = arrays["device"].size, arrays["values"]
     of_fleet = (messages, manifest.up.size), manifest.up.dtype

@@ -107,7 +107,7 @@ class FleetModel:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a `.npz` back."""
+        """Read a `.npz` that `save` wrote."""
         arrays = load_arrays(Path(path), MODEL, "a fleet's model")
         try:
             manifest = Manifest.from_json(str(arrays["manifest"]))

@@ -24,7 +24,7 @@ _CHOSEN, _OFFER, _TRIED, _GONE = "#D55E00", "#0072B2", "#777777", "#C8C8C8"
 
 @styled
 def front(plan: FleetPlan) -> Figure:
-    """Draw it."""
+    """Draw the front of a plan and everything that was tried."""
     figure = Drawing(figsize=(9.6, 4.4))
     axes = figure.add_subplot()
     _tried(axes, plan)

@@ -32,7 +32,8 @@ def verdicts(study: ReadingStudy) -> Figure:
         panels.setdefault(judged.claim.key, []).append(judged)
     down = -(-len(panels) // _ACROSS)
     height = 0.5 + 0.155 * len(study.results)
-    layout = ConstrainedLayoutEngine(rect=(0.01, 0, 0.98, 1))  # letters of a PNG are wider
+    # Margins, since letters are wider in PNG than in SVG.
+    layout = ConstrainedLayoutEngine(rect=(0.01, 0, 0.98, 1))
     figure = Drawing(figsize=(10.4, 0.5 + height * down), layout=layout)
     grid = figure.subplots(down, _ACROSS, sharey=True, squeeze=False)
     for axes, (key, found) in zip(grid.ravel(), panels.items(), strict=False):

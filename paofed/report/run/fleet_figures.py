@@ -41,7 +41,7 @@ _BESIDE_DATES = ("", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")
 
 @styled
 def over_time(result: Result, judged: Progressive) -> Figure:
-    """The error on the samples to come: of the models on the devices, and of the server's."""
+    """Draw the error on the samples to come: of the models on the devices, and of the server's."""
     figure = Drawing(figsize=(9.6, 7.2))
     panels = figure.subplots(2, 1, sharex=True)
     for axes, (whose, title) in zip(panels, _PANELS.items(), strict=True):
@@ -252,6 +252,6 @@ def _short(name: str) -> str:
 
 
 def finish(axes: Axes, title: str) -> None:
-    """A title, a faint grid, and a legend beside."""
+    """Add a title, a faint grid, and a legend beside the axes."""
     axes.set_title(title)
     legend_beside(axes, axes.get_legend_handles_labels()[0])

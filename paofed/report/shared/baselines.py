@@ -8,7 +8,7 @@ from paofed.simulate.table.apart import kind_of
 
 
 class BaselineLook(NamedTuple):
-    """How a baseline looks, and whose models it is held against over time."""
+    """How a baseline looks, and beside whose models it is drawn over time."""
 
     colour: str
     dashes: str | tuple[int, tuple[float, ...]]
@@ -27,12 +27,13 @@ _BASELINES: Mapping[str, BaselineLook] = {
     "batch linear": BaselineLook("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
     "boost": BaselineLook("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
 }
-# One of a file that a newer version wrote.
+# A baseline of a file that a newer version wrote.
 _UNKNOWN = BaselineLook("#777777", (0, (5, 2)), "+", "server")
-_APART = (0, (8, 2, 1, 2))  # who learns as an algorithm does, and otherwise is that baseline
+# Dashes of devices that learn like an algorithm's; the rest is as for the baseline.
+_APART = (0, (8, 2, 1, 2))
 
 
 def baseline_look(name: str) -> BaselineLook:
-    """How a baseline looks; one of a newer version looks like none that is known."""
+    """Return how a baseline looks; one of a newer version has a look of its own."""
     look = _BASELINES.get(kind_of(name), _UNKNOWN)
     return look if name in _BASELINES else look._replace(dashes=_APART)

@@ -1,4 +1,4 @@
-"""What a figure of curves is made of: lines, bands around them, marks where the target changes."""
+"""The parts of a figure of curves: lines, bands around them, marks where the target changes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,14 +13,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from paofed.core.arrays import FloatArray
 from paofed.report.shared.looks import DOTTED, Style
 
-MOST_TICKS = 9  # that have a name on an axis of numbers
-_DARKEST, _TOGETHER = 0.15, 0.9  # how much a band covers, and at most all bands at one place
+MOST_TICKS = 9  # the most labels on an axis of numbers
+# How opaque a band is at most, and all bands together where they lie over each other.
+_DARKEST, _TOGETHER = 0.15, 0.9
 
 
 def draw_line(
     axes: Axes, x: FloatArray, db: FloatArray, look: Style, label: str, width: float | None = None
 ) -> Line2D:
-    """Draw a curve as far as it is finite; without a width, as the style has it."""
+    """Draw a curve as far as it is finite; without `width`, the line is as wide as usual."""
     finite = np.isfinite(db)
     (line,) = axes.plot(x[finite], db[finite], color=look.colour, linestyle=look.dashes,
                         label=label, lw=width)  # fmt: skip
@@ -30,7 +31,7 @@ def draw_line(
 def draw_band(
     axes: Axes, x: FloatArray, low: FloatArray, high: FloatArray, colour: str, among: int
 ) -> None:
-    """Shade what is between two curves, one of so many bands."""
+    """Shade the band between two curves; the more bands there are (`among`), the fainter."""
     where = np.isfinite(low) & np.isfinite(high)
     axes.fill_between(x, low, high, where, color=colour, lw=0,
                       alpha=min(_DARKEST, _TOGETHER / among))  # fmt: skip
@@ -38,9 +39,9 @@ def draw_band(
 
 @contextmanager
 def room_for_bands(axes: Axes) -> Iterator[None]:
-    """Let bands take half as much room again as the curves, above and below, and no more.
+    """While bands are drawn, let the axis of errors grow by half at either end, and no more.
 
-    A band of two or three runs is so wide that the curves would be flat beside it.
+    A band of two or three runs is so wide that the curves would look flat beside it.
     """
     low, high = axes.get_ylim()
     yield
@@ -49,7 +50,10 @@ def room_for_bands(axes: Axes) -> Iterator[None]:
 
 
 def mark_drifts(axes: Axes, drifts: Sequence[int], takes: int) -> list[LineCollection]:
-    """Draw a line where the target changes, and a shade while it does; what the legend needs."""
+    """Draw a line where the target begins to change, and a shade over the ticks that it takes.
+
+    Return what the legend shows for these lines.
+    """
     if not drifts:
         return []
     for drift in drifts if takes > 1 else ():
@@ -61,7 +65,7 @@ def mark_drifts(axes: Axes, drifts: Sequence[int], takes: int) -> list[LineColle
 
 
 def logarithmic(axis: Axis) -> None:
-    """A logarithmic axis whose numbers are written as people do."""
+    """Make an axis logarithmic, with numbers written as people do."""
     (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=MOST_TICKS))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

@@ -146,7 +146,7 @@ def _curves(
     x_of: Callable[[str], FloatArray],
     drifts: Sequence[int] = (),
 ) -> Figure:
-    """The error over something: in colour and with a band where there is a name, else in grey."""
+    """Draw errors over `x_of`: in colour and with a band where there is a name, else in grey."""
     figure = Drawing(figsize=(7.2, 4.4))
     axes = figure.add_subplot()
     errors = {name: result.final(name).db for name in names or result.algorithms}

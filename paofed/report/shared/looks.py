@@ -34,7 +34,7 @@ UNNAMED = Style("#BBBBBB", "-")  # for those without a name
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
-    """One style per algorithm: its own for a row of the table, the others in turn."""
+    """Return one style per algorithm: its own for a row of the table, spare ones for others."""
     chosen: dict[str, Style] = {name: STYLES[name] for name in names if name in STYLES}
     for name in (name for name in names if name not in chosen):
         known = STYLES.get(name.partition(":")[0])

@@ -22,9 +22,9 @@ from paofed.sweeping.swept import Swept
 MOST_PANELS = 6  # the most cases that are drawn; all cases are in the tables
 ERROR = "mean squared error (dB)"
 _COLUMNS = 3
-_WORST = 15.0  # dB above the best where figures end
-_MOST_LETTERS = 40  # below an axis, before they lean
-_FAR = 10.0  # as many times the least is the most where values go on a logarithmic axis
+_WORST = 15.0  # dB above the best at which figures end
+_MOST_LETTERS = 40  # letters below an axis before the labels are slanted
+_FAR = 10.0  # values that differ by at least this factor go on a logarithmic axis
 
 
 def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ class UnitStore:
         held = {"runs": np.array(unit.runs), "about": np.array(told), **arrays}
         try:
             save_arrays(self._path(unit), held, _FORM)
-        except (OSError, FileError) as error:  # a full disk, say; what is computed is not lost
+        except (OSError, FileError) as error:  # a full disk, say; the computed unit is still used
             self._tell(error)
         self._claims.release(unit.key)
 
