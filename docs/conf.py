@@ -29,10 +29,10 @@ myst_heading_anchors = 4
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
-autodoc_typehints = "none"  # signatures of names and defaults: annotations would fill lines
+autodoc_typehints = "none"  # signatures have names and defaults; with types they would fill lines
 
 html_theme = "furo"
 html_title = f"paofed {version}"
-html_show_copyright = False  # LICENSE has it
+html_show_copyright = False  # the file LICENSE has the copyright
 html_static_path = ["static"]
 html_css_files = ["paofed.css"]

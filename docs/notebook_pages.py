@@ -1,7 +1,7 @@
 """A small Sphinx extension: Jupyter notebooks (.ipynb) are pages of the site, as they are saved.
 
-Nothing is run. Text is Markdown, code is a block of Python, and of each output the site shows a
-picture where there is one, else its plain text.
+No notebook is run. Its text becomes Markdown and its code blocks of Python; of each output the site
+shows the picture where there is one, else the plain text.
 """
 
 import json
@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 
 class NotebookParser(MystParser):
-    """Reads a notebook as the Markdown that it amounts to."""
+    """Reads a notebook as Markdown."""
 
     supported = ("ipynb",)
 
@@ -22,7 +22,7 @@ class NotebookParser(MystParser):
 
 
 def markdown(notebook: dict[str, Any]) -> str:
-    """Write a notebook of format 4 as Markdown."""
+    """Return a notebook, given as the JSON of format 4, as Markdown."""
     return "\n\n".join(part for cell in notebook["cells"] for part in _cell(cell))
 
 
@@ -46,7 +46,7 @@ def _fenced(language: str, text: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx of the suffix and its parser."""
+    """Tell Sphinx that files with the suffix .ipynb are read by NotebookParser."""
     app.add_source_suffix(".ipynb", "ipynb")
     app.add_source_parser(NotebookParser)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

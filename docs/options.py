@@ -1,7 +1,7 @@
 """Writes options.md: every command with all its options, as the parsers have them (`make options`).
 
-The page is kept beside the other documents, so that a forge shows it, too; a test says when it is
-no longer what this program writes.
+The page is kept beside the other documents, so that a forge shows it, too; a test fails when the
+page differs from what this program writes.
 """
 
 import re
@@ -22,8 +22,8 @@ know of a command.
 
 
 def page() -> str:
-    """Write the whole page."""
-    shown: dict[str, str] = {}  # tables of groups, with the command that has each
+    """Return the whole page."""
+    shown: dict[str, str] = {}  # by table of a group of options: the command that shows it
     return "\n".join([_HEAD, *(part for verb in VERBS for part in _verb(verb, shown))])
 
 
@@ -40,7 +40,7 @@ def _verb(verb: str, shown: dict[str, str]) -> Iterator[str]:
 
 
 def _command(words: str, shown: dict[str, str]) -> Iterator[str]:
-    """Describe one command; groups of options that an earlier command has are told by a link."""
+    """Describe one command; a group of options that an earlier command shows is a link to it."""
     parser = parser_of(words)
     yield _paragraphs(parser.description or "")
     yield f"Example: `{(parser.epilog or '').removeprefix('example: ')}`\n"
@@ -57,7 +57,7 @@ def _command(words: str, shown: dict[str, str]) -> Iterator[str]:
 
 
 def _groups(parser: ArgumentParser) -> list[tuple[str, list[str]]]:
-    """A command's own arguments as rows, without a title, then those of each group."""
+    """Return the rows of a command's own arguments, without a title, then those of each group."""
     plain, titled = [], []
     usual = (parser._positionals, parser._optionals)
     group: _ArgumentGroup
@@ -79,7 +79,7 @@ def _row(parser: ArgumentParser, action: Action) -> str:
 
 
 def _value(action: Action) -> str:
-    """What stands for the value of an argument, or for its values."""
+    """Return what stands for the value of an argument in the table, or for its values."""
     if action.nargs == 0:
         return ""
     choices = "|".join(map(str, action.choices or ()))

@@ -1,7 +1,7 @@
-"""Figures of one's own results, in the look of those that `paofed` draws.
+"""Figures of one's own results, in the look of the figures that `paofed` draws.
 
-`plot` draws the curves of a result into any axes; the others make whole figures: those of
-`paofed reproduce`, of sweeps, of plans and of runs over a table. `save` writes them as journals
+`plot` draws the curves of a result into any axes; the other functions make whole figures: those of
+`paofed reproduce`, of sweeps, of plans and of runs over a table. `save` writes figures as journals
 take them, and `style` gives the same look to anything else that is drawn.
 """
 
@@ -49,11 +49,11 @@ _ENDINGS = (".eps", ".pdf", ".png", ".ps", ".svg", ".tif", ".tiff")
 
 
 def save(drawn: Figure | Axes, path: str | Path, *, dpi: int = 300) -> None:
-    """Write a figure, or the one that axes are in, as the ending of the path says.
+    """Write a figure, or the figure of some axes, in the format that the ending of `path` names.
 
-    Letters are embedded as TrueType in PDF and PostScript, and stay text in SVG; `dpi` is for what
-    is made of pixels. The same figure is always the same file, which is written whole or not at
-    all.
+    Letters are embedded as TrueType in PDF and PostScript, and stay text in SVG; `dpi` is the
+    resolution of formats made of pixels. The same figure gives the same file, byte for byte; the
+    file is written whole or not at all.
     """
     figure = drawn if isinstance(drawn, Figure) else getattr(drawn, "figure", None)
     if not isinstance(figure, Figure):

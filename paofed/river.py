@@ -24,9 +24,10 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
     """LMS on random Fourier features, bit for bit as a device of a fleet learns between contacts.
 
     Inputs and targets should be standardised before: the kernel has one width for all inputs, and
-    the model begins with zeros. An input that a sample does not have counts as 0, and so does one
-    that no sample had before. Inputs are numbered in the order in which they appear, those that
-    appear together by their names: so they are numbered in a fleet with the same features.
+    the model begins with zeros. An input that a sample does not have counts as 0. In predictions,
+    an input that no sample had before counts as 0, too. Inputs are numbered in the order in which
+    they first appear, and those that appear together in the order of their names. A fleet has the
+    same features if its inputs are in this order.
 
     Parameters
     ----------
@@ -41,11 +42,12 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
     learner
         "lms", "two-speed" or "rls", as in docs/learners.md.
     forgetting
-        What a learner other than "lms" keeps from one sample to the next.
+        The share of what it knows that a learner other than "lms" keeps from one sample to the
+        next. None is the learner's usual value.
     bound
-        How many times the usual error an error counts at most.
+        An error counts at most as this many times the usual error. None: errors count in full.
     seed
-        The seed of the features, as that of a fleet. None draws one.
+        The seed that the features are drawn from, as a fleet's features are. None draws a seed.
 
     Examples
     --------
@@ -80,7 +82,7 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
         above_zero("step_size", step_size)
         self._width = kernel_width
         self._drawn_seed = secrets.randbits(64) if seed is None else seed
-        self._names: tuple[Hashable, ...] = ()  # of the inputs, in the order of the map
+        self._names: tuple[Hashable, ...] = ()  # names of the inputs, in the order of the map
         self._model = self._begun()
 
     @property
@@ -119,7 +121,7 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
         return self._model.predict(self._placed(names, x))
 
     def _meet(self, names: Sequence[Hashable]) -> None:
-        """Give frequencies to inputs that are new; those of the others stay as they are."""
+        """Give frequencies to inputs that are new; frequencies of known inputs stay the same."""
         new = set(names).difference(self._names)
         if not new:
             return
@@ -134,11 +136,11 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
             self._drawn_seed,
             inputs=len(self._names),
             features=self.features,
-            kernel_width=1.0 if self._width is None else self._width,  # without inputs: any
+            kernel_width=1.0 if self._width is None else self._width,  # before inputs, any width
         )
 
     def _placed(self, names: Sequence[Hashable], x: FloatArray) -> FloatArray:
-        """Put columns (T, names) where the map has them; what is missing is 0."""
+        """Put columns (T, names) in the order of the map; inputs without a column are 0."""
         placed = np.zeros((len(x), len(self._names)))
         columns = {name: column for column, name in enumerate(names)}
         for place, name in enumerate(self._names):
@@ -148,7 +150,7 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
 
 
 def _row(x: Mapping[Any, Any]) -> FloatArray:
-    """One sample's inputs as a table of one row."""
+    """Return one sample's inputs as a table of one row."""
     return np.array([[_number(f"the input {name!r}", value) for name, value in x.items()]])
 
 
@@ -159,7 +161,7 @@ def _number(what: str, value: object) -> float:
 
 
 def _table(frame: Any) -> FloatArray:
-    """A data frame's rows; what the frame has no number for is refused."""
+    """Return a data frame's rows as an array; a value that is no finite number is refused."""
     x: FloatArray = dataframe.to_numpy(frame)
     for row, column in np.argwhere(~np.isfinite(x)):
         _number(f"the input {frame.columns[column]!r} in row {row}", float(x[row, column]))

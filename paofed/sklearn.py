@@ -20,10 +20,10 @@ with needs_extra("paofed.sklearn", "sklearn"):
 __all__ = ["FourierLMS"]
 
 MEDIAN = "median"  # the kernel width that is the median distance between samples
-_AT_ONCE = 4096  # samples that are mapped together for predictions
+_AT_ONCE = 4096  # the most samples that are mapped together for predictions
 _BRANCH = 4  # the branch of a seed's key under which the order of the samples is drawn
-_FEWEST = 2  # samples, from which scales can be taken
-_ROUNDING = 1e-9  # of a mean: values that differ by less are the same
+_FEWEST = 2  # the fewest samples from which scales can be taken
+_ROUNDING = 1e-9  # values whose standard deviation is below this share of their mean are constant
 
 
 class Scales(NamedTuple):
@@ -36,7 +36,7 @@ class Scales(NamedTuple):
 
     @classmethod
     def of(cls, x: FloatArray, y: FloatArray) -> Self:
-        """Take means and standard deviations; what is always the same is divided by 1."""
+        """Take means and standard deviations of samples; the scale of a constant is 1."""
         mean, spread = x.mean(axis=0), x.std(axis=0)
         scale = np.where(spread > _ROUNDING * np.abs(mean), spread, 1.0)
         target, wide = float(y.mean()), float(y.std())
@@ -44,19 +44,19 @@ class Scales(NamedTuple):
 
     @classmethod
     def none(cls, inputs: int) -> Self:
-        """Leave samples as they are."""
+        """Return the scales that leave samples as they are."""
         return cls(np.zeros(inputs), np.ones(inputs), 0.0, 1.0)
 
     def inputs(self, x: FloatArray) -> FloatArray:
-        """Inputs (T, d) as the model sees them."""
+        """Scale measured inputs (T, d), so that they are as the model sees them."""
         return (x - self.offset) / self.scale
 
     def targets(self, y: FloatArray) -> FloatArray:
-        """Targets as the model sees them."""
+        """Scale measured targets, so that they are as the model sees them."""
         return (y - self.target_offset) / self.target_scale
 
     def measured(self, y: FloatArray) -> FloatArray:
-        """Targets as they were measured, from what the model sees."""
+        """Turn targets as the model sees them into measured ones."""
         return y * self.target_scale + self.target_offset
 
 
@@ -76,22 +76,24 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
     epochs
         How often `fit` goes through all samples.
     shuffle
-        Whether `fit` takes them in a new random order each time; `partial_fit` never does.
+        Whether each epoch of `fit` takes the samples in a new random order; `partial_fit` keeps
+        their order.
     standardize
-        Whether inputs and target are seen less their mean and divided by their standard
-        deviation, both of the samples of `fit`, or of the first `partial_fit`, and kept from then
-        on. Otherwise the model sees them as they are.
+        Whether the mean of inputs and target is subtracted, and the difference divided by their
+        standard deviation. Both are taken from the samples of `fit`, or of the first
+        `partial_fit`, and kept from then on. Otherwise the model sees samples as they are.
     linear
         Whether the inputs themselves and a constant are among the features, too.
     learner
         "lms", "two-speed" or "rls", as in docs/learners.md.
     forgetting
-        What a learner other than "lms" keeps from one sample to the next.
+        The share of what it knows that a learner other than "lms" keeps from one sample to the
+        next. None is the learner's usual value.
     bound
-        How many times the usual error an error counts at most.
+        An error counts at most as this many times the usual error. None: errors count in full.
     random_state
-        A whole number, which is then the `seed` of a fleet with the same features;
-        or what scikit-learn takes otherwise.
+        A whole number is the `seed` of a fleet with the same features. Anything else that
+        scikit-learn takes as a `random_state` draws a seed.
 
     Attributes
     ----------
@@ -180,7 +182,7 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
         return x, np.asarray(y, dtype=np.float64)
 
     def _begin(self, x: FloatArray, y: FloatArray, *, epochs: int, shuffle: bool) -> Self:
-        """Learn from the first samples, with scales and features that are made for them."""
+        """Learn from the first samples, and take scales and the features' ranges from them."""
         step_size = above_zero("step_size", self.step_size)
         self._require_enough(len(x))
         scales = Scales.of(x, y) if self.standardize else Scales.none(x.shape[1])
@@ -216,10 +218,10 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
             raise InputError(
                 f"kernel_width is {self.kernel_width!r}: expected a number above 0, or {MEDIAN!r}"
             )
-        return median_distance(x) or 1.0  # of samples that are all the same, any width will do
+        return median_distance(x) or 1.0  # where all samples are equal, any width will do
 
     def _seed(self) -> int:
-        """A whole number is the seed itself; anything else draws one, as scikit-learn does."""
+        """Return the seed: `random_state` if it is a whole number, else one drawn from it."""
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))

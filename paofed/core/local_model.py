@@ -1,6 +1,6 @@
-"""A model that learns alone, as a device does between its contacts: map, rule, what was learned.
+"""A model that learns alone, as a device does between its contacts.
 
-The estimators for scikit-learn (`paofed.sklearn`) and river (`paofed.river`) hold one.
+The estimators for scikit-learn (`paofed.sklearn`) and river (`paofed.river`) hold a `LocalModel`.
 """
 
 from typing import Any, NamedTuple, Self
@@ -14,7 +14,7 @@ from paofed.core.parts import Learner, State
 from paofed.core.random import key_of
 from paofed.errors import InputError, whole
 
-_NO_TICK = 0  # the learners with a name do not look at the tick
+_NO_TICK = 0  # a learner is told the tick, but those that can be chosen by name ignore it
 
 
 class LocalModel(NamedTuple):
@@ -35,9 +35,10 @@ class LocalModel(NamedTuple):
         return predicted
 
     def after(self, x: FloatArray, y: FloatArray, step_size: float) -> Self:
-        """Learn from samples (T, d) and (T,) that are scaled already, one after the other.
+        """Learn from scaled inputs (T, d) and targets (T,), sample by sample; return the new model.
 
-        Each input is mapped by itself, since products of whole matrices may differ in the last bit.
+        Each input is mapped by itself, since a product of whole matrices may differ in the last bit
+        from what a device computes.
         """
         state = self.state
         with np.errstate(over="ignore", invalid="ignore"):
@@ -61,7 +62,10 @@ def local_model(
     kernel_width: object,
     ranges: Ranges = NO_RANGES,
 ) -> LocalModel:
-    """Begin with zeros, and with the map that a fleet of this seed has."""
+    """Return a model of zeros, with the map of the inputs that a fleet of this seed has.
+
+    `chosen` names the learner and its options; `ranges` are those of linear terms, if any.
+    """
     width, (narrowest, widest) = above_zero("kernel_width", kernel_width), KERNEL_WIDTHS
     if not narrowest <= width <= widest:
         raise InputError(f"kernel_width is {width:g}: expected {narrowest:g} to {widest:g}")
@@ -72,7 +76,7 @@ def local_model(
 
 
 def above_zero(name: str, value: object) -> float:
-    """Take a finite number above 0, Python's or NumPy's."""
+    """Return a number of Python or NumPy as a float; refuse what is not finite and above 0."""
     number = _plain(value)
     if type(number) not in (int, float) or not 0 < number < float("inf"):
         raise InputError(f"{name} is {value!r}: expected a finite number above 0")
@@ -80,5 +84,5 @@ def above_zero(name: str, value: object) -> float:
 
 
 def _plain(value: object) -> Any:
-    """A number of NumPy's, as a search over a grid hands them out, as Python's."""
+    """Turn a number of NumPy, as a search over a grid hands them out, into one of Python."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,10 +1,10 @@
-"""The seed of verbs that draw worlds."""
+"""The option --seed of the verbs that draw worlds."""
 
 from argparse import ArgumentParser
 
 
 def add_seed(parser: ArgumentParser) -> None:
-    """Declare the seed."""
+    """Declare the option --seed."""
     parser.add_argument(
         "--seed",
         type=int,

@@ -1,1 +1,1 @@
-"""The study of the paper: what is run, claims, figures, its page."""
+"""The study of the paper: its runs, its claims, its figures and its page."""

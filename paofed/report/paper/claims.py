@@ -10,13 +10,14 @@ from paofed.core.metrics import decibels
 from paofed.simulate.results.estimates import Count, Estimate, estimate
 from paofed.simulate.results.result import Result
 
-# From the results of one experiment, by scenario name, to one number per run: positive supports.
+# Makes one number per run from the results of one experiment, by the name of the scenario. A
+# positive number supports the claim.
 Differences = Callable[[Mapping[str, Result]], FloatArray]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement that a number is positive, where the paper makes it, and how it is judged."""
+    """A statement of the paper: that some number, worked out for every run, is positive."""
 
     key: str
     statement: str
@@ -25,56 +26,62 @@ class Claim:
     scenarios: tuple[str, ...]
     algorithms: tuple[str, ...]
     unit: str = "dB"
-    level: float = 0.0  # what the differences are the excess over, in the same unit
-    counted: bool = False  # whether chance has no part in it
-    on_grid: bool = True  # whether it is judged again for other step sizes and kernel widths
+    level: float = 0.0  # `differences` are how far a quantity is above this level, in `unit`
+    counted: bool = False  # whether the quantity is counted, so that chance has no part in it
+    on_grid: bool = True  # whether the claim is also judged at other step sizes and kernel widths
 
     def judge(self, results: Mapping[str, Result]) -> Estimate:
-        """Estimate the excess over the level from the runs at hand."""
+        """Estimate from the runs of these results how far the quantity is above the level."""
         found = estimate(self.differences(results))
         return Count(*found) if self.counted else found
 
 
 def finals_db(result: Result, name: str) -> FloatArray:
-    """The final error of every run in dB: mean over the last 5 % of the ticks."""
+    """Return the final error of every run in dB: the mean over the last 5 % of the ticks."""
     return decibels(result.run_finals(name))
 
 
 def over_time_db(result: Result, name: str) -> FloatArray:
-    """The error of every run in dB, averaged over all its points."""
+    """Return the error of every run in dB, averaged over all points of its curve."""
     mean: FloatArray = decibels(result.run_curves(name)).mean(axis=-1)
     return mean
 
 
 def _difference(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Run by run; where both diverged there is none (NaN)."""
+    """Subtract run by run; where both algorithms diverged the difference is NaN."""
     with np.errstate(invalid="ignore"):
         return left - right
 
 
 def better(winner: str, loser: str, scenario: str) -> Differences:
-    """By how many dB the final error of `winner` is below that of `loser`."""
+    """Say by how many dB the final error of `winner` is below that of `loser`."""
     return lambda results: _difference(
         finals_db(results[scenario], loser), finals_db(results[scenario], winner)
     )
 
 
 def better_over_time(winner: str, loser: str, scenario: str) -> Differences:
-    """The same for the error over the whole run."""
+    """Say by how many dB the error of `winner` over the whole run is below that of `loser`."""
     return lambda results: _difference(
         over_time_db(results[scenario], loser), over_time_db(results[scenario], winner)
     )
 
 
 def gain_grows(winner: str, loser: str, here: str, there: str) -> Differences:
-    """By how many dB the gain of `winner` over `loser` is larger there; runs share their worlds."""
+    """Say by how many dB the gain of `winner` over `loser` is larger in `there` than in `here`.
+
+    The runs of both scenarios share their worlds, so they are compared run by run.
+    """
     return lambda results: _difference(
         better(winner, loser, there)(results), better(winner, loser, here)(results)
     )
 
 
 def better_at_equal_traffic(winner: str, loser: str, scenario: str) -> Differences:
-    """By how many dB `winner` is ahead when both have sent what the thriftier sends in the end."""
+    """Say by how many dB `winner` is better when both have sent equally much.
+
+    Both are judged when they have sent what the one that sends less has sent at its end.
+    """
 
     def differences(results: Mapping[str, Result]) -> FloatArray:
         result = results[scenario]
@@ -86,7 +93,7 @@ def better_at_equal_traffic(winner: str, loser: str, scenario: str) -> Differenc
 
 
 def less_traffic(frugal: str, lavish: str, scenario: str, percent: float) -> Differences:
-    """By how many percent points the traffic saved exceeds `percent`."""
+    """Say by how many percentage points `frugal` saves more than `percent` of the traffic."""
 
     def differences(results: Mapping[str, Result]) -> FloatArray:
         result = results[scenario]
@@ -97,9 +104,10 @@ def less_traffic(frugal: str, lavish: str, scenario: str, percent: float) -> Dif
 
 
 def times_less_traffic(frugal: str, lavish: str, scenario: str, times: float) -> Differences:
-    """How many times less traffic until both have reached the same error, above `times`, in dB.
+    """Say how many times less `frugal` sends than `lavish` until both have reached the same error.
 
-    The error is the higher of the two final ones of the run: one that both reach.
+    The ratio is in dB, less that of `times`. The error is the higher of the two final errors of the
+    run, which both reach.
     """
 
     def differences(results: Mapping[str, Result]) -> FloatArray:
@@ -112,7 +120,10 @@ def times_less_traffic(frugal: str, lavish: str, scenario: str, times: float) ->
 
 
 def _traffic_until(result: Result, name: str, level: FloatArray) -> FloatArray:
-    """Coordinates sent until the error (smoothed over five points) is first at a level, by run."""
+    """Return the coordinates that each run sent until its error first fell to its level.
+
+    The error is smoothed over five points.
+    """
     curves = decibels(_smoothed(result.run_curves(name)))
     reached = curves <= level[:, None]
     reached[:, -1] = True  # the final error is an average: its level is reached by the end
@@ -122,7 +133,7 @@ def _traffic_until(result: Result, name: str, level: FloatArray) -> FloatArray:
 
 
 def _error_at(result: Result, name: str, budget: FloatArray) -> FloatArray:
-    """The error (smoothed over five points) of the last point within a budget, by run."""
+    """Return each run's error, smoothed over five points, at the last point within its budget."""
     within = (result.run_sent(name) <= budget[:, None]).sum(axis=1)
     curves = _smoothed(result.run_curves(name))
     error: FloatArray = curves[np.arange(len(within)), np.maximum(within, 1) - 1]
@@ -146,7 +157,7 @@ _ROMAN = {I: "Setting I", II: "Setting II", IDEAL: "no delays, everyone availabl
 def _compared(
     key: str, statement: str, winner: str, loser: str, scenario: str, *, over_time: bool = False
 ) -> Claim:
-    """A comparison of two algorithms: of their final errors, or of those over the whole run."""
+    """Claim that `winner` has a lower error than `loser`: the final one, or over the whole run."""
     compare, what = (
         (better_over_time, "error over the whole run") if over_time else (better, "final error")
     )

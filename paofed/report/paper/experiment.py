@@ -1,4 +1,4 @@
-"""What is run for the study: the paper's settings, a grid around them, theory beside them."""
+"""Runs the study: the paper's settings, a grid around them, and theory beside simulation."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -31,26 +31,29 @@ BESIDE_THEORY = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
 
 _INDEPENDENT, _PAPERS = "inputs independent in time", "the paper's inputs"
 _INPUTS = {_INDEPENDENT: (0.0, 0.0), _PAPERS: None}
-# Whose learning curves are predicted, too: each takes several seconds of processor time.
+# The algorithms whose learning curves are predicted, by inputs: few, since each takes several
+# seconds of processor time.
 LEARNING = {_INDEPENDENT: ("online-fedsgd", "pao-fed-u1"), _PAPERS: ("pao-fed-u1",)}
 
 _GRID, _THEORY = "the grid over step size and kernel width", "theory beside simulation"
-FIRST_LOOK = 10  # runs of Setting I, after which there is a picture of it
+FIRST_LOOK = 10  # runs of Setting I after which the study yields a first picture of that setting
 
-# Opens a stage under its name, and yields what is told the share of it that is done.
+# Opens a stage under its name, and yields a function that is told which share of it is done.
 OpenStage = Callable[[str], AbstractContextManager[Callable[[float], None]]]
 
 
 class Effort(NamedTuple):
-    """How much is run."""
+    """How much of the study is run."""
 
     runs: int
     grid_runs: int
     widths: tuple[float, ...]
     steps: tuple[float, ...]
     theory_runs: int
-    theory_ticks: int  # how far theory is followed
-    inputs: Mapping[str, tuple[float, float] | None]  # memory; None: the paper's, which is last
+    theory_ticks: int  # the ticks that theory predicts
+    # The memory of the inputs beside which theory is held, by label; None is the paper's memory,
+    # which comes last.
+    inputs: Mapping[str, tuple[float, float] | None]
 
 
 FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 200, _INPUTS)
@@ -65,11 +68,11 @@ def run_study(
     crew: Crew = HERE,
     engine: str = USUAL,
 ) -> Generator[Study, None, None]:
-    """Run everything, and yield the study as far as it is after every stage; the last is whole.
+    """Run everything, and yield the study as far as it is after every stage; the last is complete.
 
-    Results of settings are saved in the folder as soon as they are finished; an interrupt ends the
-    work. The engine runs settings and grid; models beside theory are averaged on this machine's
-    cores.
+    Results of settings are saved in `folder` as soon as they are finished; an interrupt ends the
+    work. `engine` runs the settings and the grid; the models that are compared with theory are
+    averaged on this machine's cores.
     """
     questions = {
         label: _question(_with_inputs(effort.theory_ticks, memory), LEARNING[label])
@@ -119,7 +122,10 @@ def _question(scenario: Scenario, learning: Sequence[str]) -> AskedOfTheory:
 
 
 def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
-    """Setting I over so many ticks at the same rates; None: with the paper's memory."""
+    """Return Setting I over `ticks` ticks with as many samples per tick as before.
+
+    `memory` is that of its inputs; None leaves them the paper's.
+    """
     scenario = Scenario.load(I)
     stream = scenario.synthetic
     samples = tuple(max(1, count * ticks // scenario.ticks) for count in stream.samples)
@@ -128,7 +134,7 @@ def _with_inputs(ticks: int, memory: tuple[float, float] | None) -> Scenario:
 
 
 class Stages:
-    """Runs one stage after another, telling which of how many."""
+    """Runs one stage after another, and says which of how many each stage is."""
 
     def __init__(
         self, total: int, seed: int, open_stage: OpenStage, crew: Crew, engine: str
@@ -149,7 +155,7 @@ class Stages:
         every: int,
         first: int = 0,
     ) -> Result:
-        """Run one scenario; interrupted, it has no result: a study of fewer runs is another."""
+        """Run one scenario; an interrupt leaves no result, since all runs are needed."""
         with self._next(f"{scenario.name}, {counted(runs, 'run')}") as report:
             return simulate(
                 scenario, methods, runs=runs, first=first, seed=self._seed, every=every,
@@ -157,9 +163,9 @@ class Stages:
             )  # fmt: skip
 
     def run_row(self, setting: str, width: float, effort: Effort) -> Mapping[float, Result]:
-        """Run a setting at one kernel width and all step sizes of the grid; results by step size.
+        """Run a setting at one kernel width and all step sizes of the grid.
 
-        Step sizes share their worlds, which are drawn once for all of them.
+        Return the results by step size. All step sizes share their worlds, which are drawn once.
         """
         names = [name for name in ROWS if not name.startswith("pso-fed")]
         methods = [
@@ -177,7 +183,7 @@ class Stages:
     def hold_theory(
         self, question: AskedOfTheory, answer: Answer, runs: int
     ) -> tuple[Beside, StepSizes]:
-        """Average the models over runs in one world; put what is predicted there beside them."""
+        """Average the models of runs in one world, and put the predictions for it beside them."""
         methods = [from_text(name) for name in question.names]
         with self._next("theory, simulated") as report:
             simulated = average(
@@ -190,7 +196,7 @@ class Stages:
 
 
 def _part(result: Result, names: Sequence[str], which: IntArray) -> Result:
-    """Some algorithms of a result, under other names."""
+    """Return the algorithms at the places `which` of a result, under new names."""
     described = result.provenance["algorithms"]
     renamed = [{**described[i], "name": name} for i, name in zip(which, names, strict=True)]
     return replace(

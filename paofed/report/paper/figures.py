@@ -15,7 +15,10 @@ _BLACK, _GREY = "#000000", "#777777"
 
 @styled
 def mean_and_learning(rows: Mapping[str, Beside]) -> Figure:
-    """The mean model and the learning curve, predicted as lines and simulated as dots."""
+    """Draw errors of mean models and learning curves: predicted as lines, simulated as dots.
+
+    Each algorithm of each entry of `rows` has a panel; its title has the entry's key.
+    """
     shown = [(label, beside, name) for label, beside in rows.items() for name in beside.names]
     columns = min(max(len(beside.names) for beside in rows.values()), 3)
     lines = -(-len(shown) // columns)

@@ -1,7 +1,7 @@
-"""What theory predicts for the study, worked out by a process of its own while runs are simulated.
+"""Predicts what theory says for the study, in a second process while runs are simulated.
 
 The simulator's kernels must be compiled before the first run, which keeps one core busy. Theory
-needs none of them, so it takes the other core from the start.
+needs no kernels, so its process can use another core from the start.
 """
 
 import os
@@ -22,37 +22,38 @@ from paofed.theory.mean import Prediction, predict
 from paofed.theory.second.curve import LearningCurve
 from paofed.world.scenario import Scenario
 
-_WORTH_A_PROCESS = 100  # ticks; fewer are predicted before another process has started
+# Ticks; predictions of fewer are finished before a second process would have started.
+_WORTH_A_PROCESS = 100
 
 
 class AskedOfTheory(NamedTuple):
-    """What is to be predicted in one world."""
+    """A question to theory: what to predict in one world of a scenario."""
 
     scenario: Scenario
-    names: Sequence[str]  # of the algorithms whose mean is predicted
-    learning: Sequence[str]  # of those whose learning curve is predicted, too
-    every: int  # ticks from point to point of the curves
+    names: Sequence[str]  # the algorithms whose mean model is predicted
+    learning: Sequence[str]  # the algorithms whose learning curve is predicted, too
+    every: int  # ticks between two points of a curve
 
     @property
     def takes_long(self) -> bool:
-        """Whether a process of its own gains any time."""
+        """Whether a second process gains time."""
         return self.scenario.ticks > _WORTH_A_PROCESS
 
 
 class SaidByTheory(NamedTuple):
-    """What theory says of one world."""
+    """The answer of theory for one world: mean models, learning curves by name, step sizes."""
 
     mean: Prediction
     second: Mapping[str, LearningCurve]
     steps: StepSizes
 
 
-# Waits for an answer, and tells how far it is where that is known.
+# Returns theory's answer when it is there; the argument is told the progress where it is known.
 Answer = Callable[[Report], SaidByTheory]
 
 
 def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> SaidByTheory:
-    """Predict the mean models, the learning curves asked for, and the step sizes that are safe."""
+    """Predict the mean models, the learning curves asked for, and the bounds of the step size."""
     scenario, names, learning, every = question
     foresight = Foresight.of(scenario, seed=seed)
     fleet, modes = foresight.fleet, foresight.modes
@@ -73,9 +74,11 @@ def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> Sai
 def foreseeing(
     questions: Mapping[str, AskedOfTheory], seed: int, workers: int | None
 ) -> Iterator[Mapping[str, Answer]]:
-    """Begin to answer questions in a process of its own; with one core, only when asked.
+    """While inside, answer questions in a second process; yield the answers by label.
 
-    Both ways give the same answers. The process ends with this block, finished or not.
+    Where there is one core, or where no question takes long, there is no second process, and each
+    question is answered when its answer is called. Both ways give the same answers. The process
+    ends with the `with` block, finished or not.
     """
     long = any(question.takes_long for question in questions.values())
     if not long or (workers or os.cpu_count() or 1) == 1:

@@ -1,4 +1,4 @@
-"""Which figures the study has, and what they show."""
+"""The figures of the study, with their captions."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,9 +24,10 @@ class Picture(NamedTuple):
 
 
 def gallery(study: Study, seed: int) -> Mapping[str, Picture]:
-    """The figures by file name for which the study has the results: the paper's three, then ours.
+    """Return the figures that the study has results for, by file name.
 
-    A figure that will be drawn again with more runs says so in its caption.
+    The paper's three figures come first. The caption of a figure that will be drawn again with more
+    runs says how many runs it has.
     """
     found: dict[str, Picture] = {}
     one, two = study.results.get(I), study.results.get(II)

@@ -1,4 +1,4 @@
-"""One self-contained page: figures, verdicts, maps; nothing is loaded from anywhere."""
+"""The study's page: figures, verdicts and maps as one HTML file that loads nothing."""
 
 import html
 import json
@@ -24,7 +24,8 @@ from paofed.simulate.results.estimates import Estimate, Verdict
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.words import counted
 
-# Why each statement might be true or not: mechanisms, not results.
+# Why each statement might be true or not, by how the keys of its claims begin: mechanisms, not
+# results.
 REASONS: Mapping[str, str] = {
     "local": "A client that learns between contacts sends a model refined by samples the server "
     "has not seen. The versions ending in 0 overwrite that learning before it is sent.",
@@ -93,9 +94,10 @@ def build(
     *,
     interrupted: bool = False,
 ) -> str:
-    """Write the page of a study as far as it is; drawings come as name -> (caption, SVG).
+    """Return the page of a study as far as it is; `drawings` are (caption, SVG) by name.
 
-    `beyond`: what is to be shown beside the study, as HTML. `interrupted`: what is coming is not.
+    `beyond` is HTML that follows the study. Where the work was `interrupted`, the page says that
+    the parts still missing will not come.
     """
     parts = [
         "<h1>PAO-Fed, reproduced: what holds, what does not, and where</h1>",
@@ -127,7 +129,7 @@ def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
 
 
 def _judged(study: Study) -> Iterable[str]:
-    """The verdicts, as soon as there is a result to judge by."""
+    """Return the verdicts, if there is a result yet."""
     if study.results:
         runs = {setting: result.runs for setting, result in study.results.items()}
         yield f"<p>{_summary(study)}</p>"
@@ -138,7 +140,7 @@ def _judged(study: Study) -> Iterable[str]:
 
 
 def _details(study: Study) -> Iterable[str]:
-    """Every number behind the verdicts, and theory beside them: the parts that are there."""
+    """Return the numbers behind the verdicts, theory and best step sizes, where there are any."""
     if study.results:
         yield "<h2>Final errors and traffic</h2>"
         for name, result in study.results.items():
@@ -158,7 +160,7 @@ def _details(study: Study) -> Iterable[str]:
 
 
 def _about(study: Study) -> Mapping[str, Any]:
-    """Where the first of the results comes from."""
+    """Return the provenance of the study's first result."""
     return next(iter(study.results.values())).provenance
 
 
@@ -234,7 +236,7 @@ def _claims(study: Study) -> Iterable[str]:
 
 
 def _tally(found: Collection[Estimate], where: str) -> str:
-    """Say in words how a statement fared."""
+    """Say in words in how many comparisons a statement holds, does not hold, ..."""
     counts = Counter(e.verdict for e in found)
     if len(counts) > 1:
         told = ", ".join(f"{_WORDS[v]} in {counts[v]}" for v in _WORDS if counts[v])
@@ -304,7 +306,7 @@ def _theory(study: Study) -> Iterable[str]:
 
 
 def _ends(beside: Beside, name: str) -> Iterable[str]:
-    """The errors after the last tick, and the gap of a predicted learning curve, if any."""
+    """Return the errors after the last tick, and the gap of a predicted learning curve, if any."""
     curves, gap = beside.curves(name), beside.gap(name)
     yield from (number(curves[key][-1]) for key in CURVES)
     if gap is None:

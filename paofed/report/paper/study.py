@@ -1,4 +1,4 @@
-"""The study behind the page: what was run, and what it says of each claim."""
+"""The study behind the page: its results, and what they say of each claim."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 
-# One request and one reply per contact, against the paper's two round trips.
+# Pairs of algorithms: with the paper's two round trips per contact, and with one request and reply.
 EXCHANGES = tuple(
     (name, f"{name}:exchange={exchange}")
     for name in ("pao-fed-u1", "pao-fed-c2", "online-fedsgd")
@@ -26,7 +26,7 @@ _ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
 
 
 class Cell(NamedTuple):
-    """One point of the sensitivity grid."""
+    """One point of the grid over kernel width and step size."""
 
     kernel_width: float
     step_size: float
@@ -34,24 +34,24 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """Results by scenario at the defaults, and by scenario in every cell of the grid.
+    """Results by scenario at the default step size and kernel width, and in every cell of a grid.
 
-    A study that is under way has some of them, and says what is still `coming`.
+    A study that is under way has a part of these results, and `coming` says what is missing.
     """
 
     results: Mapping[str, Result]
     grid: Mapping[Cell, Mapping[str, Result]]
     theory: Mapping[str, Beside] = field(default_factory=dict)  # by what the inputs are like
-    steps: StepSizes | None = None  # what theory says of them for the paper's inputs
+    steps: StepSizes | None = None  # the bounds that theory gives for the paper's inputs
     coming: tuple[str, ...] = ()  # settings by name, and other parts in words
     first_look: Result | None = None  # the first runs of Setting I, while the others are run
 
     def without(self, finished: str) -> Self:
-        """The same study when one of the parts that were coming is there."""
+        """Return the study with `finished` taken from the parts that are still coming."""
         return replace(self, coming=tuple(part for part in self.coming if part != finished))
 
     def verdicts(self) -> Iterator[tuple[Claim, Estimate]]:
-        """Judge every claim at the defaults whose settings are there."""
+        """Judge the claims at the defaults: those for whose settings there are results."""
         for claim in CLAIMS:
             if self.results.keys() >= set(claim.scenarios):
                 yield claim, claim.judge(self.results)
@@ -61,21 +61,30 @@ class Study:
         return {cell: claim.judge(results) for cell, results in self.grid.items()}
 
     def _on_grid(self, claim: Claim) -> tuple[int | str, ...]:
-        """In how many cells of the grid a claim holds and does not, and how many there are."""
+        """Count the cells in which a claim holds, those in which it does not, and all cells.
+
+        A claim that is not judged on the grid has empty cells of the table instead.
+        """
         if not claim.on_grid:
             return ("",) * len(_ON_GRID)
         verdicts = [found.verdict for found in self.map_of(claim).values()]
         return verdicts.count("holds"), verdicts.count("does not hold"), len(verdicts)
 
     def exchanges(self) -> Iterator[tuple[str, str, str, Estimate]]:
-        """How much worse one exchange per contact is, by setting: (setting, paper's, other, dB)."""
+        """Yield how many dB worse one exchange per contact is than the paper's two round trips.
+
+        Each item is (setting, the paper's algorithm, the other one, estimate).
+        """
         for setting in (setting for setting in (I, II) if setting in self.results):
             for paper, other in EXCHANGES:
                 worse = better(paper, other, setting)(self.results)
                 yield setting, paper, other, estimate(worse)
 
     def best_steps(self) -> Iterator[tuple[str, str, float, float, float]]:
-        """Each algorithm at its own best step size of the grid: (setting, name, mu, width, dB)."""
+        """Yield each algorithm at the cell of the grid that is best for it.
+
+        Each item is (setting, name, step size, kernel width, final error in dB).
+        """
         for setting in (I, II):
             for name in self._names_on_grid(setting):
                 errors = {
@@ -83,7 +92,7 @@ class Study:
                     for cell, results in self.grid.items()
                 }
                 finite = {cell: db for cell, db in errors.items() if np.isfinite(db)}
-                if finite:  # else it diverged everywhere
+                if finite:  # else the algorithm diverged in every cell
                     cell = min(finite, key=lambda c: finite[c])
                     yield setting, name, cell.step_size, cell.kernel_width, finite[cell]
 
@@ -91,7 +100,7 @@ class Study:
         return next((results[setting].algorithms for results in self.grid.values()), [])
 
     def save(self, folder: Path) -> None:
-        """Write every number as CSV: finals, claims, grid, exchanges, best step sizes."""
+        """Write every number as CSV: finals, claims, grid, exchanges, best steps, theory, ..."""
         finals = [
             [setting, line["algorithm"], result.runs, line["db"], line["standard_error"],
              line["sent_up"], line["sent_down"]]

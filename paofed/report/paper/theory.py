@@ -1,4 +1,4 @@
-"""Theory beside simulation: what was predicted, and the average of many runs."""
+"""Theory beside simulation: predicted curves, and the average of many simulated runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,16 +24,16 @@ GAP = "largest_gap_db"
 PARTS = ("test_noise", "residual", "of_mean", "of_spread")  # of a predicted learning curve
 COLUMNS = (*CURVES, PREDICTED, GAP, *PARTS)
 
-MOST_GAP = 0.5  # dB; a predicted learning curve that is further from the runs' is refused
-_BEGUN = 50  # ticks before which nobody minds a gap
+MOST_GAP = 0.5  # dB; a predicted learning curve that is further from the simulated one is refused
+_BEGUN = 50  # the tick from which on gaps count
 
 
 class Gap(NamedTuple):
-    """How far a predicted learning curve is from the runs', at most."""
+    """The largest distance of a predicted learning curve from the simulated one."""
 
-    db: float  # predicted minus simulated, where that is largest; not finite if one diverged
+    db: float  # predicted minus simulated at `tick`; not finite if only one of them diverged
     tick: int
-    error: float  # standard error of the simulated curve there, in dB; NaN of a single run
+    error: float  # standard error of the simulated curve at `tick`, in dB; NaN for a single run
 
     @property
     def refused(self) -> bool:
@@ -42,20 +42,20 @@ class Gap(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """Both over the same ticks, for the same algorithms in the same world."""
+    """Prediction and simulation over the same ticks, of the same algorithms in the same world."""
 
     prediction: Prediction
     simulated: "Average | None"
-    # Predicted learning curves by algorithm, of all or of some; None where nobody asked for them.
+    # Predicted learning curves of all algorithms or of some, by name; None where not asked for.
     second: Mapping[str, LearningCurve] | None = None
 
     @property
     def names(self) -> list[str]:
-        """The algorithms."""
+        """The names of the algorithms."""
         return self.prediction.names
 
     def gap(self, name: str) -> Gap | None:
-        """The largest gap from tick 50 on; None where either curve is missing."""
+        """Return the largest gap from tick 50 on; None where either learning curve is missing."""
         predicted = (self.second or {}).get(name)
         if predicted is None or self.simulated is None:
             return None
@@ -67,21 +67,22 @@ class Beside(NamedTuple):
             gaps = np.where(any_left, predicted.db - simulated, 0.0)  # diverged, as predicted: none
             relative = errors / learning
         late = predicted.ticks >= min(_BEGUN, predicted.ticks[-1])
-        at = int(np.argmax(np.where(late, np.abs(gaps), -1.0)))  # NaN is taken for the largest
+        at = int(np.argmax(np.where(late, np.abs(gaps), -1.0)))  # argmax takes NaN for the largest
         per_db = 10.0 / np.log(10.0)
         return Gap(float(gaps[at]), int(predicted.ticks[at]), float(per_db * relative[at]))
 
     def shown(self, name: str) -> LearningCurve | None:
-        """The predicted learning curve, where there is one that is not refused."""
+        """Return the predicted learning curve; None where there is none, or where it is refused."""
         gap = self.gap(name)
         refused = gap is not None and gap.refused
         return None if refused else (self.second or {}).get(name)
 
     def curves(self, name: str) -> dict[str, list[float]]:
-        """Error over time in dB: of the predicted mean, the averaged model, and the runs' mean.
+        """Return an algorithm's curves in dB by name: one number for every tick of the prediction.
 
-        Where second moments were asked for, the predicted learning curve, its gap and its parts
-        follow; the curve and its parts are NaN where it is refused or missing.
+        They are the errors of the predicted mean model and of the model averaged over runs, and the
+        mean error of the runs. Where learning curves were predicted, the predicted curve, its gap
+        and its parts follow; curve and parts are NaN where the curve is refused or missing.
         """
         a = self.names.index(name)
         curves = [self.prediction.mse]
@@ -98,7 +99,7 @@ class Beside(NamedTuple):
         return {key: curve.tolist() for key, curve in found.items()}
 
     def rows(self) -> Iterator[list[object]]:
-        """A tidy table: algorithm, tick (0-based), and the curves there are."""
+        """Yield the rows of a tidy table: algorithm, tick (0-based), and every curve there is."""
         for name in self.names:
             columns = self.curves(name).values()
             for tick, *values in zip(self.prediction.ticks.tolist(), *columns, strict=True):
@@ -115,9 +116,9 @@ def theory_beside(
     world: int = 0,
     every: int = 50,
 ) -> Beside:
-    """Predict algorithms in one world of a scenario, and hold that against so many runs there.
+    """Predict algorithms in one world of a scenario, and simulate `runs` runs there to compare.
 
-    `learning` names those whose learning curve is predicted, too; None: all of them.
+    `learning` names the algorithms whose learning curve is predicted, too; None: all of them.
     """
     records, ahead = [resolve(m) for m in methods], Foresight.of(scenario, seed=seed, world=world)
     names = [method.name for method in records]
@@ -132,7 +133,7 @@ def theory_beside(
     }
     if whole("runs", runs, least=0) == 0:
         return Beside(prediction, None, second)
-    from paofed.simulate.average import average  # and the engine, which takes a second
+    from paofed.simulate.average import average  # imports the engine, which takes a second
 
     simulated = average(scenario, records, runs=runs, seed=seed, world=world, every=every)
     return Beside(prediction, simulated, second)

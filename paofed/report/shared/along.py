@@ -1,4 +1,4 @@
-"""What errors stand over: ticks, samples that the fleet has seen, or bytes that were sent."""
+"""The horizontal axis of error curves: ticks, samples that the fleet has seen, or bytes sent."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
@@ -17,30 +17,30 @@ Along = Literal["ticks", "samples", "bytes"]
 
 
 class AlongAxis(NamedTuple):
-    """What errors stand over: the place of every point by algorithm, and what the axis says."""
+    """The horizontal axis of error curves."""
 
-    places: Mapping[str, FloatArray]
+    places: Mapping[str, FloatArray]  # by algorithm: where the points of its curve are
     label: str
-    end: float | None  # None: as far as there are points, on a logarithmic axis
+    end: float | None  # where the axis ends; None: a logarithmic axis as long as the curves
 
     def of(self, name: str) -> FloatArray:
-        """Where the points of a curve are; a baseline sends nothing, and has no bytes."""
+        """Return where the points of a curve are; baselines send nothing, so bytes are refused."""
         if name not in self.places:
             raise InputError(f"{name} is a baseline, which sends nothing: draw it over 'ticks'")
         return self.places[name]
 
     def put_on(self, axes: Axes) -> None:
-        """Make the axis one of these places."""
+        """Label the horizontal axis of `axes`, and give it its scale and its end."""
         axes.set_xlabel(self.label)
         if self.end is None:
             logarithmic(axes.xaxis)
         else:
-            drawn = 0.0 if axes.get_autoscalex_on() else axes.get_xlim()[1]  # by an earlier call
+            drawn = 0.0 if axes.get_autoscalex_on() else axes.get_xlim()[1]  # by an earlier plot
             axes.set_xlim(0, max(self.end, drawn))
 
 
 def along_axis(result: Result, x: Along, tariff: Tariff) -> AlongAxis:
-    """The axis that is asked for, of all algorithms of a result and of its baselines."""
+    """Return the axis `x` for the algorithms of a result and, unless it is of bytes, baselines."""
     if x not in get_args(Along):
         raise InputError(unknown("x", str(x), get_args(Along)))
     if x == "bytes":
@@ -63,7 +63,7 @@ def along_axis(result: Result, x: Along, tariff: Tariff) -> AlongAxis:
 
 
 def _unit(most: float) -> tuple[float, str]:
-    """The unit in which so many bytes are told, and how many bytes it is."""
+    """Return the unit in which `most` bytes are written: how many bytes it is, and its name."""
     return next(
         ((scale, unit) for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if most >= scale),
         (1.0, "B"),

@@ -26,17 +26,18 @@ from paofed.simulate.results.estimates import student_95
 from paofed.simulate.results.result import Result
 from paofed.world.trace import Trace
 
-_LETTERS = 40  # of a name in one line of a legend
-_DPI = 150  # of a PNG in a page
+_LETTERS = 40  # the most letters of a name in one line of a legend
+_DPI = 150  # the resolution of a PNG in a page
 
 
 @styled
 def learning_curves(
     result: Result, title: str | None = None, names: Sequence[str] | None = None
 ) -> Figure:
-    """The error of the server's model over time, with 95 % bands where there are several runs.
+    """Draw the error of the server's model over ticks, with 95 % bands if there are several runs.
 
-    Without a `title` it says what was run; an empty one is none.
+    `names` are the algorithms to draw; None: all. Without `title`, the title says what was run; an
+    empty one leaves it out.
     """
     ticks = (result.ticks + 1).astype(np.float64)
     figure = _curves(result, title, names, lambda _: ticks, result.drifts)
@@ -79,7 +80,7 @@ def bytes_sent(tariff: Tariff | str) -> str:
 
 @styled
 def realised(traces: Mapping[str, Trace]) -> Figure:
-    """What nature did in one run of each scenario: how late messages were, who was in contact."""
+    """Draw how late messages were and how often clients were in contact, for traces by label."""
     figure = Drawing(figsize=(7.2, 3.2))
     delays, contacts = figure.subplots(1, 2)
     for (name, trace), colour in zip(traces.items(), ("#D55E00", "#0072B2"), strict=False):
@@ -108,7 +109,7 @@ def live_beside(
     title: str,
     marks: Sequence[float] = (),
 ) -> Figure:
-    """A live fleet's learning curve beside the simulator's, and the bytes of either way to share.
+    """Draw a live fleet's learning curve beside the simulated one, and the bytes that were sent.
 
     `live` and `simulated` are mean squared errors by tick; `traffic` is (ticks, bytes) by name;
     `marks` are ticks at which server or broker were killed.
@@ -174,7 +175,7 @@ def _curves(
 
 
 def legend_beside(axes: Axes, handles: Sequence[Artist]) -> Legend:
-    """A legend to the right of the axes; long names take several lines."""
+    """Add a legend to the right of the axes; long names take several lines."""
     texts = [
         "\n".join(textwrap.fill(line, _LETTERS, break_on_hyphens=False)
                   for line in literal(str(handle.get_label())).splitlines())
@@ -188,19 +189,19 @@ def _make_room(figure: Figure, legend: Legend) -> None:
     """Let a figure grow with its legend, so that the axes do not shrink."""
     lines = [line for text in legend.get_texts() for line in text.get_text().splitlines()]
     width, height = figure.get_size_inches()
-    across, down = 0.07 * max(map(len, lines)), 0.17 * len(lines)  # inches, in such small letters
+    across, down = 0.07 * max(map(len, lines)), 0.17 * len(lines)  # inches of letters and lines
     figure.set_size_inches(max(width, 5.6 + across), max(height, 0.8 + down))
 
 
 def svg(figure: Figure, name: str) -> str:
-    """A figure as SVG text, with ids made from its name: several can stand in one page."""
+    """Return a figure as SVG text; ids are made from `name`, so that a page can hold several."""
     file = io.BytesIO()
     _write(figure, file, "svg", name)
     return file.getvalue().decode()
 
 
 def save(figure: Figure, path: Path, dpi: int = _DPI) -> None:
-    """Write a figure in the format its name asks for, whole or not at all."""
+    """Write a figure in the format that the ending of `path` names, whole or not at all."""
     with replacing(path) as file:
         _write(figure, file, path.suffix.lstrip(".").lower() or "png", "paofed", dpi)
 
@@ -211,17 +212,17 @@ def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[st
     for name, (caption, figure) in gallery.items():
         drawings[name] = caption, svg(figure, name)
         write_text(folder / f"{name}.svg", drawings[name][1])
-        figure.set_layout_engine("none")  # what is where in the SVG is there in the PNG, too
+        figure.set_layout_engine("none")  # the PNG keeps the places that the SVG has
         save(figure, folder / f"{name}.png")
     return drawings
 
 
-# Nothing depends on when a figure was drawn.
+# Files do not say when a figure was drawn, so that the same figure is the same file.
 _UNDATED = {"svg": "Date", "pdf": "CreationDate"}
 
 
 def _write(figure: Figure, file: BinaryIO, kind: str, salt: str, dpi: int = _DPI) -> None:
-    """Draw a figure; the same one is always the same file, wherever it is drawn."""
+    """Write a figure; the same figure gives the same bytes on every machine."""
     metadata = {_UNDATED[kind]: None} if kind in _UNDATED else None
     with style(svg_hashsalt=salt), warnings.catch_warnings():
         # Names may be in any script: a browser has the letters, if the font of a PNG has not.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Style(NamedTuple):
-    """How an algorithm looks, everywhere."""
+    """How an algorithm looks in every figure."""
 
     colour: str
     dashes: str | tuple[int, tuple[float, ...]]
@@ -30,7 +30,7 @@ STYLES: Mapping[str, Style] = {
     "online-fed:subset=0.5": Style("#000000", (0, (8, 2, 1, 2))),
 }
 _SPARE = ("#4B0082", "#5F9E00", "#7B3F00", "#B22222")  # for variants and one's own algorithms
-UNNAMED = Style("#BBBBBB", "-")  # for those without a name
+UNNAMED = Style("#BBBBBB", "-")  # for algorithms that the legend does not name
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:

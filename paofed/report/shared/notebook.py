@@ -1,6 +1,6 @@
 """A result as a notebook shows it: a table, and a small picture of the curves beside it.
 
-The picture is SVG, written here: whoever looks at a result need not wait for matplotlib.
+The picture is SVG that this module writes itself, so that nobody waits for matplotlib.
 """
 
 import html
@@ -17,15 +17,16 @@ from paofed.simulate.results.statistics import Final
 from paofed.simulate.results.words import finals_of, headline
 from paofed.words import size
 
-_WIDTH, _HEIGHT, _LEFT, _BELOW = 300, 150, 38, 24  # points: of the picture, and beside its axes
-_MOST_COLOURS = 12  # algorithms that have one of their own
+# Points: the size of the picture, and the room to the left of its axes and below them.
+_WIDTH, _HEIGHT, _LEFT, _BELOW = 300, 150, 38, 24
+_MOST_COLOURS = 12  # the most algorithms that have a colour and a curve
 _MOST_ROWS = 30
 _CELL = "style='padding:1px 8px;text-align:{};white-space:nowrap'"
 _WORDS, _NUMBERS = _CELL.format("left"), _CELL.format("right")
 
 
 def as_html(result: Result) -> str:
-    """The headline, the table with the best first, and the curves."""
+    """Return a result as HTML: a headline, a table with the best algorithm first, and curves."""
     finals = {name: list(finals_of(result, name).values()) for name in result.algorithms}
     order = sorted(finals, key=lambda name: rank(finals[name][0].db))
     looks = styles(order[:_MOST_COLOURS])
@@ -66,9 +67,9 @@ def _row(result: Result, name: str, finals: list[Final], look: Style | None) -> 
 
 
 def _picture(result: Result, looks: dict[str, Style]) -> str:
-    """The mean curves in dB over ticks, with the ends of both axes named; none where all diverged.
+    """Return the mean curves in dB over ticks as SVG, with the ends of both axes labelled.
 
-    Baselines of a table are not in it.
+    Baselines of a table are not drawn. There is no picture where all curves have diverged.
     """
     curves = {name: _curve(result, name) for name in looks}
     finite = [db[np.isfinite(db)] for db in curves.values()]

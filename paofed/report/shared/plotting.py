@@ -1,4 +1,4 @@
-"""The curves of a result in one pair of axes, as a notebook or a paper asks for them."""
+"""Draws the curves of a result into axes of matplotlib, for notebooks and papers."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,9 +20,9 @@ from paofed.report.shared.style import Column, keep_ticks, measure, style
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
 
-_MOST_INSIDE = 4  # entries of a legend that hide no curve
-_MOST_GIVEN = 7  # likewise, in axes above which somebody's title may be
-_MOST_ABOVE = 8  # entries that can stand above the axes
+_MOST_INSIDE = 4  # the most entries of a legend inside new axes: more would hide curves
+_MOST_GIVEN = 7  # the same for axes of the caller, which may have a title where a legend would go
+_MOST_ABOVE = 8  # the most entries of a legend above new axes
 _BESIDE = 1.6  # inches that a legend beside the axes takes
 
 
@@ -43,18 +43,18 @@ def plot(
 
     `names` are the algorithms to draw, in the order of the legend; over a table also baselines.
     None: all algorithms, in the order in which their curves end. Without `axes`, a new figure of
-    pyplot is made, as wide as a journal's `column` where one is given. `x` is what the error stands
-    over: "ticks", "samples" that the whole fleet has seen, or the "bytes" that all have sent, under
-    a `tariff`. `bands` are the 95 % "interval" of the mean over runs, its "standard error" to
-    either side, a pair of percentiles over runs such as (10, 90), or None. `labels` and `colours`
-    go by the name of an algorithm. Over a table the curve is the error on all samples until then,
-    of `whose` models: the "device"s' or the "server"'s.
+    pyplot is made, as wide as a journal's `column` where one is given. `x` is the horizontal axis:
+    "ticks", "samples" that the whole fleet has seen, or the "bytes" that all have sent, under a
+    `tariff`. `bands` are the 95 % "interval" of the mean over runs, its "standard error" to either
+    side, a pair of percentiles over runs such as (10, 90), or None. `labels` and `colours` are by
+    name of algorithm. Over a table a curve is the error on all samples until then, and `whose` says
+    of which models: the "device"s' or the "server"'s.
     """
     curves = RunCurves(result, whose_curves(result, whose))
     chosen = curves.chosen(names)
     looks = _looks(chosen.named, colours or {}, curves, result.algorithms)
     own = {name: literal(text) for name, text in curves.entries(list(looks)).items()}
-    texts = {**own, **_known(labels or {}, "label", curves.known)}  # which may have formulas
+    texts = {**own, **_known(labels or {}, "label", curves.known)}  # given labels may have formulas
     along, band = along_axis(result, x, tariff_of(tariff)), band_words(bands, result.runs)
     with style(column):
         drawn = _new_axes(column, len(looks)) if axes is None else axes
@@ -109,7 +109,7 @@ def _looks(
 
 
 def _new_axes(column: Column | None, curves: int) -> Axes:
-    """Axes in a figure of pyplot, which a notebook shows by itself."""
+    """Make axes in a new figure of pyplot, which a notebook shows by itself."""
     from matplotlib import pyplot as plt
 
     size = measure(column)
@@ -118,7 +118,10 @@ def _new_axes(column: Column | None, curves: int) -> Axes:
 
 
 def _legend(axes: Axes, handles: list[Artist], *, is_new: bool) -> None:
-    """Inside where there is room, else above or beside; given axes keep what their legend had."""
+    """Add a legend: inside the axes where there is room, else above or beside them.
+
+    Axes of the caller keep the entries that their legend had before.
+    """
     before = axes.get_legend()
     kept = list(before.legend_handles) if before is not None else []
     said = {str(handle.get_label()) for handle in handles}

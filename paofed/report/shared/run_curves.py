@@ -1,4 +1,4 @@
-"""The curves of a result as they are drawn: on its test set or, over a table, until each point."""
+"""The error curves of a result: on its test set or, over a table, on all samples until then."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -19,7 +19,7 @@ Bands = Literal["interval", "standard error"] | tuple[float, float] | None
 
 
 class RunCurve(NamedTuple):
-    """One curve: linear errors by run (R, P)."""
+    """One curve: the linear errors of R runs at P points, (R, P)."""
 
     runs: FloatArray
 
@@ -29,7 +29,7 @@ class RunCurve(NamedTuple):
         return decibels(over_runs(self.runs)[0])
 
     def band(self, bands: Bands) -> tuple[FloatArray, FloatArray]:
-        """Where a band begins and ends, in dB, (P,) each."""
+        """Return the lower and the upper edge of the band around the curve in dB, (P,) each."""
         if isinstance(bands, tuple):
             with np.errstate(invalid="ignore"):
                 low, high = np.percentile(decibels(self.runs), bands, axis=0)
@@ -42,7 +42,7 @@ class RunCurve(NamedTuple):
 
 
 class ChosenCurves(NamedTuple):
-    """Whom a figure names, and who is only drawn."""
+    """Which algorithms a figure names, which it only draws, and the legend's label for these."""
 
     named: list[str]
     others: list[str]
@@ -50,7 +50,10 @@ class ChosenCurves(NamedTuple):
 
 
 class RunCurves:
-    """The curves of a result: on its test set or, over a table, on all samples until then."""
+    """The curves of a result by name: on its test set or, over a table, of all samples until then.
+
+    Over a table, `whose` says whose models predicted the samples.
+    """
 
     def __init__(self, result: Result, whose: Whose) -> None:
         self._result, self._whose = result, whose
@@ -59,13 +62,13 @@ class RunCurves:
 
     @property
     def words(self) -> str:
-        """What stands beside the axis of errors."""
+        """The label of the axis of errors."""
         if self._result.progressive is None:
             return "mean squared error (dB)"
         return "mean squared error until then (dB)"
 
     def of(self, name: str) -> RunCurve:
-        """The curve of an algorithm or baseline."""
+        """Return the curve of an algorithm or baseline."""
         judged = self._result.progressive
         if judged is None:
             return RunCurve(self._result.run_curves(name))
@@ -74,11 +77,14 @@ class RunCurves:
         return RunCurve(divided(errors, judged.samples.cumsum()))
 
     def end(self, name: str) -> float:
-        """To sort by: where the curve ends; one that diverged ends above all others."""
+        """Return the error in dB at which a curve ends, to sort by; infinite where it diverged."""
         return rank(float(self.of(name).db[-1]))
 
     def chosen(self, names: Iterable[str] | str | None) -> ChosenCurves:
-        """Those asked for; where nobody says, all, with names as far as they can be told apart."""
+        """Return the curves to draw: those in `names`, all of them named.
+
+        None: all algorithms, of which as many are named as can be told apart.
+        """
         if names is None:
             who = cast({name: self.end(name) for name in self._result.algorithms})
             return ChosenCurves(who.named, who.others, who.others_label)
@@ -91,13 +97,16 @@ class RunCurves:
         return ChosenCurves(list(dict.fromkeys(asked)), [], "")
 
     def entries(self, names: list[str]) -> dict[str, str]:
-        """The names as a legend has them."""
+        """Return the names as a legend has them: with step sizes, where these differ."""
         told = entries(self._result, [name for name in names if name in self._result.algorithms])
         return {name: told.get(name, name) for name in names}
 
 
 def whose_curves(result: Result, whose: Whose | None) -> Whose:
-    """Whose models are judged: over a table the devices' unless it is said, else the server's."""
+    """Return whose models' errors are drawn: `whose` if it is given and possible.
+
+    None is the devices' models over a table, and the server's model otherwise.
+    """
     if whose is None:
         return "server" if result.progressive is None else "device"
     expected = ("server",) if result.progressive is None else ("device", "server")
@@ -108,7 +117,7 @@ def whose_curves(result: Result, whose: Whose | None) -> Whose:
 
 
 def band_words(bands: Bands, runs: int) -> str | None:
-    """What the legend says of bands; None where there are none to draw."""
+    """Return what the legend says of bands; None where there are no bands to draw."""
     words = {"interval": "95 % interval", "standard error": "standard error"}
     if isinstance(bands, tuple):
         ends = list(bands)

@@ -24,8 +24,8 @@ def side_by_side(
     """Draw results of different scenarios beside each other, each under its label.
 
     An algorithm looks the same in all panels, and has one entry in the legend below them. `names`
-    and further options are those of `plot`; a result without an algorithm among `names` is drawn
-    without it.
+    and further options are those of `plot`. A result that lacks some of `names` is drawn with the
+    others.
     """
     if not results:
         raise InputError("there is nothing to draw: expected at least one result by its label")
@@ -58,5 +58,5 @@ def side_by_side(
 
 
 def _every(results: Mapping[str, Result]) -> list[str]:
-    """All algorithms, each once, in the order of the results."""
+    """Return all algorithms of the results, each once, in the order of the results."""
     return list(dict.fromkeys(name for one in results.values() for name in one.algorithms))

@@ -1,6 +1,6 @@
-"""The one look of all figures: a style file, the widths of a journal's columns, and who uses both.
+"""The look of all figures: a style file, and the sizes of figures for a journal's columns.
 
-matplotlib reads a style when the parts of a figure are made, so everything that draws is `styled`.
+matplotlib reads a style when the parts of a figure are made, so functions that draw are `styled`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ Column = Literal["single", "double"]
 
 
 class Measure(NamedTuple):
-    """How large a figure is, in inches, and what is another size there than on a page."""
+    """The size of a figure in inches, and the rcParams that differ from those of a page."""
 
     width: float
     height: float
@@ -42,7 +42,7 @@ _SMALL = {
     "ytick.major.width": 0.6,
 }
 PAGE = Measure(6.4, 4.0, {})
-# As wide as the columns of IEEE's journals, which others' hardly differ from.
+# The widths of columns in IEEE's journals, from which other journals hardly differ.
 MEASURES: Mapping[Column, Measure] = {
     "single": Measure(3.5, 2.5, _SMALL),
     "double": Measure(7.16, 3.0, _SMALL),
@@ -50,7 +50,7 @@ MEASURES: Mapping[Column, Measure] = {
 
 
 def measure(column: Column | None) -> Measure:
-    """How large a figure for a journal's column is; None: one for a screen or a page."""
+    """Return the size of a figure for a journal's column; None: for a screen or a page."""
     if column is None:
         return PAGE
     if column not in MEASURES:
@@ -84,8 +84,8 @@ def style(column: Column | None = None, **changes: Any) -> Iterator[None]:
             finally:
                 interactive = mpl.rcParams["interactive"]
     finally:
-        # A notebook turns this on when the first figure is made, which may be in here; were it
-        # taken back, no later figure would be shown.
+        # A notebook makes matplotlib interactive when the first figure is made, which may be inside
+        # this block; if that were undone, no later figure would be shown.
         mpl.rcParams["interactive"] = interactive
 
 
@@ -104,7 +104,7 @@ _Drawn = TypeVar("_Drawn", bound=Figure | None)
 
 
 def styled(draw: Callable[_Asked, _Drawn]) -> Callable[_Asked, _Drawn]:
-    """Let a function draw its figure in the look of all figures."""
+    """Make a function draw the figure that it returns in the look of all figures."""
 
     @wraps(draw)
     def drawn(*args: _Asked.args, **kwargs: _Asked.kwargs) -> _Drawn:
@@ -118,7 +118,10 @@ def styled(draw: Callable[_Asked, _Drawn]) -> Callable[_Asked, _Drawn]:
 
 
 def keep_ticks(figure: Figure) -> None:
-    """Make the first tick of every axis now: later ones, made outside the style, are its copies."""
+    """Make the first tick of every axis now, inside the style.
+
+    matplotlib makes the other ticks later, outside the style, and copies the look of the first.
+    """
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             axis.get_major_ticks(1)

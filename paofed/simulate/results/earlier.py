@@ -1,10 +1,10 @@
-"""Results of before messages and bytes were counted: coordinates, made into traffic.
+"""Makes traffic from the coordinates of earlier results, which counted no messages and no bytes.
 
-Such a file says how many coordinates were sent until each point, both directions together, and in
-each direction in all. Every contact had a message each way then. So where all messages of a
-direction have the same size, as those of windows have, the seven counts follow. Of any other
-schedule, messages and contacts stay unknown (NaN), and before the last point up and down are told
-apart as they are in the end.
+Such a file says how many coordinates were sent until each point, both directions together, and how
+many in each direction by the end. Every contact then had one message up and one down. So where all
+messages of a direction have the same size, as those of windows have, the seven counts of Traffic
+follow. For any other schedule, messages and contacts stay unknown (NaN), and coordinates before the
+last point are split into up and down in the proportion of the end.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,10 @@ SENT = {
 
 
 def traffic_of(sent: Counts, sent_up: Counts, about: Mapping[str, Any]) -> Counts:
-    """Make the traffic (R, A, 7, P) of a result from what it kept, and from its provenance."""
+    """Make the traffic (R, A, 7, P) of a result from its coordinates and its provenance.
+
+    `sent` (R, A, P) are the coordinates until each point, `sent_up` (R, A) those sent up in all.
+    """
     features = about["scenario"]["features"]
     return np.stack(
         [
@@ -39,7 +42,7 @@ def traffic_of(sent: Counts, sent_up: Counts, about: Mapping[str, Any]) -> Count
 
 
 def _counts(described: Mapping[str, Any], features: int, sent: Counts, sent_up: Counts) -> Traffic:
-    """Traffic (R, P) of one algorithm."""
+    """Return the traffic of one algorithm, (R, P) each."""
     up, down = (_size(described.get(side), features) for side in ("uplink", "downlink"))
     if up and down:
         contacts, rest = np.divmod(sent, up + down)
@@ -47,7 +50,7 @@ def _counts(described: Mapping[str, Any], features: int, sent: Counts, sent_up: 
             return Traffic.of_floats(contacts, up, down)
     share = sent_up / np.maximum(sent[:, -1], 1)
     coordinates_up = sent * share[:, None]
-    coordinates_up[:, -1] = sent_up  # whole, however the share was rounded
+    coordinates_up[:, -1] = sent_up  # a whole number, however the share was rounded
     unknown = np.full(sent.shape, np.nan)
     return Traffic(
         coordinates_up=coordinates_up,
@@ -61,7 +64,7 @@ def _counts(described: Mapping[str, Any], features: int, sent: Counts, sent_up: 
 
 
 def _size(schedule: object, features: int) -> int:
-    """How many coordinates each message of a described schedule has, or 0 where that differs."""
+    """Return how many coordinates each message of a schedule has, or 0 where messages differ."""
     if not isinstance(schedule, dict) or schedule.get("kind") != "Windows":
         return 0
     width = schedule.get("width")

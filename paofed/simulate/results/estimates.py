@@ -1,4 +1,4 @@
-"""A mean over runs with its interval, and what it says of a claim."""
+"""A mean over runs with its interval, and the verdict on a claim that follows from it."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -10,11 +10,11 @@ from paofed.core.metrics import decibels
 from paofed.simulate.results.statistics import NEPERS
 
 Verdict = Literal["holds", "does not hold", "tie", "inconclusive"]
-TIE = 0.1  # dB: an interval inside +- this is a tie, whatever its sign
+TIE = 0.1  # dB: an interval from no less than -TIE to no more than TIE is a tie
 
 
 class Estimate(NamedTuple):
-    """A mean over runs with its interval, of 95 % unless it is said to be another."""
+    """A mean over runs with its interval, a 95 % interval unless another was asked for."""
 
     mean: float
     low: float
@@ -23,7 +23,7 @@ class Estimate(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval says of the claim that the mean is positive."""
+        """The verdict of the interval on the claim that the mean is positive."""
         if max(-self.low, self.high) <= TIE:
             return "tie"
         if self.low > 0:
@@ -31,16 +31,16 @@ class Estimate(NamedTuple):
         return "does not hold" if self.high < 0 else "inconclusive"
 
     def above(self, level: float) -> "Estimate":
-        """The same with a level added: the quantity itself, where this is its excess over one."""
+        """Return the estimate with `level` added: for a quantity of which this is the excess."""
         return Estimate(self.mean + level, self.low + level, self.high + level, self.runs)
 
 
 class Count(Estimate):
-    """The same for something counted: chance has no part in it, and to reach a level is enough."""
+    """An estimate of something counted: chance has no part in it, and reaching 0 is enough."""
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the level was reached, up to rounding."""
+        """The verdict: the claim holds where no number is below 0, up to rounding."""
         return "holds" if self.low >= -1e-9 else "does not hold"
 
 
@@ -49,10 +49,11 @@ def estimate(
     independent: int | None = None,
     student: Callable[[int], float] | None = None,
 ) -> Estimate:
-    """Mean and interval of differences (Student's t); no interval of a single one.
+    """Return mean and interval of differences (Student's t); a single one has no interval (NaN).
 
-    Where they overlap, `independent` says as how many of them they count. `student` gives the
-    point of Student's t where the interval ends, by degrees of freedom; None: that of 95 %.
+    Where differences share samples, `independent` says as how many independent ones they count.
+    `student` gives the point of Student's t where the interval ends, by degrees of freedom; None:
+    that of a 95 % interval.
     """
     runs = differences.size
     with np.errstate(invalid="ignore"):  # a run that diverged has no finite error
@@ -65,11 +66,12 @@ def estimate(
 
 
 def pooled_gain(alone: FloatArray, joined: FloatArray, independent: int | None = None) -> Estimate:
-    """By how many dB the sum of errors is less than that of others, pair by pair (n,).
+    """Estimate by how many dB the sum of errors `joined` (n,) is below that of `alone` (n,).
 
-    A mean of gains by pair would let one that is easy to predict count as much as all others. To
-    first order the gain of the sums is a mean over pairs, too, of what each adds to it: so it has
-    an interval. Where pairs overlap, `independent` says as how many of them they count.
+    The errors are pairs, such as those of one device with a fleet and alone. In a mean of the gains
+    of pairs, a pair that is easy to predict would count as much as any other. To first order the
+    gain of the sums is a mean, too: of what each pair adds to it. So it has an interval. Where
+    pairs share samples, `independent` says as how many independent ones they count.
     """
     with np.errstate(invalid="ignore", divide="ignore"):  # diverged, or without any error
         sums = [np.nan_to_num(part.sum(), nan=np.inf, posinf=np.inf) for part in (alone, joined)]
@@ -84,8 +86,8 @@ _STUDENT_95 = {1: 12.706, 2: 4.303, 3: 3.182}
 
 
 def student_95(freedom: int) -> float:
-    """The 97.5 % point of Student's t, by the expansion of Fisher and Cornish in 1 / freedom."""
-    if freedom in _STUDENT_95:  # too few for the expansion
+    """Return the 97.5 % point of Student's t: Fisher and Cornish's expansion in 1 / freedom."""
+    if freedom in _STUDENT_95:  # the expansion is not exact enough there
         return _STUDENT_95[freedom]
     z, v = 1.959963985, float(freedom)
     return (

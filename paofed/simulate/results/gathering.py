@@ -1,6 +1,6 @@
-"""Records of runs, put where they belong in a result as they come.
+"""Collects the records of runs in the arrays of a result while they come in.
 
-So there is one copy of every number, however many runs there are and in whichever order they end.
+Every number is copied once to its final place, in whichever order the runs end.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ class Gathering:
         self._cpus: dict[int, set[str]] = {}
 
     def put(self, index: int, which: Sequence[int], record: RunRecord, cpu: str) -> None:
-        """Take the record of one run, of those algorithms; it came from a processor of a type."""
+        """Take the record of run `index` for the algorithms `which`; `cpu` names the processor."""
         if not self._arrays:
             self._begin(record)
         row, columns = self._runs.index(index), list(which)
         for name, part in zip(RunRecord._fields, record, strict=True):
             array = self._arrays[name]
             kind = np.result_type(array.dtype, part.dtype)
-            if kind != array.dtype:  # as np.concatenate would have it
+            if kind != array.dtype:  # a type that holds both, as np.concatenate chooses it
                 self._arrays[name] = array = array.astype(kind)
             array[row, columns] = part
         self._cpus.setdefault(index, set()).add(cpu)
-        # Last, so that a Ctrl-C before this line leaves a run out that is not told in full.
+        # This line is last, so that a Ctrl-C before it leaves out a run that was not copied whole.
         self._given[row, columns] = True
 
     def _begin(self, record: RunRecord) -> None:
@@ -55,12 +55,12 @@ class Gathering:
         return [self._runs[row] for row in np.flatnonzero(self._given.all(axis=1))]
 
     def arrays(self, kept: Sequence[int]) -> dict[str, Any]:
-        """The arrays of the runs that are kept, by the names of a record."""
+        """Return the arrays of the runs in `kept`, by the names of RunRecord's fields."""
         if len(kept) == len(self._runs):
             return dict(self._arrays)
         rows = [self._runs.index(index) for index in kept]
         return {name: array[rows] for name, array in self._arrays.items()}
 
     def cpus(self, index: int) -> set[str]:
-        """The types of processors that a run was computed on."""
+        """Return the types of processors that computed a run."""
         return self._cpus.get(index, set())

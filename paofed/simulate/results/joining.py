@@ -1,7 +1,7 @@
-"""Results of different algorithms over the same runs, put together as one.
+"""Puts results of different algorithms over the same runs together as one result.
 
-As `merging` does for runs, so this does for algorithms: what comes out is what one call with all
-algorithms would have given.
+It is the result that one call with all algorithms would have given. `merging` does the same for
+different runs of the same algorithms.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,9 @@ from paofed.errors import InputError
 from paofed.simulate.results.merging import HeldResult, first_difference
 from paofed.simulate.results.stored import RESULT
 
-_LISTS = ("algorithms", "engines")  # of all algorithms, in their order
-_IN_ANY = ("apart", "baselines", "chosen")  # told by each result of its own algorithms
+# Keys of a provenance that may differ between the parts.
+_LISTS = ("algorithms", "engines")  # lists with an item for each algorithm, in their order
+_IN_ANY = ("apart", "baselines", "chosen")  # lists that each part may have for its own algorithms
 _OF_A_PART = (*_LISTS, *_IN_ANY, "refused", "cpus", "runs_requested")
 
 
@@ -78,14 +79,14 @@ def _joined(name: str, parts: Sequence[HeldResult]) -> NDArray[Any]:
 
 
 class _Place(NamedTuple):
-    """Where a learner over a table is: in which part, and at which place of its learners."""
+    """Where a learner over a table is: in which part, and where among the part's learners."""
 
     part: int
     learner: int
 
 
 def _learners(parts: Sequence[HeldResult]) -> list[_Place]:
-    """All algorithms' models, then every baseline once."""
+    """Return where every learner is: the models of all algorithms, then every baseline once."""
     models: list[_Place] = []
     baselines: dict[str, _Place] = {}
     for number, part in enumerate(parts):
@@ -111,7 +112,7 @@ def _provenance(parts: Sequence[HeldResult]) -> dict[str, Any]:
 
 
 def _cpus(parts: Sequence[HeldResult]) -> dict[str, list[int]]:
-    """The runs by the types of processors that any of the algorithms was computed on."""
+    """Return the runs by the types of processors that computed them for any algorithm."""
     types: dict[int, set[str]] = {}
     for part in parts:
         for cpu, runs in part.provenance.get("cpus", {}).items():

@@ -1,8 +1,8 @@
-"""How every learner fared over the lives of devices, and in the target's own unit.
+"""The errors of every learner over the lives of devices, and in the target's own unit.
 
-The life of a device is counted in its readings, and a stage of it is twice as long as the one
-before: the first reading, the second and third, the next four, ... Sums are kept by device and
-stage, so that learners can be compared device by device.
+The life of a device is counted in its readings, and each stage of a life is twice as long as the
+stage before: the first reading, the second and third, the next four, ... Sums are kept by device
+and stage, so that learners can be compared device by device.
 """
 
 from dataclasses import dataclass
@@ -18,50 +18,50 @@ from paofed.words import natural
 
 
 class OwnUnit(NamedTuple):
-    """How well a learner predicts, in the target's own unit; numbers, or arrays of them.
+    """How well a learner predicts, in the target's own unit; all numbers, or all arrays.
 
-    Its intervals are those of paofed.core.intervals, each device having its own.
+    The intervals are those of paofed.core.intervals; each device has its own.
     """
 
     rmse: Any  # root of the mean squared error
     mae: Any  # mean absolute error
-    r2: Any  # the share of the target's variance that is explained; NaN where it has none
+    r2: Any  # the share of the target's variance that is explained; NaN where the variance is 0
     coverage: Any  # the share of samples within their interval
     width: Any  # mean width of the intervals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Lives(ShapesShown):
-    """Sums of L learners over R runs, by cell: see LifeCells."""
+    """Sums over samples of L learners in R runs, by the C cells of LifeCells."""
 
     learners: Names  # (L, 2): as in Progressive
     device: IntArray  # (C,)
     stage: IntArray  # (C,)
     samples: IntArray  # (C,)
-    group: Names  # (K,): that of every device
-    target: FloatArray  # (2, C): what was measured less its mean, summed, and squares of it
+    group: Names  # (K,): the group of every device
+    target: FloatArray  # (2, C): as in LifeCells
     sums: FloatArray  # (R, L, 5, C): see Sums
 
     @property
     def stages(self) -> int:
-        """How many stages the longest life has."""
+        """The number of stages of the longest life."""
         return int(self.stage.max()) + 1
 
     def mean_sums(self, name: str, whose: Whose) -> Sums:
-        """The sums of a learner by cell, mean over runs, (C,) each."""
+        """Return the sums of a learner by cell, mean over runs, (C,) each."""
         with np.errstate(invalid="ignore", over="ignore"):  # of a learner that diverged
             found: FloatArray = self.sums[:, learner_index(self.learners, name, whose)]
             return Sums(*found.mean(axis=0))
 
     def own_unit(self, name: str, whose: Whose) -> OwnUnit:
-        """Errors over all samples that count."""
+        """Return a learner's errors over all samples that count."""
         found = self.own_unit_by(name, whose, np.zeros_like(self.device), 1)
         return OwnUnit(*(float(part[0]) for part in found))
 
     def own_unit_by(self, name: str, whose: Whose, by: IntArray, count: int) -> OwnUnit:
-        """Errors of cells with the same number in `by` (C,), for the numbers below `count`.
+        """Return a learner's errors over groups of cells: those with the same number in `by` (C,).
 
-        What R2 is held against is the mean of the same samples.
+        The numbers are below `count`. R2 compares with the mean of the same samples.
         """
         sums = self.mean_sums(name, whose)
         samples = summed(self.samples, by, count)
@@ -77,17 +77,20 @@ class Lives(ShapesShown):
         return OwnUnit(np.sqrt(divided(squared, samples)), absolute, r2, covered, width)
 
     def db_by(self, name: str, whose: Whose, by: IntArray, count: int) -> FloatArray:
-        """The error in dB, likewise; NaN where no sample counts."""
+        """Return a learner's error in dB over groups of cells: those with the same number in `by`.
+
+        The numbers are below `count`. The error is NaN where no sample counts.
+        """
         squared = summed(self.mean_sums(name, whose).squared, by, count)
         return decibels(divided(squared, summed(self.samples, by, count)))
 
     def by_device(self, name: str, whose: Whose) -> FloatArray:
-        """Squared errors of every device with samples that count, mean over runs."""
+        """Return the squared errors of every device with samples that count, mean over runs."""
         devices, place = np.unique(self.device, return_inverse=True)
         return summed(self.mean_sums(name, whose).squared, place, devices.size)
 
     def stage_db(self, name: str, whose: Whose) -> FloatArray:
-        """The error in dB at every stage, (B,)."""
+        """Return the error in dB at every stage of life, (stages,)."""
         return self.db_by(name, whose, self.stage, self.stages)
 
     @property
@@ -97,7 +100,7 @@ class Lives(ShapesShown):
 
     @property
     def groups(self) -> tuple[list[str], IntArray]:
-        """The names of the groups (G,), and which of them each cell is in (C,)."""
+        """The names of the groups (G,), and the index of the group that each cell is in (C,)."""
         names = sorted(set(self.group.tolist()), key=lambda name: natural(name.replace(",", "")))
         place = np.array([names.index(name) for name in self.group.tolist()])
         return names, place[self.device]

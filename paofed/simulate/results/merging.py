@@ -1,7 +1,8 @@
-"""Parts of one result put together: exactly, in whatever way the work was cut.
+"""Puts parts of one result together, exactly, in whichever way the runs were divided.
 
 The order of the parts does not matter, nor how often a run is among them. Types of processors may
-differ in the last digits of a number: of a run that was computed on two, the first by name counts.
+differ in the last digits of a number: of a run that two types computed, the numbers of the type
+that is first by name are kept.
 """
 
 import json
@@ -14,19 +15,20 @@ from numpy.typing import NDArray
 from paofed.errors import InputError
 from paofed.simulate.results.stored import RESULT
 
-_OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")  # the rest is of all parts
-_UNSAID = "unknown"  # an earlier version did not say which type of processor
+# Keys of a provenance that may differ between the parts.
+_OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")
+_UNSAID = "unknown"  # the type of processor in results of an earlier version, which did not say it
 
 
 class HeldResult(NamedTuple):
-    """What a result holds: its arrays by name, and where they came from."""
+    """The contents of a result: its arrays by name, and its provenance."""
 
     arrays: Mapping[str, NDArray[Any]]
     provenance: Mapping[str, Any]
 
 
 def merged(parts: Sequence[HeldResult]) -> HeldResult:
-    """Put parts together; those that are of different questions are refused."""
+    """Put parts together; parts of different scenarios, algorithms, seeds, ... are refused."""
     if not parts:
         raise InputError("there is nothing to merge: expected at least one result")
     first = parts[0]
@@ -51,14 +53,17 @@ class _Row(NamedTuple):
 
 
 def _chosen(parts: Sequence[HeldResult]) -> dict[int, _Row]:
-    """One row for every run; what is there twice from the same type of processor must agree."""
+    """Choose one row for every run.
+
+    Rows of the same run from the same type of processor must agree.
+    """
     first: dict[tuple[int, str], _Row] = {}  # by run and type of processor
     for number, part in enumerate(parts):
         cpus = _cpus(part.provenance)
         for row, run in enumerate(part.provenance["runs_finished"]):
             new = _Row(cpus.get(run, _UNSAID), number, row)
             _require_same(run, parts, first.setdefault((run, new.cpu), new), new)
-    # Of the types of a run, the first by name comes last here, and stays.
+    # Later items of a run replace earlier ones, so the type that is first by name comes last.
     return {run: first[run, cpu] for run, cpu in sorted(first, reverse=True)}
 
 
@@ -82,7 +87,7 @@ def _rows(name: str, parts: Sequence[HeldResult], rows: Sequence[_Row]) -> NDArr
 
 
 def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[str, Any]:
-    """What was asked for and found: from the first run of any part to the last one."""
+    """Return what the provenance of all parts says of runs: from the first one to the last one."""
     firsts = [part.provenance.get("first_run", 0) for part in parts]
     ends = [
         first + part.provenance["runs_requested"] for first, part in zip(firsts, parts, strict=True)
@@ -99,7 +104,7 @@ def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[st
 
 
 def _cpus(provenance: Mapping[str, Any]) -> dict[int, str]:
-    """The type of processor by run."""
+    """Return the type of processor of every run."""
     found = provenance.get("cpus", {}).items()
     return {run: cpu for cpu, runs in found for run in runs}
 
@@ -109,7 +114,7 @@ def _by_run(name: str) -> bool:
 
 
 def _difference(one: HeldResult, other: HeldResult) -> str | None:
-    """Say in what two results differ that all parts of a result have in common."""
+    """Say where two results differ though parts of one result agree there, or return None."""
     told = first_difference(one.provenance, other.provenance, _OF_A_PART)
     if told is not None:
         return told
@@ -126,7 +131,7 @@ def _difference(one: HeldResult, other: HeldResult) -> str | None:
 def first_difference(
     one: Mapping[str, Any], other: Mapping[str, Any], but: Collection[str]
 ) -> str | None:
-    """Say in what two provenances differ first, some keys aside; None where they agree."""
+    """Say where two provenances first differ, leaving out the keys in `but`, or return None."""
     asked = [
         json.loads(json.dumps({key: value for key, value in told.items() if key not in but}))
         for told in (one, other)
@@ -135,7 +140,7 @@ def first_difference(
 
 
 def _different(one: Any, other: Any, place: str) -> str | None:
-    """Name the first place where two values of JSON differ, if any."""
+    """Say where two values of JSON first differ; `place` is where both of them are."""
     if isinstance(one, dict) and isinstance(other, dict):
         inside = [(one.get(key), other.get(key), key) for key in {**one, **other}]
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):

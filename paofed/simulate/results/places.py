@@ -1,8 +1,8 @@
-"""What is summed over the samples of a table: for engines and baselines alike, in one place.
+"""Sums of errors over the samples of a table, for engines and baselines alike.
 
 Every learner hands out its error on every sample, the truth less the prediction, before anything
-was learned from it. Results keep sums alone: over time, and by cell. A cell is what counts of one
-device at one stage of its life.
+is learned from that sample. Results keep only sums of the errors: over time, and by cell. A cell is
+the samples that count of one device at one stage of its life.
 """
 
 from collections.abc import Callable
@@ -20,18 +20,18 @@ from paofed.core.order import ranks
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-STAGES = 64  # more than there can be
-_MOST = 1 << 25  # errors whose intervals are worked out at once
+STAGES = 64  # more stages than a life can have
+_MOST = 1 << 25  # the most errors whose intervals are worked out at once
 
 
 class Sums(NamedTuple):
-    """What is summed over samples, in the order of the arrays."""
+    """The five sums over samples, in the order of the arrays."""
 
-    squared: FloatArray  # errors as models see the target: dB are of these
+    squared: FloatArray  # errors in the target as models see it; errors in dB are made from these
     own_squared: FloatArray  # errors in the target's own unit
     own_absolute: FloatArray
-    covered: FloatArray  # samples within their interval: see paofed.core.intervals
-    own_width: FloatArray  # of that interval
+    covered: FloatArray  # counts samples within their interval: see paofed.core.intervals
+    own_width: FloatArray  # widths of these intervals in the target's own unit
 
 
 class Tally(NamedTuple):
@@ -42,28 +42,29 @@ class Tally(NamedTuple):
 
     @classmethod
     def nothing(cls, *shape: int) -> Self:
-        """Sums of such a shape over no points and no cells."""
+        """Return sums over no points and no cells, with axes of this shape before them."""
         return cls(np.zeros((*shape, 0)), np.zeros((*shape, len(Sums._fields), 0)))
 
 
 class LifeCells(NamedTuple):
-    """The samples that count of each device, by how many readings it has had."""
+    """The C cells: the samples that count of each device, by how many readings it had before."""
 
     device: IntArray  # (C,)
     stage: IntArray  # (C,): 0 is the first reading, 1 the second and third, 2 the next four, ...
     samples: IntArray  # (C,)
-    target: FloatArray  # (2, C): what was measured less its mean over all, summed, and squares
+    # (2, C): the measured targets less the mean of all, summed, and their squares, summed.
+    target: FloatArray
 
 
 def summed(values: NDArray[np.generic], by: IntArray, count: int) -> FloatArray:
-    """Sum values (..., M) with the same number in `by` (M,), for each of those below `count`."""
+    """Sum the values (..., M) that have the same number in `by` (M,), for numbers below `count`."""
     sums = [np.bincount(by, some, count) for some in values.reshape(-1, by.size)]
     found: FloatArray = np.array(sums, dtype=np.float64).reshape(*values.shape[:-1], count)
     return found
 
 
 def divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
-    """Sums by what they are of; NaN where that is nothing."""
+    """Divide sums by how many numbers they are of; NaN where there are none."""
     with np.errstate(invalid="ignore", divide="ignore"):
         mean: FloatArray = np.divide(sums, counts)
     return mean
@@ -71,18 +72,19 @@ def divided(sums: FloatArray, counts: NDArray[np.generic]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """When and where the M samples of a table were taken: sums over samples go by it."""
+    """When and by which device the M samples of a table were taken, by which errors are summed."""
 
     tick: IntArray  # (M,)
     device: IntArray  # (M,)
     scored: int  # the first tick whose samples count for a device
     y: FloatArray  # (M,): the target as models see it
-    measured: Callable[[FloatArray], FloatArray]  # what such numbers are in the target's own unit
-    half_width: float | FloatArray = 1.0  # of a device's first interval: for all learners or each
+    measured: Callable[[FloatArray], FloatArray]  # turns numbers like `y` into the target's unit
+    # Half the width of a device's first interval: one for all learners, or one for each.
+    half_width: float | FloatArray = 1.0
 
     @classmethod
     def of(cls, readings: "Readings", half_width: float | FloatArray = 1.0) -> Self:
-        """Those of a table."""
+        """Return the places of a table's samples."""
         return cls(
             readings.tick,
             readings.device,
@@ -100,7 +102,7 @@ class Places:
     @cached_property
     def _keys(self) -> IntArray:
         """Device and stage of every sample that counts, as one number."""
-        # The exponent of n is how often it can be halved: 1, then 2 and 3, then 4 to 7, ...
+        # The binary exponent of n says how often n can be halved: 1, then 2 and 3, then 4 to 7, ...
         stage = np.frexp(1.0 + ranks(self.device))[1] - 1
         keys: IntArray = (STAGES * self.device + stage)[self.counts]
         return keys
@@ -112,7 +114,7 @@ class Places:
 
     @cached_property
     def _own(self) -> FloatArray:
-        """What was measured, of the samples that count."""
+        """The measured targets of the samples that count, in their own unit."""
         return self.measured(self.y[self.counts])
 
     @cached_property
@@ -126,7 +128,10 @@ class Places:
     # Errors of a learner that diverged overflow when they are squared; the sums then say so.
     @np.errstate(over="ignore", invalid="ignore")
     def judged(self, errors: NDArray[np.floating], points: IntArray) -> Tally:
-        """Sum up errors (..., M), in the order of the samples, of one run."""
+        """Sum the errors (..., M) of one run, given in the order of the samples.
+
+        `points` are the ticks of the points of a curve.
+        """
         by_learner, shape = errors.reshape(-1, self.tick.size), errors.shape[:-1]
         over_time = np.empty((len(by_learner), points.size))
         cells = np.empty((len(by_learner), len(Sums._fields), self.cells.device.size))
@@ -143,18 +148,18 @@ class Places:
         )
 
     def counted(self, points: IntArray) -> IntArray:
-        """Count the samples since the last point, (P,)."""
+        """Count the samples since the point before, for every point: (P,)."""
         return self._over_time(np.ones(self.tick.size), points).astype(np.int64)
 
     def per_sample(self, errors: FloatArray, points: IntArray) -> FloatArray:
-        """Divide errors (..., P) by the samples since the last point; NaN where there were none."""
+        """Divide errors (..., P) by the samples since the point before; NaN where none came."""
         return divided(errors, self.counted(points))
 
     def _over_time(self, values: FloatArray, points: IntArray) -> FloatArray:
         return summed(values, np.searchsorted(points, self.tick), points.size)
 
     def _by_cell(self, errors: FloatArray, half: FloatArray) -> FloatArray:
-        """Sum up errors and intervals of the samples that count, by cell: (5, C)."""
+        """Sum the errors and intervals of the samples that count by cell: (5, C)."""
         predicted = self.y[self.counts] - errors
         own = self._own - self.measured(predicted)
         sums = Sums(

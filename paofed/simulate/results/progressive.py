@@ -1,7 +1,8 @@
 """Progressive validation: how well samples were predicted before anything was learned from them.
 
-The device's model is the one it has when the sample arrives; the server's is the one of before that
-tick, as a newcomer would be given it. All learners are judged on the same samples.
+The device's model is the one that the device has when the sample arrives. The server's model is the
+one of before that tick, as a newcomer would be given it. All learners are judged on the same
+samples.
 """
 
 from collections.abc import Sequence
@@ -19,14 +20,16 @@ from paofed.simulate.results.statistics import Final, final
 
 Names = NDArray[np.str_]
 Whose = Literal["device", "server", "baseline"]
-MODELS: tuple[Whose, ...] = ("device", "server")  # of an algorithm, in the order of the arrays
-# How a newcomer begins, likewise: with the server's whole model, or with zeros and then window by
-# window. The last is no newcomer: the same device over the same time, having learned all along.
+# The two models of an algorithm, in the order of the arrays.
+MODELS: tuple[Whose, ...] = ("device", "server")
+# How a newcomer begins, in the order of the arrays: with the server's whole model, or with zeros
+# that windows replace one by one. "old" is no newcomer: the same device over the same time, having
+# learned all along.
 WAYS = ("whole", "windows", "old")
 
 
 def learner_index(learners: Names, name: str, whose: Whose) -> int:
-    """Where a learner stands among others (L, 2)."""
+    """Return the index of a learner among `learners` (L, 2)."""
     known = [f"{n} ({w})" for n, w in learners.tolist()]
     if f"{name} ({whose})" not in known:
         raise InputError(unknown("learner", f"{name} ({whose})", known))
@@ -39,7 +42,7 @@ class Progressive(ShapesShown):
 
     learners: Names  # (L, 2): the name of an algorithm or baseline, and whose model predicted
     devices: Names  # (K,)
-    errors: FloatArray  # (R, L, P), summed over the samples since the last point
+    errors: FloatArray  # (R, L, P), summed over the samples since the point before
     samples: IntArray  # (P,)
     device_errors: FloatArray  # (R, L, K), summed over the samples that count
     device_samples: IntArray  # (K,)
@@ -50,25 +53,25 @@ class Progressive(ShapesShown):
         return [name for name, whose in self.learners.tolist() if whose == "baseline"]
 
     def run_finals(self, name: str, whose: Whose) -> FloatArray:
-        """The mean squared error of every run over all samples that count, (R,)."""
+        """Return the mean squared error of every run over all samples that count, (R,)."""
         return divided(
             self.device_errors[:, self._index(name, whose)].sum(axis=-1), self.device_samples.sum()
         )
 
     def run_errors(self, name: str, whose: Whose) -> FloatArray:
-        """The squared errors of every run, summed over the samples since the last point, (R, P)."""
+        """Return every run's squared errors, summed since the point before each point: (R, P)."""
         return self.errors[:, self._index(name, whose)]
 
     def final(self, name: str, whose: Whose) -> Final:
-        """The final error in dB, over runs."""
+        """Return the error over all samples that count in dB, with its standard error over runs."""
         return final(self.run_finals(name, whose))
 
     def curve_db(
         self, name: str, whose: Whose, begins: IntArray | Sequence[int] | None = None
     ) -> FloatArray:
-        """The error since the last point in dB, mean over runs, (P,); NaN without samples.
+        """Return the error since the point before in dB, mean over runs, (P,); NaN without samples.
 
-        With `begins`, points are pooled, from each of these (by index) up to the next.
+        With `begins`, points are pooled: from each index in `begins` up to the next one.
         """
         errors, samples = self.run_errors(name, whose).mean(axis=0), self.samples
         if begins is not None:
@@ -76,12 +79,12 @@ class Progressive(ShapesShown):
         return decibels(divided(errors, samples))
 
     def until_db(self, name: str, whose: Whose) -> FloatArray:
-        """The error on all samples until each point in dB, mean over runs, (P,)."""
+        """Return the error on all samples until each point in dB, mean over runs, (P,)."""
         errors = self.run_errors(name, whose).mean(axis=0)
         return decibels(divided(errors.cumsum(), self.samples.cumsum()))
 
     def by_device_db(self, name: str, whose: Whose) -> FloatArray:
-        """The error of every device in dB, mean over runs, (K,); NaN without samples."""
+        """Return the error of every device in dB, mean over runs, (K,); NaN without samples."""
         mean = self.device_errors[:, self._index(name, whose)].mean(axis=0)
         return decibels(divided(mean, self.device_samples))
 
@@ -91,41 +94,41 @@ class Progressive(ShapesShown):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ColdStart(ShapesShown):
-    """Squared errors of newcomers, summed from their start on: R runs, S starts, K newcomers.
+    """Squared errors of newcomers' own models, summed from the start of each newcomer on.
 
-    A counts the algorithms, H the horizons. Errors are those of the newcomer's own model.
+    There are R runs, A algorithms, S starts, K newcomers and H horizons.
     """
 
     algorithms: Names  # (A,)
-    devices: IntArray  # (K,): who joined, by index
+    devices: IntArray  # (K,): the indices of the devices that joined
     starts: IntArray  # (S,) ticks
     horizons: IntArray  # (H,) ticks, rising
-    errors: FloatArray  # (R, A, 3, S, K, H), by the ways
-    alone: FloatArray  # (R, S, K, H): without any contact
-    last_value: FloatArray  # (S, K, H): repeating what was measured last
+    errors: FloatArray  # (R, A, 3, S, K, H); the axis of 3 goes by WAYS
+    alone: FloatArray  # (R, S, K, H): of newcomers without any contact
+    last_value: FloatArray  # (S, K, H): of predicting what was measured last
     samples: IntArray  # (S, K, H)
 
     @property
     def beside(self) -> dict[str, FloatArray]:
-        """What newcomers are held against, (..., S, K, H) each."""
+        """The errors of the baselines that newcomers are compared with, (..., S, K, H) each."""
         return {"last value": self.last_value, "alone": self.alone}
 
     def independent(self, horizon: int) -> int:
-        """How many of the starts share no sample over a horizon, in ticks."""
+        """Return how many of the starts share no sample over `horizon` ticks."""
         return 1 + int(self.starts[-1] - self.starts[0]) // horizon
 
     def by_start(self, errors: FloatArray) -> FloatArray:
-        """Errors (..., S, K, H) by start and horizon, (S, H): of all devices, mean over runs."""
+        """Sum errors (..., S, K, H) over devices: (S, H), mean over runs."""
         over_devices = errors.sum(axis=-2)
         mean: FloatArray = over_devices.reshape(-1, *over_devices.shape[-2:]).mean(axis=0)
         return mean
 
     def by_start_db(self, errors: FloatArray) -> FloatArray:
-        """Errors (..., S, K, H) in dB by start and horizon, all devices and runs pooled: (S, H)."""
+        """Turn errors (..., S, K, H) into dB by start and horizon, over all devices and runs."""
         return decibels(divided(self.by_start(errors), self.samples.sum(axis=-2)))
 
     def pooled_db(self, errors: FloatArray) -> FloatArray:
-        """Errors (..., S, K, H) in dB by horizon, all starts, devices and runs pooled: (H,).
+        """Turn errors (..., S, K, H) into dB by horizon, over starts, devices and runs: (H,).
 
         NaN without samples, infinite where some diverged.
         """
@@ -134,11 +137,11 @@ class ColdStart(ShapesShown):
         return decibels(divided(pooled, self.samples.sum(axis=(0, 1))))
 
     def joined(self, name: str, way: str) -> FloatArray:
-        """The errors (R, S, K, H) of newcomers to an algorithm's fleet."""
+        """Return the errors (R, S, K, H) of newcomers to an algorithm's fleet, by one of WAYS."""
         a = self.algorithms.tolist().index(name)
         errors: FloatArray = self.errors[:, a, WAYS.index(way)]
         return errors
 
     def joined_db(self, name: str, way: str) -> FloatArray:
-        """The same in dB by start and horizon: (S, H)."""
+        """Return the errors of newcomers to an algorithm's fleet in dB, by start and horizon."""
         return self.by_start_db(self.joined(name, way))

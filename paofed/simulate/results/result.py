@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: curves, traffic, models, and where they came from."""
+"""The result of a simulation: curves, traffic, models, and their provenance."""
 
 import json
 import platform
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     import polars
 
 FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
-RECOVERED_DB = 1.0  # above the error before a drift: near enough to have recovered
-SENT_COLUMNS = (  # those of Traffic, where coordinates are what was sent, and bytes on the wire
+RECOVERED_DB = 1.0  # a curve has recovered when it is at most this far above its error before
+# The names in tables of the counts of Traffic, in its order, and of the bytes on the wire.
+SENT_COLUMNS = (
     "sent_up",
     "sent_down",
     "messages_up",
@@ -48,7 +49,7 @@ SENT_COLUMNS = (  # those of Traffic, where coordinates are what was sent, and b
 
 
 def versions() -> dict[str, str]:
-    """Name what computed a result."""
+    """Return the versions of Python and of the packages that compute results."""
     found = {"python": platform.python_version()}
     for package in ("paofed", "numpy", "numba"):
         with suppress(PackageNotFoundError):
@@ -57,17 +58,17 @@ def versions() -> dict[str, str]:
 
 
 def usual_every(ticks: int) -> int:
-    """Ticks between two points of a curve, where nobody says: 10, but no more than 200 points."""
+    """Return the usual ticks between two points of a curve: 10, but at most about 200 points."""
     return max(10, ticks // 200)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Outcome(ShapesShown):
-    """One algorithm over one trace."""
+    """The outcome of one algorithm over one trace of N ticks, with D features."""
 
     server_model: FloatArray  # (D,), after the last tick
     mse: FloatArray  # (N,), linear mean over the test set after each tick
-    traffic: IntArray  # (7, N), what was sent until then, whether or not it arrived: see Traffic
+    traffic: IntArray  # (7, N), sent until each tick, whether or not it arrived: see Traffic
 
     @property
     def sent(self) -> IntArray:
@@ -88,7 +89,7 @@ class Outcome(ShapesShown):
 
     @property
     def payload(self) -> int:
-        """The bytes of all messages, up and down, without any transport's own."""
+        """The bytes of all messages, up and down, without those that a transport adds."""
         now = Traffic(*self.traffic)
         return int(now.payload_up[-1] + now.payload_down[-1])
 
@@ -116,40 +117,40 @@ class Outcome(ShapesShown):
 
 
 def _drawing(module: str) -> Any:
-    """What shows results, found by name when first asked for: a result can do without it."""
+    """Import a module that shows results only when it is needed: results work without it."""
     return import_module(module)
 
 
 class RunRecord(NamedTuple):
-    """All algorithms over one run: what an engine hands back."""
+    """What an engine returns of one run: A algorithms, P points of a curve, D features."""
 
     mse: FloatArray  # (A, P)
-    traffic: IntArray  # (A, 7, P), what was sent until then: see Traffic
-    models: FloatArray  # (A, D)
+    traffic: IntArray  # (A, 7, P), sent until each point: see Traffic
+    models: FloatArray  # (A, D), the server's after the last tick
     over_time: FloatArray  # (A, 2, P): see Tally; (A, 2, 0) where there is a test set
-    cells: FloatArray  # (A, 2, 5, C), likewise
+    cells: FloatArray  # (A, 2, 5, C): see Tally; (A, 2, 5, 0) where there is a test set
 
 
 class Recovery(NamedTuple):
-    """What one drift did to the mean curve; an error is infinite where the curve has diverged."""
+    """How the mean curve recovered from one drift; errors are infinite where it has diverged."""
 
-    tick: int  # from whose samples on the target was another
-    before_db: float  # mean over the 5 % of all ticks before; NaN where the curve has no point
-    worst_db: float  # until the next drift or the end; likewise
-    ticks: int | None  # from when the drift is done until it is back within 1 dB; None: never
+    tick: int  # the first tick whose samples have a changed target
+    before_db: float  # mean over the last 5 % of all ticks before; NaN without a point before
+    worst_db: float  # largest error until the next drift or the end; NaN without a point there
+    ticks: int | None  # from the end of the drift until within 1 dB of `before_db`; None: never
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Clean(ShapesShown):
-    """The same algorithms over the same runs, had there been no faults."""
+    """Errors of the same algorithms over the same runs, had there been no faults."""
 
     mse: FloatArray  # (R, A, P), linear
-    finals: FloatArray  # (R, A, 2), linear: of the devices' models, known over a table alone, and
-    # of the server's
+    # (R, A, 2), linear: of the devices' models (NaN unless over a table), and of the server's.
+    finals: FloatArray
 
     @classmethod
     def of(cls, result: "Result") -> Self:
-        """Keep what is needed of a result without faults."""
+        """Take the errors from a result without faults."""
         finals = [
             [
                 result.progressive.run_finals(name, "device")
@@ -173,21 +174,21 @@ _ARRAYS = ("ticks", "mse", "traffic", "models")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
-    """Several algorithms over R runs that share their worlds, A algorithms, P points of a curve."""
+    """The result of A algorithms over R runs that share their worlds, with P points of a curve."""
 
     provenance: Mapping[str, Any]  # scenario, algorithms, seed, versions, ...
-    ticks: IntArray  # (P,), 0-based; the error is that of the model after the tick
+    ticks: IntArray  # (P,), 0-based; errors are those of the model after the tick
     mse: FloatArray  # (R, A, P), linear
-    traffic: IntArray  # (R, A, 7, P), what was sent until then: see Traffic
+    traffic: IntArray  # (R, A, 7, P), sent until each point: see Traffic
     models: FloatArray  # (R, A, D), the server's after the last tick
-    progressive: Progressive | None = None  # over a table
-    lives: Lives | None = None  # likewise; an earlier version did not keep it
-    cold_start: ColdStart | None = None  # likewise, where it was asked for
-    clean: Clean | None = None  # of a scenario with faults, unless it was not asked for
+    progressive: Progressive | None = None  # only over a table
+    lives: Lives | None = None  # only over a table; earlier versions did not keep it
+    cold_start: ColdStart | None = None  # only over a table, where it was asked for
+    clean: Clean | None = None  # only of a scenario with faults, where it was asked for
 
     @property
     def runs(self) -> int:
-        """How many runs were finished."""
+        """The number of finished runs."""
         return len(self.mse)
 
     @property
@@ -197,14 +198,14 @@ class Result:
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """World and run of every run."""
+        """The numbers (world, run) of every finished run."""
         same = self.provenance["same_world"]
         return [(0, i) if same else (i, 0) for i in self.provenance["runs_finished"]]
 
     @property
     def drifts(self) -> list[int]:
-        """The ticks from whose samples on the target was another."""
-        # Results of before drifts were possible do not say that they have none.
+        """The ticks at which the target changed: the first ones whose samples are of another."""
+        # Results from before drifts were possible do not say that they have none.
         return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
 
     @property
@@ -214,9 +215,9 @@ class Result:
 
     @property
     def samples_seen(self) -> FloatArray:
-        """How many samples the whole fleet has had until each point, (P,).
+        """The number of samples that the whole fleet has had until each point, (P,).
 
-        Over a table they are counted; of a scenario's they are those to be expected.
+        Over a table samples are counted; for a scenario they are the expected number.
         """
         if self.progressive is not None:
             return self.progressive.samples.cumsum().astype(np.float64)
@@ -232,60 +233,63 @@ class Result:
         return seen
 
     def run_curves(self, name: str) -> FloatArray:
-        """The linear error curve of every run, (R, P)."""
+        """Return the linear error curve of every run, (R, P)."""
         return self.mse[:, self._index(name)]
 
     def run_traffic(self, name: str) -> Traffic:
-        """What was sent until each point of every run's curve, (R, P) each."""
+        """Return the traffic until each point of every run's curve, (R, P) each."""
         return Traffic(*np.moveaxis(self.traffic[:, self._index(name)], 1, 0))
 
     def run_wire(self, name: str, tariff: Tariff | str = "payload") -> Wire:
-        """The bytes on the wire until then under a tariff, up and down, (R, P) each."""
+        """Return the bytes on the wire until each point under a tariff, (R, P) up and down each."""
         return tariff_of(tariff).wire(self.run_traffic(name))
 
     def mean_sent(self, name: str, tariff: Tariff | str = "payload") -> dict[str, FloatArray]:
-        """What was sent until each point, mean over runs, (P,) each: the columns of a CSV."""
+        """Return the traffic until each point by column of a CSV, mean over runs, (P,) each."""
         counts = self.run_sent_by_column(name, tariff)
         return {column: count.mean(axis=0) for column, count in counts.items()}
 
     def run_sent_by_column(
         self, name: str, tariff: Tariff | str = "payload"
     ) -> dict[str, FloatArray]:
-        """The same run by run, (R, P) each."""
+        """Return the traffic until each point by column of a CSV, for every run, (R, P) each."""
         counted = (*self.run_traffic(name), *self.run_wire(name, tariff))
         return {
             column: np.asarray(count) for column, count in zip(SENT_COLUMNS, counted, strict=True)
         }
 
     def run_sent(self, name: str) -> IntArray:
-        """The coordinates sent up and down until each point of every run's curve, (R, P)."""
+        """Return the coordinates sent, up and down together, until each point: (R, P)."""
         now = self.run_traffic(name)
         sent: IntArray = now.coordinates_up + now.coordinates_down
         return sent
 
     def sent(self, name: str) -> tuple[float, float]:
-        """Coordinates up and down per run, on average."""
+        """Return the coordinates sent up and those sent down in a run, mean over runs."""
         now = self.run_traffic(name)
         return float(now.coordinates_up[:, -1].mean()), float(now.coordinates_down[:, -1].mean())
 
     def curve(self, name: str) -> tuple[FloatArray, FloatArray]:
-        """Linear mean over runs and its standard error, (P,) each; NaN errors for a single run."""
+        """Return the linear mean curve and its standard error, (P,) each.
+
+        The standard error of a single run is NaN.
+        """
         return over_runs(self.run_curves(name))
 
     def curve_db(self, name: str) -> tuple[FloatArray, FloatArray]:
-        """The curve in dB and its standard error in dB (first order)."""
+        """Return the mean curve in dB and its standard error in dB (first order), (P,) each."""
         mean, error = self.curve(name)
         return decibels(mean), NEPERS * error / mean
 
     @property
     def _twentieth(self) -> int:
-        """How many ticks are 5 % of all."""
+        """The number of ticks that are 5 % of all."""
         return max(1, round(FINAL_SHARE * (int(self.ticks[-1]) + 1)))
 
     def run_finals(self, name: str) -> FloatArray:
-        """The linear error of every run over the last 5 % of the ticks, (R,).
+        """Return the linear error of the server's model in every run, (R,).
 
-        Over a table: on all samples that count.
+        It is the mean over the last 5 % of the ticks; over a table, over all samples that count.
         """
         if self.progressive is not None:
             return self.progressive.run_finals(name, "server")
@@ -294,13 +298,17 @@ class Result:
         return finals
 
     def final(self, name: str) -> Final:
-        """The error over the last 5 % of the ticks."""
+        """Return the error over the last 5 % of the ticks in dB, with its standard error.
+
+        Over a table it is the error over all samples that count.
+        """
         return final(self.run_finals(name))
 
     def compare(self, a: str, b: str, whose: Whose = "server") -> Estimate:
-        """By how many dB one algorithm is better than another at the end, paired run by run.
+        """Estimate by how many dB the final error of `a` is below that of `b`, run by run.
 
-        Below 0 it is worse. Over a table, `whose` model: the server's or that of the devices.
+        Below 0, `a` is worse. Over a table, `whose` says which models are compared: the "server"'s
+        or those of the devices ("device").
         """
         finals = [decibels(self._whose_finals(name, whose)) for name in (a, b)]
         with np.errstate(invalid="ignore"):  # where both diverged there is no difference
@@ -314,14 +322,14 @@ class Result:
         return self.run_finals(name)
 
     def clean_finals(self, name: str, whose: Whose = "server") -> FloatArray:
-        """The linear final error of every run had there been no faults, (R,)."""
+        """Return the linear final error that every run would have had without faults, (R,)."""
         if self.clean is None:
             raise InputError("this result says nothing of the same runs without faults")
         finals: FloatArray = self.clean.finals[:, self._index(name), MODELS.index(whose)]
         return finals
 
     def recovery(self, name: str) -> list[Recovery]:
-        """How the mean curve took every drift."""
+        """Return how the mean curve recovered from every drift."""
         mean, _ = self.curve(name)
         mean = np.where(np.isfinite(mean), mean, np.inf)
         longer = max(self.drift_ticks, 1) - 1  # a drift of one tick is done in its first
@@ -349,7 +357,7 @@ class Result:
         )
 
     def diverged(self, name: str) -> tuple[int, int | None]:
-        """In how many runs the error stopped being finite, and the earliest tick of it."""
+        """Return in how many runs the error stopped being finite, and the first tick of that."""
         bad = ~np.isfinite(self.mse[:, self._index(name)])
         if self.progressive is not None:
             bad &= self.progressive.samples > 0  # without samples there is no error to be finite
@@ -364,16 +372,16 @@ class Result:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a result back; a file that is none is one clear error."""
+        """Read a result that `save` wrote; any other file raises one clear error."""
         return cls._of(*stored.load(Path(path)))
 
     @classmethod
     def merge(cls, parts: "Iterable[Result]") -> Self:
         """Put the runs of several results together: the same as if one call had run them all.
 
-        They may come in any order, and overlap. Results of another question (scenario, algorithms,
-        seed, versions, ...) are refused, and so is a run that is there twice with different
-        numbers, unless it was computed on different types of processors.
+        The results may come in any order, and have runs in common. Results that differ in anything
+        else (scenario, algorithms, seed, versions, ...) are refused, and so is a run that is there
+        twice with different numbers, unless two types of processors computed it.
         """
         return cls._of(*merged([part._held() for part in parts]))
 
@@ -387,7 +395,7 @@ class Result:
         return cls._of(*joined([part._held() for part in parts]))
 
     def _held(self) -> HeldResult:
-        """Everything by name, as files have it."""
+        """Return all arrays by their names in a file, and the provenance."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         for part in _PARTS:
             held = getattr(self, part)
@@ -407,9 +415,9 @@ class Result:
     def to_csv(
         self, path: str | Path, tariff: Tariff | str = "payload", of: TableOf = "curves"
     ) -> None:
-        """Write a tidy table: of the curves, of the ends of all runs, or of the final errors.
+        """Write a tidy table: of the mean "curves", of the ends of all "runs", or of the "finals".
 
-        Beside the errors: what was sent until then, and its bytes on the wire under a tariff.
+        Beside the errors it has the traffic until then, and the bytes on the wire under `tariff`.
         """
         columns = table_of(self, of, tariff_of(tariff))
         write_table(Path(path), list(columns), zip(*columns.values(), strict=True))
@@ -417,11 +425,11 @@ class Result:
     def to_polars(
         self, of: TableOf = "curves", tariff: Tariff | str = "payload"
     ) -> "polars.DataFrame":
-        """The same table as a frame of polars, which must be installed."""
+        """Return the table that `to_csv` writes as a data frame of polars, an optional package."""
         return to_polars(table_of(self, of, tariff_of(tariff)))
 
     def to_pandas(self, of: TableOf = "curves", tariff: Tariff | str = "payload") -> Any:
-        """The same table as a frame of pandas, which must be installed."""
+        """Return the table that `to_csv` writes as a data frame of pandas, an optional package."""
         return to_pandas(table_of(self, of, tariff_of(tariff)))
 
     def plot(
@@ -439,11 +447,12 @@ class Result:
     ) -> Any:
         """Draw the error curves into new axes of matplotlib, or into `axes`, and return the axes.
 
-        `names` are the algorithms to draw, in the order of the legend. `x` is what the error stands
-        over: "ticks", "samples" or "bytes" (under a `tariff`). `bands` are the 95 % "interval" of
-        the mean, its "standard error", a pair of percentiles over runs such as (10, 90), or None.
-        `labels` and `colours` go by name. A new figure is as wide as a journal's `column`, "single"
-        or "double". Over a table, `whose` models: the "device"s' or the "server"'s.
+        `names` are the algorithms to draw, in the order of the legend. `x` is the horizontal axis:
+        "ticks", "samples" or "bytes" (under a `tariff`). `bands` are the 95 % "interval" of the
+        mean, its "standard error", a pair of percentiles over runs such as (10, 90), or None.
+        `labels` and `colours` are by name of algorithm. A new figure is as wide as a journal's
+        `column`, "single" or "double". Over a table, `whose` says whose models' errors are drawn:
+        the "device"s' or the "server"'s.
         """
         with needs_extra("Result.plot"):
             figures = _drawing("paofed.figures")
@@ -460,7 +469,7 @@ class Result:
         return html
 
     def summary(self, tariff: Tariff | str = "payload") -> list[dict[str, Any]]:
-        """One record per algorithm: final error, traffic per run, divergence, recovery."""
+        """Return one record per algorithm: final error, traffic of a run, divergence, recovery."""
         return [self._summary(name, tariff_of(tariff)) for name in self.algorithms]
 
     def _summary(self, name: str, tariff: Tariff) -> dict[str, Any]:

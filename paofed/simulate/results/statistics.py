@@ -1,4 +1,4 @@
-"""Errors of several runs as one number in dB, with what chance leaves open."""
+"""Errors of several runs as one number in dB, with its standard error."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ class Final(NamedTuple):
 
 
 def over_runs(values: FloatArray) -> tuple[Any, Any]:
-    """Mean over the first axis and its standard error."""
+    """Return the mean over the first axis and its standard error."""
     runs = len(values)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = values.mean(axis=0)
@@ -27,7 +27,7 @@ def over_runs(values: FloatArray) -> tuple[Any, Any]:
 
 
 def final(values: FloatArray) -> Final:
-    """The mean of one linear error per run, in dB (its standard error to first order)."""
+    """Return the mean of linear errors, one per run, in dB; its standard error is first order."""
     mean, error = over_runs(values)
     with np.errstate(invalid="ignore"):
         return Final(float(decibels(mean)), float(NEPERS * error / mean))

@@ -1,6 +1,6 @@
-"""What a saved result must hold before it is believed: arrays that agree, and where they came from.
+"""Reads saved results, and checks that their arrays and their provenance agree.
 
-A file whose bytes are right may still be nonsense. Nobody should find out from a figure.
+A file that can be read may still be nonsense, and nobody should find that out from a figure.
 """
 
 import json
@@ -72,16 +72,17 @@ RESULT = Contents(
 )
 _NUMBERS = ("f", "iu", "iuf")
 _MAY_BE_NEGATIVE = ("models", "lives/target")
-_FAR = 1e300  # where numbers end that people mean
+_FAR = 1e300  # numbers from here on are taken for mistakes
 
 
 class Above(NamedTuple):
-    """A number above another."""
+    """Expects a number above `least`."""
 
     least: float
 
 
-# A type, a list of something, or the keys that there must be, among others.
+# What a provenance must hold. A value is a type, a list of something, or the keys that there must
+# be, among others.
 _ORIGIN: Mapping[str, Any] = {
     "scenario": {
         "name": str,
@@ -117,15 +118,15 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
 
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read the arrays of a result and its provenance; a file that is none is one clear error.
+    """Read the arrays of a result and its provenance; any other file raises one clear error.
 
-    What an earlier version wrote is made into what this one would have written.
+    A result of an earlier version is made into what this version would have written.
     """
     arrays = load_arrays(path, RESULT, "a result")
     text = str(arrays.pop("provenance"))
     try:
         provenance = json.loads(text)
-        json.dumps(provenance, ensure_ascii=False).encode()  # refuses halves of characters
+        json.dumps(provenance, ensure_ascii=False).encode()  # refuses lone surrogates
     except (ValueError, RecursionError):
         raise FileError(f"{path} is not a result: its provenance is not JSON") from None
     wrong = next(_wrong(arrays, provenance), None)
@@ -189,7 +190,7 @@ def misfit(value: Any, expected: Any, place: str) -> str | None:
 def _wrong_origin(
     arrays: Mapping[str, NDArray[Any]], provenance: Mapping[str, Any]
 ) -> Iterator[str]:
-    """What the provenance says of the arrays, and of itself."""
+    """Say what is wrong in a provenance: where it contradicts the arrays or itself."""
     scenario, ticks = provenance["scenario"], int(arrays["ticks"][-1]) + 1
     runs, algorithms = arrays["mse"].shape[:2]
     names = [described["name"] for described in provenance["algorithms"]]
@@ -220,7 +221,10 @@ def _wrong_origin(
 
 
 def _wrong_runs(provenance: Mapping[str, Any]) -> Iterator[str]:
-    """What is said of runs; an earlier version always began with the first, and named no types."""
+    """Say what is wrong in what a provenance says of runs and of types of processors.
+
+    Earlier versions always began with the first run, and named no types of processors.
+    """
     first, cpus = provenance.get("first_run", 0), provenance.get("cpus")
     if type(first) is not int or first < 0:
         yield f"its first run is {first!r}: expected a whole number from 0 on"

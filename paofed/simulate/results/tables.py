@@ -1,4 +1,4 @@
-"""A result as tidy tables: errors, and what was sent for them, one row for each thing told."""
+"""A result as tidy tables: errors with the traffic beside them, one observation in each row."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -19,10 +19,10 @@ Columns = dict[str, list[Any]]
 
 
 def table_of(result: "Result", of: TableOf, tariff: Tariff) -> Columns:
-    """The columns of a table by name: those of one algorithm below those of the one before it.
+    """Return the columns of a table by name; the rows go algorithm by algorithm.
 
-    `of` is "curves" (a row for each point of each mean curve), "runs" (a row for the end of each
-    run) or "finals" (a row for each algorithm).
+    `of` says which table: "curves" has a row for each point of each mean curve, "runs" one for the
+    end of each run, and "finals" one for each algorithm.
     """
     if of not in _TABLES:
         raise InputError(unknown("table", str(of), get_args(TableOf)))
@@ -87,14 +87,14 @@ _TABLES: Mapping[str, Callable[["Result", str, Tariff], Mapping[str, Any]]] = {
 
 
 def to_polars(columns: Columns) -> "polars.DataFrame":
-    """The columns as a frame of polars."""
+    """Return the columns as a data frame of polars."""
     with needs_extra("to_polars"):
         import polars
     return polars.DataFrame(columns)
 
 
 def to_pandas(columns: Columns) -> Any:
-    """The columns as a frame of pandas."""
+    """Return the columns as a data frame of pandas."""
     with needs_extra("to_pandas"):
         import pandas as pd
     return pd.DataFrame(columns)

@@ -1,4 +1,4 @@
-"""A result in a few lines, as a prompt or a notebook shows it: never its arrays."""
+"""A result in a few lines of text, as Python's prompt shows it: never its arrays."""
 
 import math
 from typing import TYPE_CHECKING
@@ -10,11 +10,11 @@ from paofed.words import counted, size, table
 if TYPE_CHECKING:
     from paofed.simulate.results.result import Result
 
-_MOST_LINES = 8  # algorithms that are told, each in a line
+_MOST_LINES = 8  # the most lines below the headline, one for each algorithm
 
 
 def headline(result: "Result") -> str:
-    """What was run: scenario, runs, algorithms, ticks."""
+    """Say what was run: the scenario, and how many runs, algorithms and ticks."""
     return (
         f"{result.provenance['scenario']['name']}: {counted(result.runs, 'run')} of "
         f"{counted(len(result.algorithms), 'algorithm')} over {int(result.ticks[-1]) + 1:,} ticks"
@@ -22,7 +22,7 @@ def headline(result: "Result") -> str:
 
 
 def in_short(result: "Result") -> str:
-    """The headline, and a line for each algorithm: its final error and the bytes of a run."""
+    """Return the headline, and a line for each algorithm: its final error, and bytes of a run."""
     names = result.algorithms
     shown = names if len(names) <= _MOST_LINES else names[: _MOST_LINES - 1]
     lines = table(["", "", ""], [[f"  {name}", *_told(result, name)] for name in shown])
@@ -31,7 +31,7 @@ def in_short(result: "Result") -> str:
 
 
 def finals_of(result: "Result", name: str) -> dict[str, Final]:
-    """The final error of an algorithm by whose it is; over a table there are two models."""
+    """Return the final errors of an algorithm by name: over a table it has two models, else one."""
     if result.progressive is None:
         return {"error": result.final(name)}
     return {f"{whose} error": result.progressive.final(name, whose) for whose in MODELS}

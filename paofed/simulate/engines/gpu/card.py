@@ -58,7 +58,7 @@ def the_card() -> Card:
 
 
 def _block_memory(device: Any) -> int:
-    from cuda.bindings import driver  # what numba-cuda itself stands on
+    from cuda.bindings import driver  # a package that numba-cuda itself needs
 
     attribute = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     error, size = driver.cuDeviceGetAttribute(attribute, device.id)
@@ -84,9 +84,9 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 
 @contextmanager
 def compilation_noted(say: Callable[[str], None]) -> Iterator[None]:
-    """While inside, say once that kernels are compiled, if a kernel is launched that is not yet.
+    """While inside, call `say` once if a kernel is launched that must be compiled first.
 
-    The compiler for cards tells nobody when it begins, unlike the one for processors.
+    Unlike the compiler for processors, the one for cards tells nobody when it begins.
     """
     before = _says.set(say)
     try:
@@ -108,7 +108,7 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int 
     if memory > _WITHOUT_ASKING and not SIMULATED:
         _allow(kernel, arguments, memory)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a launch with few blocks, which may be all there are
+        warnings.simplefilter("ignore")  # numba warns of few blocks, but there may be no more
         kernel[blocks, threads, 0, memory](*arguments)
 
 
