@@ -3,8 +3,12 @@
 import math
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import fields
+from reprlib import Repr
 
 _NAMED = 5  # how many names a sentence has room for
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxother = 2, 60  # levels of nested lists, and letters of other values
 
 
 def counted(number: int, noun: str) -> str:
@@ -71,3 +75,17 @@ def table(
         ).rstrip()
         for line in lines
     )
+
+
+class ShapesShown:
+    """A dataclass of arrays whose repr has their shapes: nobody wants their numbers at a prompt."""
+
+    def __repr__(self) -> str:
+        told = []
+        for field in fields(self):  # type: ignore[arg-type]  # those who inherit are dataclasses
+            value = getattr(self, field.name)
+            if not hasattr(value, "shape"):
+                told.append(f"{field.name} {_SHORT.repr(value)}")
+            elif value.size:
+                told.append(f"{field.name} {value.shape}")
+        return f"<{type(self).__name__}: {', '.join(told)}>"

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.core.arrays import FloatArray, IntArray, ShapesShown
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.fast import family as fast
+from paofed.words import ShapesShown
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 

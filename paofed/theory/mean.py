@@ -19,7 +19,7 @@ import numpy as np
 
 from paofed.algebra import one_thread_algebra
 from paofed.algorithms.base import Algorithm, Settled
-from paofed.core.arrays import FloatArray, IntArray, ShapesShown
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.memory import require_memory
@@ -27,6 +27,7 @@ from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import MeanModels, mean_models
 from paofed.theory.modes import THREADS, Modes
 from paofed.theory.reach import Reach
+from paofed.words import ShapesShown
 
 _STRETCH = 20  # ticks between two normalisations: few enough that nothing overflows in between
 

@@ -7,10 +7,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from paofed.archives import load_arrays, save_arrays
-from paofed.core.arrays import BoolArray, FloatArray, IntArray, ShapesShown
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.features import FourierMap, Ranges, linear_terms
 from paofed.errors import TraceError
 from paofed.forms import Contents, Form
+from paofed.words import ShapesShown
 
 TRACE = Contents(
     arrays={

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray, IntArray, ShapesShown
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.simulate.results.places import Sums, divided, summed
 from paofed.simulate.results.progressive import Names, Whose, learner_index
-from paofed.words import natural
+from paofed.words import ShapesShown, natural
 
 
 class OwnUnit(NamedTuple):

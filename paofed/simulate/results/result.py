@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from paofed.archives import save_arrays
-from paofed.core.arrays import FloatArray, IntArray, ShapesShown
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.core.traffic import Traffic
@@ -28,6 +28,7 @@ from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, 
 from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
 from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars
 from paofed.simulate.results.words import in_short
+from paofed.words import ShapesShown
 
 if TYPE_CHECKING:
     import polars
