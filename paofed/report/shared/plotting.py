@@ -1,6 +1,7 @@
 """The curves of a result in one pair of axes, as a notebook or a paper asks for them."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ _MOST_INSIDE = 4  # entries of a legend that hide no curve
 _MOST_GIVEN = 7  # likewise, in axes above which somebody's title may be
 _MOST_ABOVE = 8  # entries that can stand above the axes
 _BESIDE = 1.6  # inches that a legend beside the axes takes
+_Given = TypeVar("_Given")
 
 
 def plot(
@@ -34,7 +36,7 @@ def plot(
     x: Along = "ticks",
     bands: Bands = "interval",
     labels: Mapping[str, str] | None = None,
-    colours: Mapping[str, str] | None = None,
+    colours: Mapping[str, str | Style] | None = None,
     tariff: Tariff | str = "payload",
     whose: Whose | None = None,
     column: Column | None = None,
@@ -47,8 +49,9 @@ def plot(
     over: "ticks", "samples" that the whole fleet has seen, or the "bytes" that all have sent, under
     a `tariff`. `bands` are the 95 % "interval" of the mean over runs, its "standard error" to
     either side, a pair of percentiles over runs such as (10, 90), or None. `labels` and `colours`
-    go by the name of an algorithm. Over a table the curve is the error on all samples until then,
-    of `whose` models: the "device"s' or the "server"'s.
+    go by the name of an algorithm; a Style in the place of a colour has dashes, too. Over a table
+    the curve is the error on all samples until then, of `whose` models: the "device"s' or the
+    "server"'s.
     """
     curves = RunCurves(result, whose_curves(result, whose))
     chosen = curves.chosen(names)
@@ -84,7 +87,7 @@ def plot(
     return drawn
 
 
-def _known(given: Mapping[str, str], what: str, known: list[str]) -> Mapping[str, str]:
+def _known(given: Mapping[str, _Given], what: str, known: list[str]) -> Mapping[str, _Given]:
     for name in given:
         if name not in known:
             raise InputError(f"a {what} is for no curve: {unknown('algorithm', name, known)}")
@@ -92,9 +95,10 @@ def _known(given: Mapping[str, str], what: str, known: list[str]) -> Mapping[str
 
 
 def _looks(
-    names: list[str], colours: Mapping[str, str], curves: RunCurves, algorithms: list[str]
+    names: list[str], colours: Mapping[str, str | Style], curves: RunCurves, algorithms: list[str]
 ) -> dict[str, Style]:
-    for name, colour in _known(colours, "colour", curves.known).items():
+    for name, look in _known(colours, "colour", curves.known).items():
+        colour = look.colour if isinstance(look, Style) else look
         if not is_color_like(colour):
             raise InputError(
                 f"the colour of {name} is {colour!r}: expected one of matplotlib's, such as "
@@ -103,9 +107,14 @@ def _looks(
     of_baselines = {name: baseline_look(name) for name in names if name not in algorithms}
     looks = styles([name for name in names if name in algorithms])
     looks |= {name: Style(look.colour, look.dashes) for name, look in of_baselines.items()}
-    return {
-        name: looks[name]._replace(colour=colours.get(name, looks[name].colour)) for name in names
-    }
+    return {name: _in_colour(looks[name], colours.get(name)) for name in names}
+
+
+def _in_colour(look: Style, given: str | Style | None) -> Style:
+    """The look in the colour that is given, if any; a whole Style stands for itself."""
+    if isinstance(given, Style):
+        return given
+    return look if given is None else look._replace(colour=given)
 
 
 def _new_axes(column: Column | None, curves: int) -> Axes:
