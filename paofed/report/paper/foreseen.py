@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import cloudpickle
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.spec import resolve
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.workers import Worker
 from paofed.simulate.stopping import Report, ignored
@@ -29,9 +30,10 @@ class AskedOfTheory(NamedTuple):
     """What is to be predicted in one world."""
 
     scenario: Scenario
-    names: Sequence[str]  # of the algorithms whose mean is predicted
-    learning: Sequence[str]  # of those whose learning curve is predicted, too
+    methods: Sequence[str | Algorithm]  # the algorithms whose mean is predicted
+    learning: Sequence[str]  # the names of those whose learning curve is predicted, too
     every: int  # ticks from point to point of the curves
+    world: int = 0
 
     @property
     def takes_long(self) -> bool:
@@ -53,17 +55,18 @@ Answer = Callable[[Report], SaidByTheory]
 
 def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> SaidByTheory:
     """Predict the mean models, the learning curves asked for, and the step sizes that are safe."""
-    scenario, names, learning, every = question
-    foresight = Foresight.of(scenario, seed=seed)
+    scenario, methods, learning, every, world = question
+    foresight = Foresight.of(scenario, seed=seed, world=world)
     fleet, modes = foresight.fleet, foresight.modes
 
     def told(part: int) -> Report:
         return lambda done: report((part + done) / (1 + len(learning)))
 
-    methods, ticks = [from_text(name) for name in names], curve_ticks(scenario.ticks, every)
-    mean = predict(fleet, methods, foresight.settings, ticks, told(0), modes)
+    records = {record.name: record for record in map(resolve, methods)}
+    ticks = curve_ticks(scenario.ticks, every)
+    mean = predict(fleet, list(records.values()), foresight.settings, ticks, told(0), modes)
     second = {
-        name: foresight.learning_curve(name, every=every, report=told(part))
+        name: foresight.learning_curve(records[name], every=every, report=told(part))
         for part, name in enumerate(learning, start=1)
     }
     return SaidByTheory(mean, second, step_sizes(fleet.moments, modes))
