@@ -59,23 +59,22 @@ def plot(
     own = {name: literal(text) for name, text in curves.entries(list(looks)).items()}
     texts = {**own, **_known(labels or {}, "label", curves.known)}  # which may have formulas
     along, band = along_axis(result, x, tariff_of(tariff)), band_words(bands, result.runs)
+    places = {name: along.of(name) for name in (*chosen.others, *looks)}
     with style(column):
         drawn = _new_axes(column, len(looks)) if axes is None else axes
         lines: dict[str, Artist] = {}
         for name in chosen.others:
             found = curves.of(name)
-            lines[""] = draw_line(
-                drawn, along.of(name), found.db, UNNAMED, chosen.others_label, 0.7
-            )
+            lines[""] = draw_line(drawn, places[name], found.db, UNNAMED, chosen.others_label, 0.7)
         for name, look in looks.items():
-            lines[name] = draw_line(drawn, along.of(name), curves.of(name).db, look, texts[name])
+            lines[name] = draw_line(drawn, places[name], curves.of(name).db, look, texts[name])
         order = list(looks) if names is not None else sorted(looks, key=curves.end, reverse=True)
         handles = [lines[name] for name in [*order, *([""] if chosen.others else [])]]
         if band is not None:
             with room_for_bands(drawn):
                 for name, look in looks.items():
                     low, high = curves.of(name).band(bands)
-                    draw_band(drawn, along.of(name), low, high, look.colour, len(looks))
+                    draw_band(drawn, places[name], low, high, look.colour, len(looks))
             handles.append(Patch(color="#777777", alpha=0.3, lw=0, label=band))
         if x == "ticks":
             handles += mark_drifts(drawn, result.drifts, result.drift_ticks)

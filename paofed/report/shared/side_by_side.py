@@ -45,6 +45,9 @@ def side_by_side(
     for name in (*asked, *texts, *painted):
         if name not in known:
             raise InputError(unknown("algorithm", str(name), known))
+    for label, result in results.items():
+        if set(asked).isdisjoint(with_curves(result)):
+            raise InputError(f"{label} has none of {', '.join(asked)}: expected at least one")
     looks: dict[str, str | Style] = {**painted}  # also of baselines, which have their own
     for name, look in styles([name for name in asked if name in every]).items():
         looks[name] = look._replace(colour=painted.get(name, look.colour))
@@ -54,12 +57,14 @@ def side_by_side(
         entries: dict[str, Any] = {}
         for axes, (label, result) in zip(grid, results.items(), strict=False):
             own = [name for name in asked if name in with_curves(result)]
-            if not own:
-                raise InputError(f"{label} has none of {', '.join(asked)}: expected at least one")
-            plot(
-                result, own, axes=axes, column=column,
-                labels=_of(own, texts), colours=_of(own, looks), **options,
-            )  # fmt: skip
+            try:
+                plot(
+                    result, own, axes=axes, column=column,
+                    labels=_of(own, texts), colours=_of(own, looks), **options,
+                )  # fmt: skip
+            except InputError:
+                plt.close(figure)  # else a notebook would show what is half drawn
+                raise
             axes.set_title(literal(label))
             legend = axes.get_legend()
             for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):

@@ -50,6 +50,7 @@ def test_who_asks_for_theory_beside_runs_is_told_the_same() -> None:
     beside = theory_beside(QUESTION.scenario, NAMES, learning=NAMES[1:], seed=3, every=30)
     assert beside.simulated is None
     assert np.array_equal(beside.prediction.mse, asked.mean.mse)
+    assert beside.second is not None
     assert list(beside.second) == list(NAMES[1:])
     for name, curve in beside.second.items():
         assert np.array_equal(curve.mse, asked.second[name].mse)

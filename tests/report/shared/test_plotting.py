@@ -182,9 +182,13 @@ def test_nothing_is_not_drawn_side_by_side() -> None:
     two = {"calm": RESULT, "storm": flat({"other": -2.0})}
     with pytest.raises(InputError, match="calm has none of other: expected at least one"):
         figures.side_by_side(two, "other")
-    for asked in ({"names": ["mine", "othre"]}, {"labels": {"othre": "a"}}):
+    wrong: list[dict[str, Any]] = [{"names": ["mine", "othre"]}, {"labels": {"othre": "a"}}]
+    for asked in wrong:
         with pytest.raises(InputError, match="unknown algorithm 'othre': did you mean 'other'"):
-            figures.side_by_side(two, **asked)  # type: ignore[arg-type]
+            figures.side_by_side(two, **asked)
+    with pytest.raises(InputError, match="unknown x 'time'"):
+        figures.side_by_side({"calm": RESULT}, x="time")
+    assert plt.get_fignums() == []
 
 
 def test_an_algorithm_looks_the_same_in_all_panels_that_have_it() -> None:

@@ -212,6 +212,14 @@ def test_no_neighbour_prints_arrays(over_table: Result) -> None:
     assert best.endswith(", the best of 2")
 
 
+def test_a_baseline_has_no_bytes_and_leaves_no_empty_figure(over_table: Result) -> None:
+    from matplotlib import pyplot as plt
+
+    with pytest.raises(InputError, match="alone is a baseline, which sends nothing"):
+        over_table.plot(["pao-fed-u1", "alone"], x="bytes")
+    assert plt.get_fignums() == []
+
+
 def test_errors_at_the_ends_of_all_numbers_are_told_without_a_warning() -> None:
     """A mean of 0 or infinity has no relative error: NaN, as of a single run."""
     mse = np.array(RESULT.mse)
