@@ -68,6 +68,8 @@ def require_format(what: str, noted: object, newest: int) -> None:
     Traceback (most recent call last):
     paofed.errors.NewerFormatError: run.npz is a result of format 3, this paofed knows 2: ...
     """
+    if isinstance(noted, int) and noted < 1:
+        raise FileError(f"{what} of format {noted!r}: expected one from 1 to {newest}")
     if type(noted) is not int or noted > newest:
         raise NewerFormatError(
             f"{what} of format {noted!r}, this paofed knows {newest}: upgrade paofed"

@@ -11,7 +11,7 @@ import numpy as np
 from paofed.core.arrays import FloatArray
 from paofed.core.learners import Chosen
 from paofed.core.local_model import LocalModel, above_zero, local_model
-from paofed.errors import InputError, needs_extra
+from paofed.errors import InputError, in_one_line, needs_extra
 
 with needs_extra("paofed.river"):
     from river import base
@@ -155,14 +155,21 @@ def _row(x: Mapping[Any, Any]) -> FloatArray:
 
 
 def _number(what: str, value: object) -> float:
-    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+    try:
+        number = float(value) if isinstance(value, numbers.Real) else math.nan
+    except OverflowError:  # a whole number that is too large
+        number = math.inf
+    if not math.isfinite(number):
         raise InputError(f"{what} is {value!r}: expected a finite number")
-    return float(value)
+    return number
 
 
 def _table(frame: Any) -> FloatArray:
     """Return a data frame's rows as an array; a value that is no finite number is refused."""
-    x: FloatArray = dataframe.to_numpy(frame)
+    try:
+        x: FloatArray = dataframe.to_numpy(frame)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the inputs are not all numbers: {in_one_line(error)}") from None
     for row, column in np.argwhere(~np.isfinite(x)):
         _number(f"the input {frame.columns[column]!r} in row {row}", float(x[row, column]))
     return x

@@ -37,9 +37,15 @@ class Scales(NamedTuple):
     @classmethod
     def of(cls, x: FloatArray, y: FloatArray) -> Self:
         """Take means and standard deviations of samples; the scale of a constant is 1."""
-        mean, spread = x.mean(axis=0), x.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, spread = x.mean(axis=0), x.std(axis=0)
+            target, wide = float(y.mean()), float(y.std())
+        if not np.isfinite([*mean, *spread, target, wide]).all():
+            raise InputError(
+                "samples are too large for a standard deviation: expected values below 1e150; "
+                "measure them in a larger unit, or give standardize=False"
+            )
         scale = np.where(spread > _ROUNDING * np.abs(mean), spread, 1.0)
-        target, wide = float(y.mean()), float(y.std())
         return cls(mean, scale, target, wide if wide > _ROUNDING * abs(target) else 1.0)
 
     @classmethod

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib import pyplot as plt
 
-from tests.effort import in_ci
+from tests.effort import long
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -24,11 +25,21 @@ def cells(notebook: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "notebook",
-    NOTEBOOKS if in_ci() else [CHEAPEST],
-    ids=lambda path: path.stem,
-)
+def test_the_code_of_one_runs_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kernel, which takes seconds to start."""
+    monkeypatch.chdir(tmp_path)
+    code = ["".join(cell["source"]) for cell in cells(CHEAPEST) if cell["cell_type"] == "code"]
+    try:
+        exec(compile("\n".join(code), CHEAPEST.name, "exec"), {})  # noqa: S102 (our own notebook)
+        drawn = [plt.figure(number).axes for number in plt.get_fignums()]
+    finally:
+        plt.close("all")
+    assert len(drawn) == sum(bool(DRAWS.search(cell)) for cell in code) > 0
+    assert all(drawn)
+
+
+@long
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 # nbclient's own: they are about its event loop, and nothing of ours.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_it_runs(notebook: Path, tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ def test_options_that_are_refused(options: dict[str, Any], complaint: str) -> No
     ("x", "y", "complaint"),
     [
         ({"city": "Oslo"}, 1.0, "the input 'city' is 'Oslo': expected a finite number"),
+        ({"a": 10**400}, 1.0, "the input 'a' is 10+: expected a finite number"),
         ({"a": None}, 1.0, "the input 'a' is None: expected a finite number"),
         ({"a": math.nan}, 1.0, "the input 'a' is nan: expected a finite number"),
         ({"a": 1.0}, math.inf, "the target is inf: expected a finite number"),
@@ -198,6 +199,12 @@ def test_a_gap_in_a_frame_is_refused() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, None]})
     with pytest.raises(InputError, match="the input 'b' in row 1 is nan: expected a finite number"):
         FourierLMS().learn_many(table, pd.Series([1.0, 2.0]))
+    for words in (
+        pd.DataFrame({"city": ["Oslo", "Bergen"]}),
+        pl.DataFrame({"city": ["Oslo", "B"]}),
+    ):
+        with pytest.raises(InputError, match=r"the inputs are not all numbers: ValueError: .*Oslo"):
+            FourierLMS().learn_many(words, pd.Series([1.0, 2.0]))
     with pytest.raises(InputError, match="2 samples have 1 targets: expected one for each"):
         FourierLMS().learn_many(table[["a"]], pd.Series([1.0]))
 

@@ -188,6 +188,13 @@ def test_one_sample_has_no_spread() -> None:
     assert plain.weights_.any()
 
 
+@pytest.mark.parametrize(("x", "y"), [(1e200, 1.0), (1.0, 1e306)])
+def test_samples_without_a_finite_spread_are_refused(x: float, y: float) -> None:
+    """Divided by an infinite standard deviation, they would all be the same."""
+    with pytest.raises(InputError, match=r"too large for a standard deviation: .* below 1e150"):
+        FourierLMS(**SMALL).fit(X * x, Y * y)
+
+
 def test_without_scikit_learn_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = [name for name in sys.modules if name.startswith("sklearn.")]
     for name in ("paofed.sklearn", *hidden):

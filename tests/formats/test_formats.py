@@ -160,6 +160,13 @@ def test_every_file_that_is_kept_has_a_newer_one() -> None:
     assert {*NEWER, "manifest-2.json"} == set(KEPT)
 
 
+def test_a_number_that_no_format_has_is_refused(tmp_path: Path) -> None:
+    values = json.loads((FOLDER / "sources-1.json").read_text())
+    (tmp_path / "sources-1.json").write_text(json.dumps({**values, "format": 0}))
+    with pytest.raises(InputError, match=r"has sources of format 0: expected one from 1 to 1$"):
+        told(tmp_path / "sources-1.json")
+
+
 def test_the_command_line_says_so_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     newer = tmp_path / "result-1.npz"
     newer_archive(newer, (FOLDER / newer.name).read_bytes())

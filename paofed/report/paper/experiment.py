@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.spec import from_text, resolve
 from paofed.core.arrays import IntArray
 from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
 from paofed.report.paper.foreseen import Answer, AskedOfTheory, foreseeing
@@ -184,7 +184,7 @@ class Stages:
         self, question: AskedOfTheory, answer: Answer, runs: int
     ) -> tuple[Beside, StepSizes]:
         """Average the models of runs in one world, and put the predictions for it beside them."""
-        methods = [from_text(name) for name in question.names]
+        methods = [resolve(method) for method in question.methods]
         with self._next("theory, simulated") as report:
             simulated = average(
                 question.scenario, methods, runs=runs, seed=self._seed, every=question.every,

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import cloudpickle
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.spec import resolve
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.workers import Worker
 from paofed.simulate.stopping import Report, ignored
@@ -30,9 +31,10 @@ class AskedOfTheory(NamedTuple):
     """A question to theory: what to predict in one world of a scenario."""
 
     scenario: Scenario
-    names: Sequence[str]  # the algorithms whose mean model is predicted
-    learning: Sequence[str]  # the algorithms whose learning curve is predicted, too
+    methods: Sequence[str | Algorithm]  # the algorithms whose mean model is predicted
+    learning: Sequence[str]  # names of the algorithms whose learning curve is predicted, too
     every: int  # ticks between two points of a curve
+    world: int = 0
 
     @property
     def takes_long(self) -> bool:
@@ -54,17 +56,18 @@ Answer = Callable[[Report], SaidByTheory]
 
 def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> SaidByTheory:
     """Predict the mean models, the learning curves asked for, and the bounds of the step size."""
-    scenario, names, learning, every = question
-    foresight = Foresight.of(scenario, seed=seed)
+    scenario, methods, learning, every, world = question
+    foresight = Foresight.of(scenario, seed=seed, world=world)
     fleet, modes = foresight.fleet, foresight.modes
 
     def told(part: int) -> Report:
         return lambda done: report((part + done) / (1 + len(learning)))
 
-    methods, ticks = [from_text(name) for name in names], curve_ticks(scenario.ticks, every)
-    mean = predict(fleet, methods, foresight.settings, ticks, told(0), modes)
+    records = {record.name: record for record in map(resolve, methods)}
+    ticks = curve_ticks(scenario.ticks, every)
+    mean = predict(fleet, list(records.values()), foresight.settings, ticks, told(0), modes)
     second = {
-        name: foresight.learning_curve(name, every=every, report=told(part))
+        name: foresight.learning_curve(records[name], every=every, report=told(part))
         for part, name in enumerate(learning, start=1)
     }
     return SaidByTheory(mean, second, step_sizes(fleet.moments, modes))

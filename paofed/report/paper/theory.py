@@ -10,7 +10,7 @@ from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown, whole
-from paofed.theory.foresight import Foresight
+from paofed.report.paper.foreseen import AskedOfTheory, foresee
 from paofed.theory.mean import Prediction
 from paofed.theory.second.curve import LearningCurve
 from paofed.world.scenario import Scenario
@@ -120,20 +120,18 @@ def theory_beside(
 
     `learning` names the algorithms whose learning curve is predicted, too; None: all of them.
     """
-    records, ahead = [resolve(m) for m in methods], Foresight.of(scenario, seed=seed, world=world)
-    names = [method.name for method in records]
+    records = [resolve(method) for method in methods]
+    names = [record.name for record in records]
     for name in learning or ():
         if name not in names:
             raise InputError(unknown("algorithm", name, names))
-    prediction = ahead.outlook(records, every=every).prediction
-    second = {
-        method.name: ahead.learning_curve(method, every=every)
-        for method in records
-        if learning is None or method.name in learning
-    }
-    if whole("runs", runs, least=0) == 0:
-        return Beside(prediction, None, second)
-    from paofed.simulate.average import average  # imports the engine, which takes a second
+    whole("runs", runs, least=0)
+    every = whole("every", every, least=1)
+    followed = [name for name in names if learning is None or name in learning]
+    said = foresee(AskedOfTheory(scenario, records, followed, every, world), seed)
+    if runs == 0:
+        return Beside(said.mean, None, said.second)
+    from paofed.simulate.average import average  # and the engine, which takes a second
 
     simulated = average(scenario, records, runs=runs, seed=seed, world=world, every=every)
-    return Beside(prediction, simulated, second)
+    return Beside(said.mean, simulated, said.second)

@@ -11,6 +11,7 @@ from paofed.core.tariffs import Tariff
 from paofed.errors import InputError, unknown
 from paofed.report.shared.curves import logarithmic
 from paofed.report.shared.figures import literal
+from paofed.report.shared.run_curves import with_curves
 from paofed.simulate.results.result import Result
 
 Along = Literal["ticks", "samples", "bytes"]
@@ -51,15 +52,13 @@ def along_axis(result: Result, x: Along, tariff: Tariff) -> AlongAxis:
             name: np.where(counts > 0, counts / scale, np.nan) for name, counts in sent.items()
         }
         return AlongAxis(places, literal(f"{where}, up and down ({unit})"), None)
-    judged = result.progressive
-    every = [*result.algorithms, *(judged.baselines if judged is not None else [])]
     if x == "ticks":
         place, label = (result.ticks + 1).astype(np.float64), "tick"
     else:
         place, label = result.samples_seen, "samples seen by the fleet"
         if place[-1] >= 1e5:
             place, label = place / 1e3, f"{label} (thousands)"
-    return AlongAxis(dict.fromkeys(every, place), label, float(place[-1]))
+    return AlongAxis(dict.fromkeys(with_curves(result), place), label, float(place[-1]))
 
 
 def _unit(most: float) -> tuple[float, str]:

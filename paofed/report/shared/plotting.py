@@ -1,6 +1,7 @@
 """Draws the curves of a result into axes of matplotlib, for notebooks and papers."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ _MOST_INSIDE = 4  # the most entries of a legend inside new axes: more would hid
 _MOST_GIVEN = 7  # the same for axes of the caller, which may have a title where a legend would go
 _MOST_ABOVE = 8  # the most entries of a legend above new axes
 _BESIDE = 1.6  # inches that a legend beside the axes takes
+_Given = TypeVar("_Given")
 
 
 def plot(
@@ -34,7 +36,7 @@ def plot(
     x: Along = "ticks",
     bands: Bands = "interval",
     labels: Mapping[str, str] | None = None,
-    colours: Mapping[str, str] | None = None,
+    colours: Mapping[str, str | Style] | None = None,
     tariff: Tariff | str = "payload",
     whose: Whose | None = None,
     column: Column | None = None,
@@ -47,8 +49,9 @@ def plot(
     "ticks", "samples" that the whole fleet has seen, or the "bytes" that all have sent, under a
     `tariff`. `bands` are the 95 % "interval" of the mean over runs, its "standard error" to either
     side, a pair of percentiles over runs such as (10, 90), or None. `labels` and `colours` are by
-    name of algorithm. Over a table a curve is the error on all samples until then, and `whose` says
-    of which models: the "device"s' or the "server"'s.
+    name of algorithm; a Style in the place of a colour has dashes, too. Over a table a curve is the
+    error on all samples until then, and `whose` says of which models: the "device"s' or the
+    "server"'s.
     """
     curves = RunCurves(result, whose_curves(result, whose))
     chosen = curves.chosen(names)
@@ -56,23 +59,22 @@ def plot(
     own = {name: literal(text) for name, text in curves.entries(list(looks)).items()}
     texts = {**own, **_known(labels or {}, "label", curves.known)}  # given labels may have formulas
     along, band = along_axis(result, x, tariff_of(tariff)), band_words(bands, result.runs)
+    places = {name: along.of(name) for name in (*chosen.others, *looks)}
     with style(column):
         drawn = _new_axes(column, len(looks)) if axes is None else axes
         lines: dict[str, Artist] = {}
         for name in chosen.others:
             found = curves.of(name)
-            lines[""] = draw_line(
-                drawn, along.of(name), found.db, UNNAMED, chosen.others_label, 0.7
-            )
+            lines[""] = draw_line(drawn, places[name], found.db, UNNAMED, chosen.others_label, 0.7)
         for name, look in looks.items():
-            lines[name] = draw_line(drawn, along.of(name), curves.of(name).db, look, texts[name])
+            lines[name] = draw_line(drawn, places[name], curves.of(name).db, look, texts[name])
         order = list(looks) if names is not None else sorted(looks, key=curves.end, reverse=True)
         handles = [lines[name] for name in [*order, *([""] if chosen.others else [])]]
         if band is not None:
             with room_for_bands(drawn):
                 for name, look in looks.items():
                     low, high = curves.of(name).band(bands)
-                    draw_band(drawn, along.of(name), low, high, look.colour, len(looks))
+                    draw_band(drawn, places[name], low, high, look.colour, len(looks))
             handles.append(Patch(color="#777777", alpha=0.3, lw=0, label=band))
         if x == "ticks":
             handles += mark_drifts(drawn, result.drifts, result.drift_ticks)
@@ -84,7 +86,7 @@ def plot(
     return drawn
 
 
-def _known(given: Mapping[str, str], what: str, known: list[str]) -> Mapping[str, str]:
+def _known(given: Mapping[str, _Given], what: str, known: list[str]) -> Mapping[str, _Given]:
     for name in given:
         if name not in known:
             raise InputError(f"a {what} is for no curve: {unknown('algorithm', name, known)}")
@@ -92,9 +94,10 @@ def _known(given: Mapping[str, str], what: str, known: list[str]) -> Mapping[str
 
 
 def _looks(
-    names: list[str], colours: Mapping[str, str], curves: RunCurves, algorithms: list[str]
+    names: list[str], colours: Mapping[str, str | Style], curves: RunCurves, algorithms: list[str]
 ) -> dict[str, Style]:
-    for name, colour in _known(colours, "colour", curves.known).items():
+    for name, look in _known(colours, "colour", curves.known).items():
+        colour = look.colour if isinstance(look, Style) else look
         if not is_color_like(colour):
             raise InputError(
                 f"the colour of {name} is {colour!r}: expected one of matplotlib's, such as "
@@ -103,9 +106,14 @@ def _looks(
     of_baselines = {name: baseline_look(name) for name in names if name not in algorithms}
     looks = styles([name for name in names if name in algorithms])
     looks |= {name: Style(look.colour, look.dashes) for name, look in of_baselines.items()}
-    return {
-        name: looks[name]._replace(colour=colours.get(name, looks[name].colour)) for name in names
-    }
+    return {name: _in_colour(looks[name], colours.get(name)) for name in names}
+
+
+def _in_colour(look: Style, given: str | Style | None) -> Style:
+    """The look in the colour that is given, if any; a whole Style stands for itself."""
+    if isinstance(given, Style):
+        return given
+    return look if given is None else look._replace(colour=given)
 
 
 def _new_axes(column: Column | None, curves: int) -> Axes:

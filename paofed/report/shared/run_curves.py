@@ -1,6 +1,7 @@
 """The error curves of a result: on its test set or, over a table, on all samples until then."""
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from paofed.simulate.results.estimates import student_95
 from paofed.simulate.results.places import divided
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.statistics import NEPERS, over_runs
+from paofed.simulate.results.statistics import over_runs_db
 
 Bands = Literal["interval", "standard error"] | tuple[float, float] | None
 
@@ -26,19 +27,18 @@ class RunCurve(NamedTuple):
     @property
     def db(self) -> FloatArray:
         """The mean over runs in dB, (P,)."""
-        return decibels(over_runs(self.runs)[0])
+        found: FloatArray = over_runs_db(self.runs)[0]
+        return found
 
     def band(self, bands: Bands) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper edge of the band around the curve in dB, (P,) each."""
-        if isinstance(bands, tuple):
+        if bands is not None and not isinstance(bands, str):
             with np.errstate(invalid="ignore"):
                 low, high = np.percentile(decibels(self.runs), bands, axis=0)
             return low, high
-        mean, error = over_runs(self.runs)
-        with np.errstate(invalid="ignore"):
-            half = NEPERS * error / mean
-        half = half * (student_95(len(self.runs) - 1) if bands == "interval" else 1.0)
-        return decibels(mean) - half, decibels(mean) + half
+        db, error = over_runs_db(self.runs)
+        half = error * (student_95(len(self.runs) - 1) if bands == "interval" else 1.0)
+        return db - half, db + half
 
 
 class ChosenCurves(NamedTuple):
@@ -57,8 +57,7 @@ class RunCurves:
 
     def __init__(self, result: Result, whose: Whose) -> None:
         self._result, self._whose = result, whose
-        judged = result.progressive
-        self.known = [*result.algorithms, *(judged.baselines if judged is not None else [])]
+        self.known = with_curves(result)
 
     @property
     def words(self) -> str:
@@ -102,6 +101,12 @@ class RunCurves:
         return {name: told.get(name, name) for name in names}
 
 
+def with_curves(result: Result) -> list[str]:
+    """Name all that have a curve: the algorithms and, over a table, the baselines."""
+    judged = result.progressive
+    return [*result.algorithms, *(judged.baselines if judged is not None else [])]
+
+
 def whose_curves(result: Result, whose: Whose | None) -> Whose:
     """Return whose models' errors are drawn: `whose` if it is given and possible.
 
@@ -119,15 +124,22 @@ def whose_curves(result: Result, whose: Whose | None) -> Whose:
 def band_words(bands: Bands, runs: int) -> str | None:
     """Return what the legend says of bands; None where there are no bands to draw."""
     words = {"interval": "95 % interval", "standard error": "standard error"}
-    if isinstance(bands, tuple):
-        ends = list(bands)
-        if len(ends) != 2 or not 0 <= ends[0] < ends[1] <= 100:
-            raise InputError(f"bands is {bands!r}: expected two rising percentiles, as in (10, 90)")
-        said = f"{ends[0]:g}th to {ends[1]:g}th percentile"
-    elif bands is None:
+    if bands is None:
         return None
-    elif bands not in words:
-        raise InputError(f"{unknown('bands', str(bands), words)}, two percentiles, or None")
-    else:
+    if isinstance(bands, str):
+        if bands not in words:
+            raise InputError(f"{unknown('bands', bands, words)}, two percentiles, or None")
         said = words[bands]
+    else:
+        low, high = _percentiles(bands)
+        said = f"{low:g}th to {high:g}th percentile"
     return said if runs > 1 else None
+
+
+def _percentiles(bands: object) -> tuple[float, float]:
+    """Take two rising percentiles, as a tuple or a list."""
+    ends = list(bands) if isinstance(bands, tuple | list) else []
+    numbers = len(ends) == 2 and all(isinstance(end, Real) for end in ends)
+    if not numbers or not 0 <= ends[0] < ends[1] <= 100:
+        raise InputError(f"bands is {bands!r}: expected two rising percentiles, as in (10, 90)")
+    return ends[0], ends[1]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.errors import InputError
-from paofed.simulate.results.merging import HeldResult, first_difference
+from paofed.simulate.results.merging import HeldResult, difference
 from paofed.simulate.results.stored import RESULT
 
 # Keys of a provenance that may differ between the parts.
@@ -25,7 +25,7 @@ def joined(parts: Sequence[HeldResult]) -> HeldResult:
     if not parts:
         raise InputError("there is nothing to put together: expected at least one result")
     for number, part in enumerate(parts[1:], start=2):
-        if (wrong := _difference(parts[0], part)) is not None:
+        if (wrong := difference(parts[0], part, _OF_A_PART, _of_the_same_runs)) is not None:
             raise InputError(
                 f"results 1 and {number} are not of the same runs: {wrong}; draw them with "
                 f"paofed.figures.side_by_side"
@@ -35,17 +35,9 @@ def joined(parts: Sequence[HeldResult]) -> HeldResult:
     return HeldResult(arrays, {**parts[0].provenance, **_provenance(parts)})
 
 
-def _difference(one: HeldResult, other: HeldResult) -> str | None:
-    told = first_difference(one.provenance, other.provenance, _OF_A_PART)
-    if told is not None:
-        return told
-    if (lacking := one.arrays.keys() ^ other.arrays.keys()) != set():
-        return f"only one of them has {min(lacking)}"
-    for name, array in one.arrays.items():
-        there = other.arrays[name]
-        if not _grows(name) and (array.shape, array.tobytes()) != (there.shape, there.tobytes()):
-            return f"they differ in {name}"
-    return None
+def _of_the_same_runs(name: str, one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether arrays are equal, or have an axis along which algorithms are put together."""
+    return _grows(name) or (one.shape, one.tobytes()) == (other.shape, other.tobytes())
 
 
 def _grows(name: str) -> bool:

@@ -6,7 +6,7 @@ that is first by name are kept.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ def merged(parts: Sequence[HeldResult]) -> HeldResult:
         raise InputError("there is nothing to merge: expected at least one result")
     first = parts[0]
     for number, part in enumerate(parts[1:], start=2):
-        if (wrong := _difference(first, part)) is not None:
+        if (wrong := difference(first, part, _OF_A_PART, _of_one_question)) is not None:
             raise InputError(f"results 1 and {number} are not parts of one result: {wrong}")
     chosen = _chosen(parts)
     runs = sorted(chosen)
@@ -113,22 +113,33 @@ def _by_run(name: str) -> bool:
     return RESULT.known[name].letters.startswith("R")
 
 
-def _difference(one: HeldResult, other: HeldResult) -> str | None:
-    """Say where two results differ though parts of one result agree there, or return None."""
-    told = first_difference(one.provenance, other.provenance, _OF_A_PART)
+def _of_one_question(name: str, one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Return whether arrays may belong to parts of one result: equal, or by run and of one form."""
+    skipped = 1 if _by_run(name) else 0
+    same = one.dtype == other.dtype and one.shape[skipped:] == other.shape[skipped:]
+    return same and (skipped == 1 or one.tobytes() == other.tobytes())
+
+
+def difference(
+    one: HeldResult,
+    other: HeldResult,
+    but: Collection[str],
+    agree: Callable[[str, NDArray[Any], NDArray[Any]], bool],
+) -> str | None:
+    """Say where two results first differ that are to be put together, or return None.
+
+    The keys of the provenance in `but` are left out; `agree` judges two arrays of the same name.
+    """
+    told = _first_difference(one.provenance, other.provenance, but)
     if told is not None:
         return told
     if (lacking := one.arrays.keys() ^ other.arrays.keys()) != set():
         return f"only one of them has {min(lacking)}"
-    for name, array in one.arrays.items():
-        there, skipped = other.arrays[name], 1 if _by_run(name) else 0
-        same = array.dtype == there.dtype and array.shape[skipped:] == there.shape[skipped:]
-        if not same or (not skipped and array.tobytes() != there.tobytes()):
-            return f"they differ in {name}"
-    return None
+    names = (name for name in one.arrays if not agree(name, one.arrays[name], other.arrays[name]))
+    return next((f"they differ in {name}" for name in names), None)
 
 
-def first_difference(
+def _first_difference(
     one: Mapping[str, Any], other: Mapping[str, Any], but: Collection[str]
 ) -> str | None:
     """Say where two provenances first differ, leaving out the keys in `but`, or return None."""

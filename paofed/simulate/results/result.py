@@ -25,7 +25,7 @@ from paofed.simulate.results.joining import joined
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
-from paofed.simulate.results.statistics import NEPERS, Final, final, over_runs
+from paofed.simulate.results.statistics import Final, final, over_runs, over_runs_db
 from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars
 from paofed.simulate.results.words import in_short
 from paofed.words import ShapesShown
@@ -279,8 +279,7 @@ class Result:
 
     def curve_db(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return the mean curve in dB and its standard error in dB (first order), (P,) each."""
-        mean, error = self.curve(name)
-        return decibels(mean), NEPERS * error / mean
+        return over_runs_db(self.run_curves(name))
 
     @property
     def _twentieth(self) -> int:

@@ -26,8 +26,14 @@ def over_runs(values: FloatArray) -> tuple[Any, Any]:
     return mean, spread / np.sqrt(runs)
 
 
+def over_runs_db(values: FloatArray) -> tuple[Any, Any]:
+    """Mean of linear errors over the first axis, and its standard error to first order, in dB."""
+    mean, error = over_runs(values)
+    with np.errstate(invalid="ignore"):  # where the mean is 0 or infinite it has no relative error
+        return decibels(mean), NEPERS * error / mean
+
+
 def final(values: FloatArray) -> Final:
     """Return the mean of linear errors, one per run, in dB; its standard error is first order."""
-    mean, error = over_runs(values)
-    with np.errstate(invalid="ignore"):
-        return Final(float(decibels(mean)), float(NEPERS * error / mean))
+    db, error = over_runs_db(values)
+    return Final(float(db), float(error))

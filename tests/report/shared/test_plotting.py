@@ -104,13 +104,14 @@ def test_over_bytes_of_any_tariff() -> None:
     ("interval", "95 % interval"),
     ("standard error", "standard error"),
     ((10, 90), "10th to 90th percentile"),
+    ([10, 90], "10th to 90th percentile"),
 ])  # fmt: skip
 def test_bands_are_what_they_are_said_to_be(bands: Any, said: str) -> None:
     axes = RESULT.plot("mine", bands=bands)
     (band,) = axes.collections
     heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
     db, error = (part[0] for part in RESULT.curve_db("mine"))
-    if bands == (10, 90):
+    if not isinstance(bands, str):
         low, high = np.percentile(decibels(RESULT.run_curves("mine")[:, 0]), bands)
     else:
         half = error * (3.182 if bands == "interval" else 1.0)
@@ -126,6 +127,8 @@ def test_bands_are_what_they_are_said_to_be(bands: Any, said: str) -> None:
     ({"x": "time"}, "unknown x 'time'"),
     ({"bands": "wide"}, "unknown bands 'wide'"),
     ({"bands": (90, 10)}, r"bands is \(90, 10\): expected two rising percentiles"),
+    ({"bands": ("a", "b")}, "expected two rising percentiles"),
+    ({"bands": 5}, "bands is 5: expected two rising percentiles"),
     ({"labels": {"yours": "a"}}, "a label is for no curve: unknown algorithm 'yours'"),
     ({"colours": {"mine": "blurple"}}, "the colour of mine is 'blurple': expected one of"),
     ({"column": "triple"}, "unknown column 'triple'"),
@@ -176,8 +179,34 @@ def test_results_stand_side_by_side_under_one_legend() -> None:
 def test_nothing_is_not_drawn_side_by_side() -> None:
     with pytest.raises(InputError, match="nothing to draw: expected at least one result"):
         figures.side_by_side({})
+    two = {"calm": RESULT, "storm": flat({"other": -2.0})}
     with pytest.raises(InputError, match="calm has none of other: expected at least one"):
-        figures.side_by_side({"calm": RESULT}, "other")
+        figures.side_by_side(two, "other")
+    wrong: list[dict[str, Any]] = [{"names": ["mine", "othre"]}, {"labels": {"othre": "a"}}]
+    for asked in wrong:
+        with pytest.raises(InputError, match="unknown algorithm 'othre': did you mean 'other'"):
+            figures.side_by_side(two, **asked)
+    with pytest.raises(InputError, match="unknown x 'time'"):
+        figures.side_by_side({"calm": RESULT}, x="time")
+    assert plt.get_fignums() == []
+
+
+def test_an_algorithm_looks_the_same_in_all_panels_that_have_it() -> None:
+    """The legend has its look once, so that another look in a panel would be another algorithm."""
+    two = {"calm": flat({"first": -1.0, "mine": -2.0}), "storm": flat({"mine": -3.0})}
+    for colours in (None, {"first": "red", "mine": "#123456"}):
+        figure = figures.side_by_side(two, labels={"first": "one"}, colours=colours)
+        looks = [
+            {
+                line.get_label(): (line.get_color(), line.get_linestyle())
+                for line in axes.get_lines()
+            }
+            for axes in figure.axes
+        ]
+        assert looks[0].keys() == {"one", "mine"}
+        assert looks[1] == {"mine": looks[0]["mine"]}
+        if colours is not None:
+            assert looks[0]["mine"][0] == "#123456"
 
 
 # The style

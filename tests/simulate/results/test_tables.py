@@ -210,3 +210,21 @@ def test_no_neighbour_prints_arrays(over_table: Result) -> None:
     first, best = repr(swept).splitlines()
     assert first == "Swept setting-1 over step_size: 2 points (a grid) in 2 worlds"
     assert best.endswith(", the best of 2")
+
+
+def test_a_baseline_has_no_bytes_and_leaves_no_empty_figure(over_table: Result) -> None:
+    from matplotlib import pyplot as plt
+
+    with pytest.raises(InputError, match="alone is a baseline, which sends nothing"):
+        over_table.plot(["pao-fed-u1", "alone"], x="bytes")
+    assert plt.get_fignums() == []
+
+
+def test_errors_at_the_ends_of_all_numbers_are_told_without_a_warning() -> None:
+    """A mean of 0 or infinity has no relative error: NaN, as of a single run."""
+    mse = np.array(RESULT.mse)
+    mse[:, 0], mse[:, 1] = 0.0, 1.7e308
+    result = replace(RESULT, mse=mse)
+    assert np.isnan(result.to_pandas().db_se).all()
+    assert "diverged" in result._repr_html_()
+    assert set(result.to_pandas("finals").db) == {-np.inf, np.inf}
