@@ -39,9 +39,8 @@ VERBS = {
     "readings": "judge the paper's disputed statements under every reading of it",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130
-_NO_NUMBER = re.compile(
-    r"argument (\S+): invalid (int|float|number) value: (.*)"
-)  # argparse's words
+# How argparse says that a word is no number.
+_NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float|number) value: (.*)")
 
 
 class _Help(RawDescriptionHelpFormatter):
