@@ -1,6 +1,7 @@
 """The command line: one file per verb; each parses, calls the library and prints."""
 
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -19,7 +20,7 @@ from paofed.errors import PaofedError, needs_extra, unknown
 VERBS = {
     "run": "run algorithms over a scenario, many times",
     "sweep": "run methods with many settings over the same worlds, and find the best",
-    "scenario": "show or check a scenario",
+    "scenario": "show, check or copy a scenario",
     "trace": "realise one run of a scenario as a trace file",
     "replay": "run one algorithm over a recorded trace",
     "result": "show a saved result, as a table, CSV or figure",
@@ -30,7 +31,7 @@ VERBS = {
     "gateway": "take part for devices that publish telemetry and cannot run Python",
     "demo": "see a fleet learn on this machine while its parts are killed",
     "predict": "predict with a fleet's model",
-    "chaos": "rehearse a federation's disasters",
+    "chaos": "rehearse a fleet's disasters",
     "bench": "measure on this machine what the documents say",
     "plan": "find settings for a fleet and its bytes",
     "compare": "compare methods at equal bytes, each with its best settings",
@@ -38,6 +39,8 @@ VERBS = {
     "readings": "judge the paper's disputed statements under every reading of it",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130
+# How argparse says that a word is no number.
+_NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float|number) value: (.*)")
 
 
 class _Help(RawDescriptionHelpFormatter):
@@ -52,6 +55,9 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with code 2."""
+        if found := _NO_NUMBER.fullmatch(message):
+            option, kind, got = found.groups()
+            message = f"{option} is {got}: expected a {'whole ' * (kind == 'int')}number"
         if message.endswith("required: SCENARIO"):
             message += " (it stands first: --algorithm takes all the words after it)"
         print(f"{self.prog}: error: {message}", file=sys.stderr)

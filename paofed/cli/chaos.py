@@ -1,4 +1,4 @@
-"""Rehearse a federation's disasters: bad networks, broken sensors, power cuts at every write.
+"""Rehearse a fleet's disasters: bad networks, broken sensors, power cuts at every write.
 
 Each seed is one small fleet, run in this process on virtual time and a real journal on disk, with
 an auditor that ends it when a promise is broken. A fault that was never tried fails the command.

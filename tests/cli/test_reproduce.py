@@ -129,6 +129,7 @@ def test_the_page_is_filled_as_stages_finish(left: Left) -> None:
     assert "Verdicts" in one
     assert "after 2 runs" not in one
     assert "Still coming" not in last
+    assert ["http-equiv='refresh'" in page for page in (first, one, last)] == [True, True, False]
     sizes = [page.count("<svg") for page in left.pages]
     assert sizes == sorted(sizes)
 

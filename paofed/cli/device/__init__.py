@@ -4,4 +4,4 @@ ACTIONS = {
     "run": "learn from samples on standard input, and contact the fleet",
     "c": "write what a microcontroller needs to be one, in C",
 }
-EXAMPLE = "measure | paofed device run north-wall.json --state north-wall.npz"
+EXAMPLE = "measure | paofed device run 0-north-wall.json --state north-wall.npz"

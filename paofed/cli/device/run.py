@@ -25,7 +25,7 @@ from paofed.files import require_writable
 from paofed.live.device.device import Device
 from paofed.words import counted
 
-EXAMPLE = "measure | paofed device run north-wall.json --state north-wall.npz"
+EXAMPLE = "measure | paofed device run 0-north-wall.json --state north-wall.npz"
 _LINGER = 5.0  # seconds for a last contact
 _LONGEST_WAIT = 1e6  # seconds
 

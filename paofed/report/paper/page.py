@@ -111,7 +111,8 @@ def build(
         preformatted(command),
         *_made_with(study),
     ]
-    return document("PAO-Fed, reproduced", parts)
+    under_way = bool(study.coming) and not interrupted
+    return document("PAO-Fed, reproduced", parts, under_way=under_way)
 
 
 def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
@@ -122,8 +123,8 @@ def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
             f"Interrupted before these were finished: {parts}. The command at the end of the page "
             f"runs everything."
             if interrupted
-            else f"Under way. Still coming: {parts}. The page is written again whenever one of "
-            f"them is finished: load it again."
+            else f"Under way. Still coming: {parts}. The page shows each of them when it is "
+            f"finished, by itself."
         )
         yield f"<p><strong>{html.escape(told)}</strong></p>"
 

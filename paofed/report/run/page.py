@@ -263,8 +263,12 @@ def _told(found: Estimate) -> str:
     if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
         runs = counted(found.runs, "run")
         return f"no better and no worse, as far as {runs} can tell: {interval(found)} dB"
-    how = f"{number(abs(found.mean))} dB {'better' if found.mean > 0 else 'worse'}"
-    return f"{how}, in one run" if found.runs < 2 else f"{how}: {interval(found)}"
+    better = found.mean > 0
+    how = f"{number(abs(found.mean))} dB {'better' if better else 'worse'}"
+    if found.runs < 2:
+        return f"{how}, in one run"
+    low, high = (found.low, found.high) if better else (-found.high, -found.low)
+    return f"{how} [{number(low)}, {number(high)}]"
 
 
 def _grouped_by(column_name: str | None) -> str:

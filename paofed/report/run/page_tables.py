@@ -21,7 +21,6 @@ from paofed.simulate.table.baselines import BASELINES
 def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> str:
     """Return a table of the errors of both models of every algorithm, of baselines, and traffic."""
     rows = []
-    nothing = [""] * len(TRAFFIC)
     for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
         errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
                                                 "standard_error")]  # fmt: skip
@@ -33,7 +32,8 @@ def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> s
         final, beside = [number(db), number(error)], ["", ""]
         on_device = baseline_look(name).whose == "device"
         pair = [final, beside] if on_device else [beside, final]
-        rows.append([f"{name}: {BASELINES.get(kind_of(name), '')}", *pair[0], *pair[1], *nothing])
+        meaning = BASELINES.get(kind_of(name), "")
+        rows.append([name.replace(" ", "&nbsp;"), *pair[0], *pair[1], meaning])
     header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
     return table(header, rows, range(1, len(header)))
 

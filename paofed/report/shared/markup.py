@@ -29,16 +29,18 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowra
   .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .3rem 0; }
   .verdicts td, .verdicts th { display: inline-block; border: 0; padding: .1rem .4rem; }
 }
-code, pre { font-size: .85rem; }
+code, pre { font-size: .85rem; } td code { white-space: nowrap; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; padding: .6rem; }
 """
 
 
-def document(title: str, parts: Iterable[str]) -> str:
-    """Return a whole page."""
+def document(title: str, parts: Iterable[str], *, under_way: bool = False) -> str:
+    """Return a whole page; one that is `under_way` loads itself again every ten seconds."""
+    again = "<meta http-equiv='refresh' content='10'>" if under_way else ""
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"{again}"
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
         + "\n".join(parts)
         + "</body></html>\n"
@@ -86,14 +88,17 @@ def interval(found: Estimate) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int]) -> str:
-    """Return a table; the columns in `numeric` are set to the right."""
-    head = "".join(f"<th>{cell}</th>" for cell in header)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=n' if i in numeric else ''}>{cell}</td>" for i, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
+    """Return a table; the columns in `numeric` are set to the right.
+
+    A row with fewer cells than the header ends in words, which go across the columns that are left.
+    """
+
+    def cell(row: Sequence[str], i: int) -> str:
+        left = len(header) - i
+        if left > 1 and i == len(row) - 1:
+            return f"<td colspan={left}>{row[i]}</td>"
+        return f"<td{' class=n' if i in numeric else ''}>{row[i]}</td>"
+
+    head = "".join(f"<th>{name}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(cell(row, i) for i in range(len(row)))}</tr>" for row in rows)
     return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"

@@ -85,7 +85,10 @@ def _values(
     if col.is_text:
         return [source.texts(col.name)[kept]]
     is_input = any(column(text) == col for text in table.inputs)
-    words = f" (missing? words? see `missing`, {col.name}:one-hot, {col.name}:compass)"
+    words = (
+        f"; where the word means that a value is missing, name it in `missing`; where all are "
+        f"words, take {col.name}:one-hot or {col.name}:compass"
+    )
     numbers = source.numbers(col.name, words if is_input else "")[kept]
     return [rows.before(numbers, lag) if lag else numbers for lag in unfitted(col).lags]
 

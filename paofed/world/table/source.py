@@ -1,13 +1,14 @@
 """The columns of a CSV or Parquet file, as they were written; every error names its line."""
 
 import codecs
+import csv
 import gzip
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -93,9 +94,14 @@ class Source:
             _refuse_other_than_text(self.path, begin)
             self._skipped = begin[: len(begin) - len(begin.lstrip())].count(b"\n")
             usual = "\t" if ".tsv" in self.path.name.lower() else _SEPARATORS[self._decimal]
-            lazy = self._scan_csv(separator or usual, has_header=True)
+            separator = separator or usual
+            lazy = self._scan_csv(separator, has_header=True)
             # The header as it was written: polars renames the second of two equal names.
-            first = self._scan_csv(separator or usual, has_header=False).head(1).collect()
+            try:
+                first = self._scan_csv(separator, has_header=False).head(1).collect()
+            except pl.exceptions.ComputeError:
+                self._refuse_longer_line(separator)
+                raise
             written = [name or "" for name in first.row(0)]
         elif self.path.name.lower().endswith(_PARQUET):
             lazy = pl.scan_parquet(self.path, glob=False)
@@ -116,6 +122,21 @@ class Source:
         chosen = [pl.col(known[header.index(name)]).alias(name) for name in dict.fromkeys(names)]
         return lazy.select(chosen).collect()
 
+    def _refuse_longer_line(self, separator: str) -> None:
+        """Refuse the first line with more cells than the header, of which polars names no line."""
+        with _opener(self.path)(self.path, "rt", encoding="utf-8-sig", errors="replace") as file:
+            lines = csv.reader(file, delimiter=separator)
+            header = next(cells for cells in lines if "".join(cells).strip())
+            if len(header) == 1:
+                raise FileError(f"{self.path}: {_one_column(header[0])}")
+            for cells in lines:
+                if len(cells) > len(header):
+                    raise FileError(
+                        f"{self.path}, line {lines.line_num}: {len(cells)} cells under "
+                        f"{len(header)} columns: put a cell with {separator!r} in it into quotes, "
+                        f"or give the file's `separator` and `decimal`"
+                    )
+
     def _scan_csv(self, separator: str, *, has_header: bool) -> pl.LazyFrame:
         # All columns are read as text: what is a number is decided column by column, so that an
         # error can name a line.
@@ -135,7 +156,7 @@ class Source:
             if stem in header:
                 problem = unknown(f"transform of {stem}", transform, TRANSFORMS)
             elif len(header) == 1:
-                problem = f"it has one column, {header[0]!r}: give its `separator`, such as ;"
+                problem = _one_column(header[0])
             else:
                 problem = unknown("column", name, header)
             raise FileError(f"{self.path}: {problem}")
@@ -244,11 +265,22 @@ def _is_gzip(path: Path) -> bool:
         return file.read(len(_GZIP)) == _GZIP
 
 
+def _one_column(name: str) -> str:
+    return (
+        f"it has one column, {name!r}: give its `separator`, such as ;, or `decimal` , where "
+        f"numbers have a decimal comma"
+    )
+
+
+def _opener(path: Path) -> Callable[..., IO[Any]]:
+    """Return what opens a CSV, packed or not."""
+    return gzip.open if _is_gzip(path) else open
+
+
 def _begin(path: Path) -> bytes:
     """Return the first bytes of a CSV; like polars, unpack by content, not by the file's name."""
-    open_ = gzip.open if _is_gzip(path) else open
     begin = b""
-    with open_(path, "rb") as file, suppress(EOFError, zlib.error, gzip.BadGzipFile):
+    with _opener(path)(path, "rb") as file, suppress(EOFError, zlib.error, gzip.BadGzipFile):
         begin = file.read(1024)  # a damaged archive is refused later, when it is read
     return begin.removeprefix(codecs.BOM_UTF8)
 

@@ -188,7 +188,8 @@ def _from_texts(source: Source, texts: TextArray, form: str | None) -> _Found:
         try:
             spelt = _spelt(text, form)
         except ValueError:
-            expected = f"{form!r}" if form else "2014-03-01 13:00; for others give `time_format`"
+            others = "for others give `time_format`, as in '%d.%m.%Y %H:%M'"
+            expected = f"{form!r}" if form else f"2014-03-01 13:00; {others}"
             source.refuse(int(rows[i]), f"{text!r} is no time: expected one like {expected}")
         local[i] = spelt.tzinfo is None
         instants[i] = (spelt.replace(tzinfo=UTC) if local[i] else spelt).timestamp()

@@ -23,7 +23,7 @@ from paofed.report.shared.markup import interval
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.baselines import ALONE, USUAL
+from paofed.simulate.table.baselines import ALONE, BASELINES, USUAL
 from tests.cli.test_reproduce import read_csv
 from tests.natures import small_scenario
 from tests.report.paper.test_page import (
@@ -166,9 +166,10 @@ def test_every_error_and_all_traffic_are_in_a_file(of_table: Made) -> None:
     lines = cells_of(section(of_table.page, "Errors and traffic"))
     assert len(lines) == len(ALGORITHMS) + len(USUAL)
     for name, *cells in lines:
-        learner = name.partition(":")[0]
-        if learner in USUAL:
-            assert fits([cell for cell in cells if cell], rows.pop((learner, "baseline")))
+        if name in USUAL:
+            *numbers, meaning = cells
+            assert meaning == BASELINES[name]
+            assert fits([cell for cell in numbers if cell], rows.pop((name, "baseline")))
         else:
             device, server = (rows.pop((name, whose)) for whose in ("device", "server"))
             assert fits(cells[:2], device)

@@ -52,6 +52,20 @@ def test_another_separator(tmp_path: Path) -> None:
         source(path, "b")
 
 
+def test_decimal_commas_that_nobody_told_of(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,5;2,5", "1,5;2,5"], "a;b")
+    with pytest.raises(FileError, match=r"it has one column, 'a;b': .* or `decimal` , where"):
+        source(path, "b")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_line_with_more_cells_than_the_header(tmp_path: Path, name: str) -> None:
+    text = b'\na,b\n1,"2,5"\n1,2,5\n'
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    with pytest.raises(FileError, match=r", line 4: 3 cells under 2 columns: put a cell with ','"):
+        source(tmp_path / name, "b")
+
+
 def test_blanks_around_a_name_are_not_part_of_it(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1, 2"], "a, b")
     np.testing.assert_array_equal(source(path, "b").numbers("b"), [2])
