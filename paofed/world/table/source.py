@@ -97,11 +97,7 @@ class Source:
             separator = separator or usual
             lazy = self._scan_csv(separator, has_header=True)
             # The header as it was written: polars renames the second of two equal names.
-            try:
-                first = self._scan_csv(separator, has_header=False).head(1).collect()
-            except pl.exceptions.ComputeError:
-                self._refuse_longer_line(separator)
-                raise
+            first = self._collected(self._scan_csv(separator, has_header=False).head(1), separator)
             written = [name or "" for name in first.row(0)]
         elif self.path.name.lower().endswith(_PARQUET):
             lazy = pl.scan_parquet(self.path, glob=False)
@@ -120,7 +116,15 @@ class Source:
         self._refuse_unknown(names, header)
         known = lazy.collect_schema().names()
         chosen = [pl.col(known[header.index(name)]).alias(name) for name in dict.fromkeys(names)]
-        return lazy.select(chosen).collect()
+        return self._collected(lazy.select(chosen), separator)
+
+    def _collected(self, lazy: pl.LazyFrame, separator: str | None) -> pl.DataFrame:
+        try:
+            return lazy.collect()
+        except pl.exceptions.ComputeError:
+            if separator is not None:
+                self._refuse_longer_line(separator)
+            raise
 
     def _refuse_longer_line(self, separator: str) -> None:
         """Refuse the first line with more cells than the header, of which polars names no line."""

@@ -66,6 +66,12 @@ def test_a_line_with_more_cells_than_the_header(tmp_path: Path, name: str) -> No
         source(tmp_path / name, "b")
 
 
+def test_a_longer_line_far_from_the_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", [*["1,2"] * 100_000, "1,2,5", *["1,2"] * 100_000], "a,b")
+    with pytest.raises(FileError, match=r", line 100002: 3 cells under 2 columns"):
+        source(path, "a", "b")
+
+
 def test_blanks_around_a_name_are_not_part_of_it(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1, 2"], "a, b")
     np.testing.assert_array_equal(source(path, "b").numbers("b"), [2])
