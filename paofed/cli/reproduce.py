@@ -10,7 +10,8 @@ with this version.
 import html
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -75,16 +76,22 @@ def run(args: Namespace) -> int:
     command += f" --engine {args.engine}" if args.engine != USUAL else ""
     for name in preferred(args.engine):
         engine_of(name)  # likewise
-    with crew_of(args) as crew:
+    with crew_of(args) as crew, ThreadPoolExecutor(1) as pen:
         make_folder(args.out)
         page = _Page(args.out, command, args.seed)
         work = run_study(effort, args.seed, args.out, stage, crew, args.engine)
+        pages: list[Future[None]] = []
         try:
             with closing(work):
                 for study in work:
-                    page.show(study)
+                    # While the next stage runs, whose kernels need no interpreter. The first page
+                    # is waited for: compiling kernels would delay it.
+                    pages.append(pen.submit(page.show, study))
+                    _raise_errors(pages[:1] if len(pages) == 1 else filter(Future.done, pages))
+            _raise_errors(pages)
         except KeyboardInterrupt:
-            page.end()
+            pen.shutdown(cancel_futures=True)
+            page.end(study if pages else None)
             say(f"what was finished is kept in {args.out}: report.html, and the settings as .npz")
             raise
     study.save(args.out)
@@ -92,6 +99,12 @@ def run(args: Namespace) -> int:
     write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
     _print(study, args.out)
     return 0
+
+
+def _raise_errors(pages: Iterable[Future[None]]) -> None:
+    """Wait for pages to be written, and raise what went wrong."""
+    for page in pages:
+        page.result()
 
 
 class _Page:
@@ -105,21 +118,26 @@ class _Page:
 
     def show(self, study: Study) -> None:
         """Draw what was not drawn yet, and write the page."""
-        first, self._study = not self._drawings, study
+        first = not self._drawings
+        self._draw(study)
+        self._write()
+        if not first and not self._beyond:  # the first picture shall not wait for these
+            self._beyond = list(_beyond(self._folder))
+            self._write()
+
+    def end(self, study: Study | None) -> None:
+        """Show a study as far as it came, and say that the work was interrupted."""
+        if study is not None:
+            self._draw(study)
+            self._write(interrupted=True)
+
+    def _draw(self, study: Study) -> None:
+        self._study = study
         pictures = gallery(study, self._seed)
         for name, (caption, draw) in pictures.items():
             if self._drawings.get(name, ("",))[0] != caption:  # not yet, or of fewer runs
                 self._drawings |= save_all({name: (caption, draw())}, self._folder)
         self._drawings = {name: self._drawings[name] for name in pictures}
-        self._write()
-        if first:  # after the first picture is there
-            self._beyond = list(_beyond(self._folder))
-            self._write()
-
-    def end(self) -> None:
-        """Say that the work was interrupted, if any of it is shown."""
-        if self._drawings:
-            self._write(interrupted=True)
 
     def _write(self, *, interrupted: bool = False) -> None:
         page = build(

@@ -6,8 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.files import write_text
 from paofed.report.paper.experiment import QUICK, Stages
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
@@ -58,7 +58,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 class Left(NamedTuple):
     folder: Path
     printed: str
-    pages: list[str]  # as they were when each of the stages began, and in the end
+    pages: list[str]  # report.html, as often as it was written
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +66,16 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("reproduce") / "new" / "out"
     printed, pages = io.StringIO(), []
 
-    def begun(_: str) -> AbstractContextManager[Callable[[float], None]]:
-        pages.append((folder / "report.html").read_text())
-        return nullcontext(lambda _: None)
+    def written(path: Path, text: str) -> None:
+        if path.name == "report.html":
+            pages.append(text)
+        write_text(path, text)
 
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
-        patch.setattr("paofed.cli.reproduce.stage", begun)
+        patch.setattr("paofed.cli.reproduce.write_text", written)
         patch.setattr("paofed.report.paper.experiment.FIRST_LOOK", 2)
         assert reproduce(folder, "--quick", "--runs", "3", "--seed", "3") == 0
-    pages.append((folder / "report.html").read_text())
+    assert pages[-1] == (folder / "report.html").read_text()
     return Left(folder, printed.getvalue(), pages)
 
 
@@ -119,12 +120,14 @@ def test_the_results_are_those_of_the_settings(left: Left, name: str) -> None:
 
 
 def test_the_page_is_filled_as_stages_finish(left: Left) -> None:
-    first, look, one, *_, last = left.pages
+    first, look, beyond, one, *_, last = left.pages
     assert "<svg" in first
     assert "Still coming: setting-1, setting-2, ideal, the grid" in first
     assert "Verdicts" not in first
     assert "first figure after 2 runs" in look
     assert "Still coming: setting-1, setting-2, ideal, the grid" in look
+    assert "Beyond the paper" not in look
+    assert "Beyond the paper" in beyond
     assert "Still coming: setting-2, ideal, the grid" in one
     assert "Verdicts" in one
     assert "after 2 runs" not in one
