@@ -59,26 +59,32 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
         "--clip",
         _or_none,
         "C",
-        "most that an innovation counts, in usual innovations; none: all of it",
+        (
+            "how many times the fleet's usual distance from the model a message counts at most; "
+            "none: in full"
+        ),
     ),
     "aside": (
         "--aside",
         _yes,
         "yes|no",
-        "with --clip: whether devices that are far outside are set aside",
+        "with --clip: whether a device whose messages are too far away time and again is left out",
     ),
     "bound": (
         "--bound",
         _or_none,
         "B",
-        "most that an error counts on a device, in its usual errors; none: all of it",
+        "how many times a device's usual error an error counts at most; none: in full",
     ),
     "learner": ("--learner", _learner, "NAME", f"how devices learn: {', '.join(NAMES)}"),
     "forgetting": (
         "--forgetting",
         _or_none,
         "F",
-        "what another learner than lms keeps from sample to sample; none: its usual share",
+        (
+            "share of the past that a learner other than lms keeps from sample to sample; none: "
+            "the learner's usual share"
+        ),
     ),
     "features": ("--features", int, "D", "number of features, the size of the model"),
     "kernel_width": (
