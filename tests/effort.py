@@ -19,6 +19,11 @@ def effort(*, everyday: int, thorough: int) -> int:
     return thorough if in_ci() else everyday
 
 
+def seeds(*, everyday: int, thorough: int) -> int:
+    """How many seeds a rehearsal takes; PAOFED_SEEDS asks for another number, such as 3000."""
+    return int(os.environ.get("PAOFED_SEEDS") or effort(everyday=everyday, thorough=thorough))
+
+
 def some(cases: Iterable[_Case], *, everyday: int) -> list[_Case]:
     """The cases of a test: all of them in CI, elsewhere so many, evenly spread over the list."""
     every = list(cases)

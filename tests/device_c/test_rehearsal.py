@@ -8,10 +8,10 @@ from paofed.errors import PaofedError
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import rehearse
 from tests.device_c.rehearsed import POINTS, UnluckyInC
-from tests.effort import effort
+from tests.effort import effort, seeds
 from tests.live.trials.test_rehearsal import MEMORY
 
-SEEDS = effort(everyday=3, thorough=80)
+SEEDS = seeds(everyday=3, thorough=80)
 MISSED = effort(everyday=3, thorough=0)  # points: few seeds miss the rare ones
 
 

@@ -27,10 +27,10 @@ from paofed.live.protocol.rule_state import RuleState
 from paofed.live.trials import interventions, misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
-from tests.effort import effort, in_ci, some
+from tests.effort import effort, in_ci, seeds, some
 from tests.live.fleets import broken, manifest, server
 
-SEEDS = effort(everyday=15, thorough=150)
+SEEDS = seeds(everyday=15, thorough=150)
 LEAST = effort(everyday=1, thorough=2)  # times that each point is hit
 MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
