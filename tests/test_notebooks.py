@@ -28,6 +28,7 @@ def cells(notebook: Path) -> list[dict[str, Any]]:
 def test_the_code_of_one_runs_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a kernel, which takes seconds to start."""
     monkeypatch.chdir(tmp_path)
+    plt.close("all")  # of other tests
     code = ["".join(cell["source"]) for cell in cells(CHEAPEST) if cell["cell_type"] == "code"]
     try:
         exec(compile("\n".join(code), CHEAPEST.name, "exec"), {})  # noqa: S102 (our own notebook)

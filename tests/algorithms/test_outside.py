@@ -145,7 +145,7 @@ BAD = {
     "no_such.module:x": "no_such.module:x: there is no module no_such.module to import: install "
     "its package, or name its file, as in no_such/module.py:x",
     "paofed.no_such:x": "paofed.no_such:x: there is no module paofed.no_such to import",
-    "paofed.words:calm": "paofed.words:calm: paofed.words has no 'calm', nor any other algorithm",
+    "paofed.memory:x": "paofed.memory:x: paofed.memory has no 'x', nor any other algorithm",
     "lacks:x": "lacks:x: importing lacks raised ModuleNotFoundError: No module named 'no_such",
 }
 

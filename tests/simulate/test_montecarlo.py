@@ -121,7 +121,7 @@ def test_provenance_says_how_to_do_it_again() -> None:
         ({"seed": "x"}, "seed is 'x': expected a whole number"),
         ({"cold_starts": "3"}, "cold_starts is '3': expected a whole number from 0 on"),
         ({"same_world": "no"}, "same_world is 'no': expected True or False"),
-        ({"engine": 2}, "unknown engine '2'"),
+        ({"engine": 2}, "engine is 2: expected a name, as in 'fast' or 'gpu,fast'"),
         ({"precision": np.float32}, "unknown precision"),
         ({"report": 0.5}, "report is 0.5: expected a function"),
     ],

@@ -318,7 +318,7 @@ def test_a_period_has_the_unit_of_its_column(tmp_path: Path, spec: str, expected
         ({"target": "device"}, "line 2: device is 'd0': expected a number$"),
         (
             {"inputs": ["device"]},
-            r"expected a number \(missing\? words\? see `missing`, device:one-hot",
+            "expected a number; where .* name it in `missing`; where .* take device:one-hot",
         ),
     ],
 )
