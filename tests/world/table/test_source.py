@@ -66,6 +66,13 @@ def test_a_line_with_more_cells_than_the_header(tmp_path: Path, name: str) -> No
         source(tmp_path / name, "b")
 
 
+def test_text_in_latin_1(tmp_path: Path) -> None:
+    """The lines are all as long as the header, so polars' own words are told."""
+    (tmp_path / "t.csv").write_bytes("a,b\n1,groß\n".encode("latin-1"))
+    with pytest.raises(FileError, match="cannot be read as a table: invalid utf-8 sequence"):
+        source(tmp_path / "t.csv", "b")
+
+
 def test_a_longer_line_far_from_the_header(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", [*["1,2"] * 100_000, "1,2,5", *["1,2"] * 100_000], "a,b")
     with pytest.raises(FileError, match=r", line 100002: 3 cells under 2 columns"):
