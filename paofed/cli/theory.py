@@ -17,6 +17,7 @@ from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import outputs, second_moments
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.seed import add_world
 from paofed.cli.shared.summary import plain
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
@@ -53,14 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="algorithms with their options, as in pao-fed-u1:shared=32,step_size=0.2 (default: "
         "online-fedsgd, pao-fed-u1, pao-fed-c2)",
     )
-    add("--seed", type=int, default=0, metavar="S", help="seed of the world (default: %(default)s)")
-    add(
-        "--world",
-        type=int,
-        default=0,
-        metavar="W",
-        help="number of the world (default: %(default)s)",
-    )
+    add_world(parser)
     add("--runs", type=int, default=0, metavar="R",
         help="number of runs to simulate in the same world, to hold the prediction against "
         "(default: none)")  # fmt: skip

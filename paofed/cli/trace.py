@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.outputs import say
+from paofed.cli.shared.seed import add_world
 from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.world.faults import FaultyMessages
@@ -17,16 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}")
-    add(
-        "--seed", type=int, default=0, metavar="S", help="seed of the worlds (default: %(default)s)"
-    )
-    add(
-        "--world",
-        type=int,
-        default=0,
-        metavar="W",
-        help="number of the world (default: %(default)s)",
-    )
+    add_world(parser)
     add("--run", type=int, default=0, metavar="R",
         help="number of the run in it (default: %(default)s)",
         dest="index")  # fmt: skip
