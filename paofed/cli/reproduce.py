@@ -75,7 +75,7 @@ def run(args: Namespace) -> int:
     command += f" --theory-ticks {args.theory_ticks}" if args.theory_ticks is not None else ""
     command += f" --engine {args.engine}" if args.engine != USUAL else ""
     for name in preferred(args.engine):
-        engine_of(name)  # likewise
+        engine_of(name)  # an engine whose packages are missing is refused now, too
     with crew_of(args) as crew, ThreadPoolExecutor(1) as pen:
         make_folder(args.out)
         page = _Page(args.out, command, args.seed)
