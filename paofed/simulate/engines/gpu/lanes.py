@@ -35,9 +35,9 @@ def bounded(threads: int, blocks: int = 1) -> Any:
 if SIMULATED:
 
     @inlined
-    def lane_sums(value: Any, other: Any) -> Any:
-        """Return the sums of two values over the lanes."""
-        return value, other
+    def sum_over(value: Any, lanes: Any) -> Any:  # noqa: ARG001 (there is one)
+        """Return the sum of the values that some neighbouring lanes have."""
+        return value
 
     @inlined
     def votes(yes: Any) -> Any:
@@ -62,19 +62,19 @@ else:
     from numba.cuda import libdevice
 
     @inlined
-    def lane_sums(value: Any, other: Any) -> Any:
-        """Return the sums of two values over the lanes; each is computed while the other waits."""
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
-        other += cuda.shfl_xor_sync(_EVERYONE, other, 16)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
-        other += cuda.shfl_xor_sync(_EVERYONE, other, 8)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 4)
-        other += cuda.shfl_xor_sync(_EVERYONE, other, 4)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
-        other += cuda.shfl_xor_sync(_EVERYONE, other, 2)
-        value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
-        other += cuda.shfl_xor_sync(_EVERYONE, other, 1)
-        return value, other
+    def sum_over(value: Any, lanes: Any) -> Any:
+        """Return the sum of the values that some neighbouring lanes have, a power of two."""
+        if lanes > 16:
+            value += cuda.shfl_xor_sync(_EVERYONE, value, 16)
+        if lanes > 8:
+            value += cuda.shfl_xor_sync(_EVERYONE, value, 8)
+        if lanes > 4:
+            value += cuda.shfl_xor_sync(_EVERYONE, value, 4)
+        if lanes > 2:
+            value += cuda.shfl_xor_sync(_EVERYONE, value, 2)
+        if lanes > 1:
+            value += cuda.shfl_xor_sync(_EVERYONE, value, 1)
+        return value
 
     @inlined
     def votes(yes: Any) -> Any:
@@ -95,3 +95,12 @@ else:
     def cosine32(angle: Any) -> Any:
         """Return a cosine in float32 by the card's own unit: off by 5e-7 plus the angle's error."""
         return libdevice.fast_cosf(angle)
+
+
+@inlined
+def without_lowest(bits: Any, count: Any, most: Any) -> Any:
+    """Return `bits` without its `count` lowest ones, where `count` is at most `most`."""
+    for i in range(most):
+        if i < count:
+            bits = int32(bits & (bits - 1))
+    return bits

@@ -49,10 +49,21 @@ class TicksOnCard(NamedTuple):
     lottery: Any  # (R, ticks, K) float64, or (0, 0, 0) where no server picks
 
 
+class ListedTicks(NamedTuple):
+    """The ticks of R runs as lists of clients: see `nature.line_up`."""
+
+    clients: int
+    listed: Any  # (R, ticks) int32: how many have a contact
+    # The others have one dimension, in this order:
+    sample: Any  # (R, ticks, K, d + 1) real
+    event: Any  # (R, ticks, K, 2) int32: an event, and whose
+    picked: Any  # (algorithms that pick, R, ticks, K) uint8: see `nature.pick`
+
+
 class CardRows(NamedTuple):
     """Algorithms on the card, and the ages of messages: see records.Family and FamilyModels."""
 
-    down: Any
+    down: Any  # (A, 3) int64: as in Family, but the last number is less than D
     heard: int
     up: Any
     learns_away: Any
@@ -65,6 +76,7 @@ class CardRows(NamedTuple):
     age_index: Any
     base: Any
     period: Any
+    turn: Any  # (A,) int64: the algorithms, those that take long before the others
     subset: Any  # the subsets of the algorithms that pick
 
     @property
@@ -90,9 +102,9 @@ def rows_of(
     index = np.full(int(kept[-1]) + 1, -1)
     index[kept] = np.arange(kept.size)
     return CardRows(
-        down=sent(family.down, np.int64),
+        down=_windows(family.down, features),
         heard=heard,
-        up=sent(family.up, np.int64),
+        up=_windows(family.up, features),
         learns_away=sent(family.learns_away, np.uint8),
         picks=sent(picks, np.int64),
         mu=sent(family.mu, precision),
@@ -103,8 +115,15 @@ def rows_of(
         age_index=sent(index, np.int64),
         base=sent(np.cumsum(kept + 1) - (kept + 1), np.int64),
         period=sent(kept + 1, np.int64),
+        turn=sent(np.argsort(family.learns_away == 0, stable=True), np.int64),
         subset=sent(family.subset[picking], np.float64),
     )
+
+
+def _windows(windows: IntArray, features: int) -> Any:
+    """Copy windows to the card, not looking further ahead than they need D ticks to come round."""
+    width, apart, ahead = windows.T
+    return sent(np.column_stack([width, apart, ahead % features]), np.int64)
 
 
 def shape_of(fourier_map: FourierMap, precision: Precision) -> ModelShape:

@@ -8,13 +8,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import cuda
+from numba import cuda, float64, int64, uint32
 
-from paofed.simulate.engines.gpu.counters import drifted, laws, normal, philox, uniform
+from paofed.simulate.engines.gpu.counters import drifted, laws, normals, philox, uniform
+from paofed.simulate.engines.gpu.lanes import LANES, bounded, votes
 from paofed.world.realize import PHASE_BITS, Purpose
 
 HAS_DATA, AVAILABLE, LOST_UP, LOST_DOWN = 1, 2, 4, 8  # bits of an event
-# The bit between flags and delay is free for the kernels: whether a client takes part.
+CHOSEN = 16  # the bit by which a server that picks among the available clients marks one
 DELAY_SHIFT = 5
 LONGEST_DELAY = 1 << 25  # a message with a longer delay never arrives in any run
 
@@ -24,6 +25,9 @@ _FOR_PHASE, _FOR_CONTACT = int(Purpose.PHASE), int(Purpose.CONTACT)
 _FOR_HIT = int(Purpose.HIT)
 _FREQUENCIES, _PHASES = 0, 1  # as in paofed.core.features
 _ON, _BEGUN, _HIT = 1, 2, 4  # bits of what nature remembers of a client
+
+
+_one_normal, _five_normals = normals(1), normals(5)
 
 
 @cuda.jit(device=True)
@@ -53,9 +57,12 @@ def draw_maps(
         return
     r, e = i // each, i % each
     if e < inputs * waves:
-        word = _one_of(philox(keys[r], e // 4, 0, 0, _FREQUENCIES), e % 4)
-        frequencies[r, e // waves, e % waves] = normal(word) / width
-        rounded[r, e // waves, e % waves] = normal(word) / width
+        word = cuda.local.array(1, uint32)
+        found = cuda.local.array(1, float64)
+        word[0] = _one_of(philox(keys[r], e // 4, 0, 0, _FREQUENCIES), e % 4)
+        _one_normal(word, found)
+        frequencies[r, e // waves, e % waves] = found[0] / width
+        rounded[r, e // waves, e % waves] = found[0] / width
     else:
         j = e - inputs * waves
         word = _one_of(philox(keys[r], j // 4, 0, 0, _PHASES), j % 4)
@@ -75,13 +82,20 @@ def draw_tests(keys: Any, clients: Any, ranges: Any, x: Any, y: Any) -> None:
     word, _, _, _ = philox(key, t, 0, 0, _FOR_TEST)
     memory, centre, spread, noise = laws(key, int(uniform(word) * clients), ranges)
     mean = centre * math.sqrt(1.0 - memory * memory) / (1.0 - memory)
-    w0, w1, w2, w3 = philox(key, t, 1, 0, _FOR_TEST)
-    w4, _, _, _ = philox(key, t, 1, 1, _FOR_TEST)
-    x0, x1 = mean + spread * normal(w0), mean + spread * normal(w1)
-    x2, x3 = mean + spread * normal(w2), mean + spread * normal(w3)
+    words = cuda.local.array(5, uint32)
+    g = cuda.local.array(5, float64)
+    words[0], words[1], words[2], words[3] = philox(key, t, 1, 0, _FOR_TEST)
+    words[4], _, _, _ = philox(key, t, 1, 1, _FOR_TEST)
+    _five_normals(words, g)
+    x0, x1, x2, x3 = (
+        mean + spread * g[0],
+        mean + spread * g[1],
+        mean + spread * g[2],
+        mean + spread * g[3],
+    )
     x[r, t, 0], x[r, t, 1], x[r, t, 2], x[r, t, 3] = x0, x1, x2, x3
     for seen in range(y.shape[1]):
-        y[r, seen, t] = drifted(x0, x1, x2, x3, seen) + noise * normal(w4)
+        y[r, seen, t] = drifted(x0, x1, x2, x3, seen) + noise * g[4]
 
 
 @cuda.jit(device=True)
@@ -92,7 +106,7 @@ def _arrived(phase: Any, ticks: Any, samples: Any, n: Any) -> Any:
     return 0 if due <= 0 else (due + unit - 1) // unit
 
 
-@cuda.jit
+@bounded(128, 5)
 def draw(
     world_keys: Any, run_keys: Any, ranges: Any, ticks: Any, even: Any, samples: Any, data: Any,
     first: Any, start: Any, stay: Any, presence: Any, ladder: Any, step: Any, lateness: Any,
@@ -109,6 +123,8 @@ def draw(
     if i >= event.shape[0] * clients:
         return
     r, k = i // clients, i % clients
+    words = cuda.local.array(5, uint32)
+    g = cuda.local.array(5, float64)
     key = run_keys[r]
     memory, centre, spread, noise = laws(world_keys[r], k, ranges)
     fresh = math.sqrt(1.0 - memory * memory)
@@ -164,14 +180,15 @@ def draw(
         flags = (HAS_DATA if has_data else 0) | (AVAILABLE if available else 0)
         event[r, n - n0, k] = flags | lost | delay << DELAY_SHIFT
         if has_data:
-            w0, w1, w2, w3 = philox(key, k, n, 0, _FOR_SAMPLE)
-            w4, _, _, _ = philox(key, k, n, 1, _FOR_SAMPLE)
+            words[0], words[1], words[2], words[3] = philox(key, k, n, 0, _FOR_SAMPLE)
+            words[4], _, _, _ = philox(key, k, n, 1, _FOR_SAMPLE)
+            _five_normals(words, g)
             # The first sample is u itself, since there is no earlier one to remember.
             old, new = (memory, fresh) if begun else (0.0, 1.0)
             begun = _BEGUN
             c, s = new * centre, new * spread
-            x0, x1 = old * x0 + c + s * normal(w0), old * x1 + c + s * normal(w1)
-            x2, x3 = old * x2 + c + s * normal(w2), old * x3 + c + s * normal(w3)
+            x0, x1 = old * x0 + c + s * g[0], old * x1 + c + s * g[1]
+            x2, x3 = old * x2 + c + s * g[2], old * x3 + c + s * g[3]
             y = 0.0
             if drifts.size:
                 seen = 0
@@ -185,7 +202,7 @@ def draw(
                 y = drifted(x0, x1, x2, x3, 0)
             sample[r, n - n0, 0, k], sample[r, n - n0, 1, k] = x0, x1
             sample[r, n - n0, 2, k], sample[r, n - n0, 3, k] = x2, x3
-            sample[r, n - n0, 4, k] = y + noise * normal(w4)
+            sample[r, n - n0, 4, k] = y + noise * g[4]
     now[r, 0, k], now[r, 1, k], now[r, 2, k], now[r, 3, k] = x0, x1, x2, x3
     memory_of[r, k] = on | begun | hit
     if capacity.size:
@@ -193,10 +210,55 @@ def draw(
 
 
 @cuda.jit
+def line_up(
+    sample: Any, event: Any, picked: Any, listed: Any, sample_to: Any, event_to: Any,
+    picked_to: Any,
+) -> None:  # fmt: skip
+    """List the clients of every tick: those with a contact, then those that only have a sample.
+
+    A warp makes the list of one tick of one run. A place of the list has the client's sample, its
+    event, which client it is, and who has picked it. Places after the last client have an event of
+    0. `listed` is how many have a contact.
+    """
+    lane, i = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
+    runs, ticks, clients = event.shape
+    if i >= runs * ticks:
+        return
+    r, n = i // ticks, i % ticks
+    met, below = 0, (1 << lane) - 1
+    for k0 in range(0, clients, LANES):
+        k = k0 + lane
+        met += cuda.popc(votes(k < clients and event[r, n, min(k, clients - 1)] & AVAILABLE != 0))
+    first, after = 0, met
+    for k0 in range(0, clients, LANES):
+        k = k0 + lane
+        what = event[r, n, k] if k < clients else 0
+        contact = what & AVAILABLE != 0
+        alone = what & HAS_DATA != 0 and not contact
+        contacts, samples = votes(contact), votes(alone)
+        if contact or alone:
+            before = cuda.popc(int64(contacts if contact else samples) & below)
+            place = before + (first if contact else after)
+            event_to[r, n, place, 0], event_to[r, n, place, 1] = what, k
+            for e in range(sample.shape[2]):
+                sample_to[r, n, place, e] = sample[r, n, e, k]
+            for a in range(picked.shape[0]):
+                picked_to[a, r, n, place] = picked[a, r, n, k]
+        first += cuda.popc(contacts)
+        after += cuda.popc(samples)
+    for place in range(after + lane, clients, LANES):
+        event_to[r, n, place, 0], event_to[r, n, place, 1] = 0, 0
+        for a in range(picked.shape[0]):
+            picked_to[a, r, n, place] = 0
+    if lane == 0:
+        listed[r, n] = met
+
+
+@cuda.jit
 def pick(event: Any, lottery: Any, subset: Any, picked: Any) -> None:
     """Let the servers choose among the available clients (paofed.core.selection.pick).
 
-    Written is a mask for the events, which takes the contact away from clients that are not chosen.
+    Written are CHOSEN and 0: bits to be added to the events.
     """
     i = cuda.grid(1)
     methods, runs, ticks, clients = picked.shape
@@ -215,4 +277,4 @@ def pick(event: Any, lottery: Any, subset: Any, picked: Any) -> None:
                 if theirs < mine or (theirs == mine and other < k):
                     before += 1
         chosen = before < subset[a]
-    picked[a, r, n, k] = -1 if chosen else ~AVAILABLE
+    picked[a, r, n, k] = CHOSEN if chosen else 0

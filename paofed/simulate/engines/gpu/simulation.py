@@ -12,18 +12,19 @@ from paofed.core.metrics import curve_ticks
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError
 from paofed.simulate.engines.gpu import streaming
+from paofed.simulate.engines.gpu.block import layout_of, rounds_of, threads_of
 from paofed.simulate.engines.gpu.card import free_memory, launch, over, sent, the_card, zeros
 from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
-from paofed.simulate.engines.gpu.layout import CardRows, TicksOnCard, WorldsOnCard, rows_of
-from paofed.simulate.engines.gpu.nature import pick
-from paofed.simulate.engines.gpu.resident import (
-    layout_of,
-    resident,
-    rounds_of,
-    threads_of,
-    words_of,
+from paofed.simulate.engines.gpu.layout import (
+    CardRows,
+    ListedTicks,
+    TicksOnCard,
+    WorldsOnCard,
+    rows_of,
 )
+from paofed.simulate.engines.gpu.nature import line_up, pick
+from paofed.simulate.engines.gpu.resident import LateMessages, resident
 from paofed.simulate.engines.gpu.steps import ModelShape
 from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
@@ -96,16 +97,17 @@ class CardPlan(NamedTuple):
         """The number of warps for one run of one algorithm, where models lie in the card's memory.
 
         It depends on fleet and card alone: sums, and so bits, must not depend on other algorithms
-        or runs.
+        or runs. All warps of a block belong to one run.
         """
-        most = streaming.WARPS * the_card().multiprocessors
-        return min(most, -(-self.clients // _LEAST_PART))
+        together = streaming.THREADS // LANES
+        blocks = -(-self.clients // (_LEAST_PART * together))
+        return together * min(streaming.BLOCKS * the_card().multiprocessors, blocks)
 
     @property
     def cell_bytes(self) -> int:
         """The bytes of the samples and events of one client at one tick."""
         happens = self.size * (self.shape.inputs + 1) + 4
-        return happens + (8 + 4 * self.picking if self.picking else 0)
+        return happens + (8 + self.picking if self.picking else 0)
 
     @property
     def stretch(self) -> int:
@@ -122,9 +124,11 @@ class CardPlan(NamedTuple):
         if self.is_resident:
             own += self.cells * (12 * features + 4)
         else:
-            own += self.clients * (self.size * features + self.longest + 1)
+            own += self.clients * (self.size * self.shape.padded + self.longest + 1)
             own += self.groups * (self.cells * (12 * features + 4) + 8)
         nature = self.stretch * self.clients * self.cell_bytes
+        if self.is_resident:  # a second time, as lists
+            nature += self.stretch * self.clients * (self.cell_bytes + 4)
         return self.algorithms * own + nature + self.clients * (8 * inputs + 9)
 
     def at_once(self) -> int:
@@ -195,7 +199,7 @@ def _judged(models: Any, fleet: WorldsOnCard, plan: CardPlan) -> FloatArray:
 
 def _picked(stretch: TicksOnCard, rows: CardRows) -> Any:
     """Return who takes part, (algorithms that pick, R, ticks, K)."""
-    picked = cuda.device_array((rows.subset.size, *stretch.event.shape), np.int32)
+    picked = cuda.device_array((rows.subset.size, *stretch.event.shape), np.uint8)
     over(pick, picked.size, stretch.event, stretch.lottery, rows.subset, picked)
     return picked
 
@@ -209,29 +213,42 @@ def _resident(
     report: Report,
 ) -> Played:
     features, blocks = plan.shape.features, fleet.start.shape[0] * plan.algorithms
-    stretch = runs.stretch(0, plan.ticks, lottery=plan.picking > 0)
-    picked = cuda.to_device(np.zeros((1, 1), np.int32))
-    if plan.picking:
-        picked = _picked(stretch, rows).reshape(plan.picking, stretch.event.size)
-    words, live = words_of(plan.clients), _answers(rows)
-    rounds = rounds_of(plan.clients)
-    *places, memory = layout_of(plan.shape, plan.clients, plan.ages, plan.longest, plan.cells)
+    listed = _listed(runs.stretch(0, plan.ticks, lottery=plan.picking > 0), rows)
+    live = _answers(rows)
+    at = layout_of(plan.shape, plan.clients, plan.ages, plan.longest, plan.cells)
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts = cuda.device_array((blocks, plan.points), np.int64)
     final = cuda.device_array((blocks, features), np.float64)
-    launch(
-        resident(plan.shape, rounds, plan.picking > 0, live),
-        blocks, threads_of(plan.shape),
-        plan.clients, stretch.sample.ravel(), stretch.event.ravel(), picked, *fleet[:5], *rows[:-1],
+    words = -(-plan.clients // 32)
+    late = LateMessages(
         cuda.device_array((blocks, plan.cells, features), np.float64),
         cuda.device_array((blocks, plan.cells, features), np.int32),
         cuda.device_array((blocks, plan.longest + 2, words) if live else (1, 1, 1), np.int32),
-        every, models, contacts, final, *places,
-        memory=memory,
+    )
+    launch(
+        resident(plan.shape, rounds_of(plan.clients), plan.picking > 0, live),
+        blocks, threads_of(plan.shape),
+        fleet, listed, rows, late, every, at, models, contacts, final,
+        memory=at.size,
     )  # fmt: skip
     found = Played(models, contacts.copy_to_host(), final.copy_to_host())
     report(float(fleet.start.shape[0]))
     return found
+
+
+def _listed(drawn: TicksOnCard, rows: CardRows) -> ListedTicks:
+    """Return ticks as lists of clients, with those whom the servers pick."""
+    runs, ticks, numbers, clients = drawn.sample.shape
+    picked = _picked(drawn, rows)
+    lists = (
+        cuda.device_array((runs, ticks), np.int32),
+        cuda.device_array((runs, ticks, clients, numbers), drawn.sample.dtype),
+        cuda.device_array((runs, ticks, clients, 2), np.int32),
+        cuda.device_array(picked.shape, np.uint8),
+    )
+    over(line_up, runs * ticks * LANES, drawn.sample, drawn.event, picked, *lists)
+    listed, *flat = lists
+    return ListedTicks(clients, listed, *(array.ravel() for array in flat))
 
 
 def _answers(rows: CardRows) -> bool:
@@ -250,8 +267,10 @@ def _streamed(
 ) -> Played:
     features, algorithms = plan.shape.features, plan.algorithms
     blocks, ages = fleet.start.shape[0] * algorithms, rows.base.size
-    local = cuda.device_array(blocks * plan.clients * features, plan.shape.precision)
-    _begin(fleet, plan, local)
+    stride, of_a_run = plan.shape.padded, plan.clients * plan.algorithms
+    local = cuda.device_array(blocks * plan.clients * stride, plan.shape.precision)
+    many = (2, 4) if SIMULATED else (16 * the_card().multiprocessors, 256)
+    launch(streaming.fill, *many, fleet.start, of_a_run, stride, local)
     start = np.repeat(fleet.start.copy_to_host(), algorithms, axis=0)
     server, shared = sent(start, np.float64), sent(start, plan.shape.precision)
     sums = zeros((blocks, plan.groups, plan.cells, features), np.float64)
@@ -268,27 +287,27 @@ def _streamed(
     arriving, servers = sent(rows.base.copy_to_host(), np.int64), 4 if SIMULATED else 256
     models = cuda.device_array((blocks, plan.points, features), plan.shape.precision)
     contacts, point, learn = [], 0, streaming.learning(plan.shape)
-    nobody = cuda.to_device(np.zeros((1, 1, 1, 1), np.int32))
     threads = streaming.THREADS
     across = -(-blocks * plan.groups * LANES // threads)
     for begin in range(0, plan.ticks, plan.stretch):
         end = min(begin + plan.stretch, plan.ticks)
         stretch = runs.stretch(begin, end, lottery=plan.picking > 0)
-        picked = _picked(stretch, rows) if plan.picking else nobody
+        picked = _picked(stretch, rows)
         for n in range(begin, end):
             whose = (n, n - begin, plan.groups, stretch.event, picked)
             launch(
-                streaming.hear, across, threads, *whose, rows.down, rows.heard, rows.picks,
-                rows.exchange, shared, local,
+                streaming.receive, across, threads, *whose, rows.down, rows.heard, rows.picks,
+                rows.exchange, shared, stride, local,
             )  # fmt: skip
             launch(
                 learn, across, threads, *whose[1:3], stretch.sample, *whose[3:], *fleet[:4],
                 rows.learns_away, rows.picks, rows.mu, local,
+                memory=streaming.map_bytes(plan.shape),
             )  # fmt: skip
             launch(
                 streaming.send, across, threads, *whose, rows.down, rows.heard, rows.up, rows.picks,
                 rows.max_age, rows.exchange, rows.age_index, rows.base, arriving,
-                shared, local, sums, holders, counts, answers, met,
+                shared, stride, local, sums, holders, counts, answers, met,
             )  # fmt: skip
             launch(
                 streaming.gather, blocks * ages * shares, servers, arriving, sums, holders, counts,
@@ -297,17 +316,10 @@ def _streamed(
             at = point if (n + 1) % every == 0 or n == plan.ticks - 1 else -1
             launch(
                 streaming.serve, blocks, servers, *arrived, rows.by_coverage, rows.weight, server,
-                shared, models, at,
+                shared, models, at, rows.base, rows.period, arriving,
             )  # fmt: skip
-            launch(streaming.turn_over, 1, servers, rows.base, rows.period, arriving)
             if at >= 0:
                 contacts.append(met.copy_to_host().sum(axis=1))
                 point += 1
         report(fleet.start.shape[0] * (end - begin) / plan.ticks)
     return Played(models, np.stack(contacts, axis=1), server.copy_to_host())
-
-
-def _begin(fleet: WorldsOnCard, plan: CardPlan, local: Any) -> None:
-    blocks, threads = (2, 4) if SIMULATED else (16 * the_card().multiprocessors, 256)
-    rows = plan.clients * plan.algorithms
-    launch(streaming.fill, blocks, threads, fleet.start, local, rows, 0, local.size)
