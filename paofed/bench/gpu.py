@@ -3,7 +3,7 @@
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,9 +23,14 @@ from paofed.words import counted
 from paofed.world.scenario import Scenario
 
 ROUNDS = 3
-_CELL_BYTES = 24  # bytes for the events of a client at a tick, in float32
+_CELL_BYTES = 24  # bytes for what happens to a client at a tick, in float32
+_LISTED_BYTES = 28  # bytes of the same in the list of a tick
+GPU_ENGINE = "gpu engine"
 _ALONE = "pao-fed-u1"  # the algorithm that JAX and the large fleet run
 _LANES = 128  # float32 units of a multiprocessor
+# Operations of a sample for each feature: the products of the map, a cosine counted as eight, to
+# predict, and to learn.
+_EACH_FEATURE = 2 * 4 + 8 + 2 + 2
 _COPIED, _COPIES = 4 << 30, 8  # bytes of a copy, and how many copies are timed
 
 
@@ -75,15 +80,39 @@ def figures() -> CardFigures:
 
 
 def least_milliseconds(card: CardFigures) -> float:
-    """Return the least time of one algorithm and run of Setting I, if only arithmetic took time.
+    """Return the least time of one algorithm and run of Setting I, if only arithmetic took time."""
+    return 1e3 * _operations(Scenario.load("setting-1")) / card.flops
 
-    A sample is mapped (d + 1 operations and a cosine for each feature), predicted and learned.
+
+def _operations(setting: Scenario) -> float:
+    """Count the operations of one algorithm and run."""
+    samples = int(setting.synthetic.samples_of(setting.clients).sum())
+    return float(samples * setting.features * _EACH_FEATURE)
+
+
+def on_the_roofline(
+    ways: Sequence[Way], fleets: Sequence[LargeFleet], bandwidth: float
+) -> list[tuple[str, float, float]]:
+    """Return programs with their operations for each byte of memory, and operations a second.
+
+    These are the whole runs of the GPU engine, for which only what happens comes from the card's
+    memory, and the largest of the large fleets, which reads and writes models.
     """
     setting = Scenario.load("setting-1")
-    samples = int(setting.synthetic.samples_of(setting.clients).sum())
-    # Products of the map, a cosine counted as eight, prediction, update.
-    each_feature = 2 * 4 + 8 + 2 + 2
-    return 1e3 * samples * setting.features * each_feature / card.flops
+    operations = _operations(setting)
+    happens = _LISTED_BYTES * setting.clients * setting.ticks
+    found = [
+        ("whole runs", operations / happens, 1e3 * operations / way.milliseconds)
+        for way in ways
+        if way.what == GPU_ENGINE
+    ]
+    if fleets:
+        largest = max(fleets, key=lambda fleet: fleet.clients)
+        intensity = _EACH_FEATURE / 8  # a number of a model is read and written in float32
+        share = largest.limit / largest.milliseconds
+        name = f"a fleet of {largest.clients:,} clients"
+        found.append((name, intensity, share * bandwidth * intensity))
+    return found
 
 
 def side_by_side(runs: int, say: Callable[[str], None]) -> list[Way]:
@@ -93,7 +122,7 @@ def side_by_side(runs: int, say: Callable[[str], None]) -> list[Way]:
     on_card = [_engine(setting, "gpu", LINEUP, runs) for _ in range(ROUNDS + 1)][1:]
     found = [
         Way(
-            "gpu engine", 1e3 * statistics.median(on_card) / (runs * len(LINEUP)),
+            GPU_ENGINE, 1e3 * statistics.median(on_card) / (runs * len(LINEUP)),
             f"{counted(runs, 'run')} x {len(LINEUP)} algorithms",
         )
     ]  # fmt: skip

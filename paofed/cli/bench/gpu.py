@@ -6,9 +6,11 @@ installed, runs a plain scan over the same worlds. It needs a CUDA card.
 
 import json
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.outputs import require_figure, say
 from paofed.errors import needs_extra, whole
+from paofed.files import require_writable
 from paofed.words import table
 
 EXAMPLE = "paofed bench gpu --clients 1000000"
@@ -21,6 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="number of runs of Setting I (default: %(default)s)")  # fmt: skip
     add("--clients", type=int, nargs="*", default=[1_000_000, 10_000_000], metavar="K",
         help="numbers of clients of the large fleets (default: 1000000 10000000)")  # fmt: skip
+    add("--figure", type=Path, metavar="FILE",
+        help="file to draw the roofline into (.png, .svg, .pdf)")  # fmt: skip
     add("--json", action="store_true", help="print the numbers as JSON")
 
 
@@ -28,14 +32,29 @@ def run(args: Namespace) -> int:
     """Measure, then print tables."""
     runs = whole("runs", args.runs, least=1)
     clients = [whole("clients", number, least=1) for number in args.clients]
+    if args.figure is not None:
+        require_figure(args.figure)
+        require_writable(args.figure)
     with needs_extra("bench gpu"):
-        from paofed.bench.gpu import figures, large_fleet, least_milliseconds, side_by_side
+        from paofed.bench.gpu import (
+            figures,
+            large_fleet,
+            least_milliseconds,
+            on_the_roofline,
+            side_by_side,
+        )
     card = figures()
     least, ways = least_milliseconds(card), side_by_side(runs, say)
     fleets = []
     for number in clients:
         say(f"{number:,} clients")
         fleets.append(large_fleet(number, card))
+    if args.figure is not None:
+        from paofed.report.roofline import Placed, roofline
+        from paofed.report.shared.figures import save
+
+        placed = [Placed(*program) for program in on_the_roofline(ways, fleets, card.bandwidth)]
+        save(roofline(card.name, card.flops, card.bandwidth, placed), args.figure)
     if args.json:
         found = {"card": card, "least_milliseconds": least, "ways": ways, "fleets": fleets}
         print(json.dumps(found, default=lambda record: record._asdict()))

@@ -102,3 +102,21 @@ def test_both_forms_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     small = card.the_card()._replace(block_memory=0)
     monkeypatch.setattr(simulation, "the_card", lambda: small)
     np.testing.assert_allclose(records("gpu", scenario)[0].mse, near.mse, rtol=2e-5)
+
+
+@pytest.mark.parametrize("form", ["in a block", "in the card's memory"])
+@pytest.mark.parametrize(("features", "clients"), [(12, 600), (100, 300), (300, 64)])
+def test_models_of_all_sizes_agree(
+    features: int, clients: int, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One lane of a warp holds a model of 12 features, 8 lanes one of 100, all lanes one of 300."""
+    scenario = shortened("setting-1", 60, clients=clients, features=features)
+    methods = ("online-fedsgd", "online-fed:subset=0.2", "pao-fed-u1", "pao-fed-c2:exchange=live")
+    expected = records("fast", scenario, methods=methods)
+    if form != "in a block":
+        small = card.the_card()._replace(block_memory=0)
+        monkeypatch.setattr(simulation, "the_card", lambda: small)
+    found = records("gpu", scenario, methods=methods)
+    for index, record in expected.items():
+        np.testing.assert_allclose(found[index].mse, record.mse, rtol=2e-5)
+        np.testing.assert_array_equal(found[index].traffic, record.traffic)
