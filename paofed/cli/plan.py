@@ -15,7 +15,7 @@ from typing import get_args
 
 from paofed.algorithms.base import Exchange
 from paofed.cli.shared import worlds
-from paofed.cli.shared.crew import add_crew_options, crew_of
+from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
@@ -26,6 +26,7 @@ from paofed.planning.plan import PlanInterrupted, plan
 from paofed.planning.record import FleetPlan
 from paofed.planning.use import FILE, advice, commands, scenario_file
 from paofed.racing.race import TOLERANCE
+from paofed.simulate.engines import announced
 
 EXAMPLE = "paofed plan setting-1 --tick 1h --budget 2kB/day/device --tariff mqtt-tls"
 
@@ -55,6 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="how much worse than the best cheaper settings may be, in dB (default: "
         "%(default)s)")  # fmt: skip
     add_seed(parser)
+    add_engine_option(parser)
     add_crew_options(parser)
     add("--out", type=Path, default=Path("plan"), metavar="DIR",
         help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
@@ -69,7 +71,11 @@ def run(args: Namespace) -> int:
     scenario = worlds.world_of(args)
     require_folder(args.out)
     worlds.tell(scenario, args)
-    with crew_of(args) as crew, stage(f"{scenario.name}, a plan") as progress:
+    with (
+        crew_of(args) as crew,
+        stage(f"{scenario.name}, a plan") as progress,
+        announced(args.engine, say),
+    ):
         try:
             found = plan(
                 scenario,
@@ -79,6 +85,7 @@ def run(args: Namespace) -> int:
                 algorithms=args.algorithm,
                 exchange=args.exchange,
                 tolerance=args.tolerance,
+                engine=args.engine,
                 seed=args.seed,
                 report=progress,
                 **crew._asdict(),

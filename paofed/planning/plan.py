@@ -37,6 +37,8 @@ from paofed.racing.meeting import share_of
 from paofed.racing.race import TOLERANCE, seed_of
 from paofed.racing.record import all_tried
 from paofed.racing.rejection import perhaps_within
+from paofed.simulate.engines import USUAL as ENGINE
+from paofed.simulate.engines import engine_of, preferred
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
@@ -75,6 +77,7 @@ def plan(
     algorithms: Sequence[str] | str | None = None,
     exchange: Exchange = "live",
     tolerance: float = TOLERANCE,
+    engine: str = ENGINE,
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
@@ -85,8 +88,8 @@ def plan(
 
     `budget` is in words, as in 2kB/day/device, of bytes on the wire under a tariff; `error` is in
     dB, as in -7dB. `algorithms` names the methods that are tried (None: those that a live fleet can
-    follow), `exchange` is the order of a contact. An interrupt (Ctrl-C) raises Interrupted, whose
-    `plan` says what is known.
+    follow), `exchange` is the order of a contact, `engine` simulates, as in `run`. An interrupt
+    (Ctrl-C) raises Interrupted, whose `plan` says what is known.
     """
     setting = scenario_of(scenario)
     if budget is None and error is None:
@@ -96,6 +99,7 @@ def plan(
     if not 0 <= number("tolerance", tolerance) < math.inf:
         raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
     key_of(whole("seed", seed))  # a wrong seed is refused now, not in a thread
+    _require_all(engine)
     asked = None if budget is None else budget_of(budget)
     question = _Question(
         scenario=setting,
@@ -106,10 +110,20 @@ def plan(
         shapes=words_of(setting, algorithms, exchange),
         exchange=exchange,
         tolerance=tolerance,
+        engine=engine,
         seed=seed,
     )
     crew = Crew(workers, executor, store)
     return _Planning(question, arena_of(setting), crew, report or ignored).made()
+
+
+def _require_all(engine: str) -> None:
+    """Refuse an engine that does not know all that a plan tries."""
+    if all(engine_of(name).on_card for name in preferred(engine)):
+        raise InputError(
+            f"the {engine} engine does not know bounded servers, which a plan tries at its end: "
+            f"give {engine},{ENGINE}"
+        )
 
 
 class _Question(NamedTuple):
@@ -123,6 +137,7 @@ class _Question(NamedTuple):
     shapes: Mapping[str, str]  # the shape of each word
     exchange: Exchange
     tolerance: float
+    engine: str
     seed: int
 
     @property
@@ -169,7 +184,7 @@ class _Planning:
         shapes = {word: asked.shapes[word] for word in words}
         rates = rates_of(
             self._arena, shapes, asked.tariff, seed_of(asked.seed, _MEASURED), self._crew,
-            self._told(0.0, _MEASURING),
+            asked.engine, self._told(0.0, _MEASURING),
         )  # fmt: skip
         most = min(asked.most, SLACK * max(rates.values()))
         purses = [part * most for part in PURSES]
@@ -252,7 +267,8 @@ class _Planning:
         return partial(share_of, self._report, begun, end - begun)
 
     def _meetings(self, scenario: Scenario) -> Meetings:
-        return Meetings(self._arena, scenario, self._question.tariff, self._crew)
+        asked = self._question
+        return Meetings(self._arena, scenario, asked.tariff, self._crew, asked.engine)
 
     def _record(self, trials: Trials, found: Judgement, worlds: int) -> FleetPlan:
         asked = self._question

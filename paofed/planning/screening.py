@@ -79,12 +79,13 @@ def renews_all(word: str, features: int) -> bool:
 
 
 def rates_of(
-    arena: Arena, shapes: Mapping[str, str], tariff: Tariff, seed: int, crew: Crew, report: Report
-) -> dict[str, float]:
+    arena: Arena, shapes: Mapping[str, str], tariff: Tariff, seed: int, crew: Crew, engine: str,
+    report: Report,
+) -> dict[str, float]:  # fmt: skip
     """Return the bytes per device and tick of each shape with every contact used, from one run."""
     first = {shapes[word]: word for word in reversed(list(shapes))}
     result = simulated(arena.scenario, list(first.values()), runs=1, seed=seed, crew=crew,
-                       report=report)  # fmt: skip
+                       engine=engine, report=report)  # fmt: skip
     cells = arena.scenario.clients * arena.scenario.ticks
     return {shape: spent([result], word, tariff) / cells for shape, word in first.items()}
 

@@ -42,8 +42,11 @@ from paofed.world.scenario import Scenario
 class Meetings:
     """Where candidates meet: their runs, kept by the share of contacts that devices use."""
 
-    def __init__(self, arena: Arena, scenario: Scenario, tariff: Tariff, crew: Crew) -> None:
-        self._arena, self._scenario, self._tariff, self._crew = arena, scenario, tariff, crew
+    def __init__(
+        self, arena: Arena, scenario: Scenario, tariff: Tariff, crew: Crew, engine: str
+    ) -> None:
+        self._arena, self._scenario, self._tariff = arena, scenario, tariff
+        self._crew, self._engine = crew, engine
         self._results: dict[float, list[Result]] = {}
 
     def hold(self, candidates: Sequence[Candidate], runs: int, seed: int, report: Report) -> None:
@@ -54,7 +57,7 @@ class Meetings:
             words = [one.word for one in candidates if one.contacts == share]
             told = partial(share_of, report, done / len(candidates), len(words) / len(candidates))
             result = simulated(thinned(self._scenario, share), words, runs=runs, seed=seed,
-                               crew=self._crew, report=told)  # fmt: skip
+                               crew=self._crew, engine=self._engine, report=told)  # fmt: skip
             self._results.setdefault(share, []).append(result)
             done += len(words)
 

@@ -7,6 +7,7 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import Tariff
+from paofed.simulate.engines import USUAL
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
@@ -23,13 +24,14 @@ def simulated(
     runs: int,
     seed: int,
     crew: Crew,
+    engine: str = USUAL,
     report: Report | None = None,
 ) -> Result:
     """Run candidates in `runs` worlds."""
     every = max(1, scenario.ticks // _POINTS)
     return run(
         scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
-        report=report, **crew._asdict(),
+        engine=engine, report=report, **crew._asdict(),
     )  # fmt: skip
 
 

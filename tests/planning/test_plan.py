@@ -4,11 +4,12 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from paofed import Interrupted
+from paofed import Interrupted, run
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import tariff_of
 from paofed.errors import AlgorithmError, InputError
@@ -19,9 +20,11 @@ from paofed.planning.plan import FRESH, PURSES, PlanInterrupted, plan
 from paofed.planning.record import FleetPlan
 from paofed.planning.screening import rates_of
 from paofed.planning.use import FILE, advice, commands, scenario_file
+from paofed.racing import meeting
 from paofed.racing.arena import arena_of
 from paofed.racing.meeting import simulated, spent
 from paofed.racing.race import seed_of
+from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario
@@ -147,6 +150,21 @@ def test_an_interrupt_tells_what_is_known(after: float) -> None:
         json.dumps(known.as_json(), allow_nan=False)
 
 
+def test_every_run_is_on_the_engine_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def spied(*args: Any, engine: str, **kwargs: Any) -> Result:
+        asked.append(engine)
+        if len(asked) > 2:
+            raise KeyboardInterrupt
+        return run(*args, **kwargs)
+
+    monkeypatch.setattr(meeting, "run", spied)
+    with pytest.raises(PlanInterrupted):
+        plan(small_fleet(), budget=BUDGET, algorithms=METHODS, engine="gpu,fast")
+    assert asked == 3 * ["gpu,fast"]
+
+
 def test_over_a_table_the_race_is_on_the_calibration_period(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +197,10 @@ def test_what_cannot_be_planned_is_told() -> None:
         plan(bare, error=-7, tolerance=-1)
     with pytest.raises(InputError, match="tolerance is 'x': expected a number"):
         plan(bare, error=-7, tolerance="x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"gpu engine does not know bounded .*: give gpu,fast"):
+        plan(bare, error=-7, engine="gpu")
+    with pytest.raises(InputError, match="unknown engine 'steam'"):
+        plan(bare, error=-7, engine="fast,steam")
     with pytest.raises(InputError, match="nothing fits: the cheapest settings"):
         plan(small_fleet(), budget="1B/day/device", algorithms=METHODS)
     with pytest.raises(
@@ -192,7 +214,9 @@ def test_a_budget_that_chance_alone_may_keep_is_refused_as_one_that_nothing_fits
     fleet, word = small_fleet(), "pao-fed-u1:shared=2,step_size=0.4"
     arena, seed = arena_of(fleet), seed_of(0, 100)
     own = f"{word},exchange=single"
-    rate = rates_of(arena, {own: "x"}, tariff_of("mqtt-tls"), seed, Crew(workers=1), ignored)["x"]
+    rate = rates_of(
+        arena, {own: "x"}, tariff_of("mqtt-tls"), seed, Crew(workers=1), "fast", ignored
+    )["x"]
     with pytest.raises(InputError, match="nothing fits: the cheapest settings, at 0"):
         plan(fleet, budget=f"{rate / 128 * 24 * 1.01:.6f}B/day/device", algorithms=word,
              exchange="single", workers=1)  # fmt: skip
