@@ -21,3 +21,4 @@ if __name__ == "__main__":
     kernel_of(algorithm("pao-fed-u1"))  # the general form of the paper's rows
     kernel_of(algorithm("pao-fed-u1", clip=6))  # the same with bounded influence, whatever clip is
     kernel_of(algorithm("pao-fed-u1", clip=6, bound=6))
+    kernel_of(algorithm("pao-fed-u1", learner="two-speed"))

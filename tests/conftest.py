@@ -1,15 +1,27 @@
+import gc
 import sys
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pytest
 from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
+from tests.drawing import as_svg_alone
 from tests.effort import effort, in_ci
 
 # Machines are noisy: an example that took long is no failure.
-settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=30, thorough=60))
+settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=20, thorough=60))
 settings.load_profile("paofed")
+
+# The tests and what they import stay: while they are read, the garbage collector finds nothing.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 _compile = Dispatcher.compile
 
@@ -40,7 +52,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_png() -> Iterator[None]:
     """Pages have their figures as SVG alone; in CI as PNG, too."""
-    if not in_ci():
-        monkeypatch.setattr("paofed.report.shared.figures.save", lambda *_: None)
+    with as_svg_alone():
+        yield

@@ -24,7 +24,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE
 from paofed.simulate.stopping import Interrupted
 from paofed.world.scenario import Scenario
-from tests.effort import long
+from tests.effort import effort, long
 from tests.natures import small_scenario
 
 SETTINGS = ("setting-1", "setting-2", "ideal")
@@ -39,8 +39,9 @@ _LAWS: dict[str, dict[str, Any]] = {
 
 
 def small(name: str) -> Scenario:
-    """A setting of the study with fewer clients and ticks, but models of the paper's size."""
-    return small_scenario(name=name, features=200, **_LAWS[name])
+    """A setting of the study with fewer clients and ticks; in CI, models of the paper's size."""
+    features = effort(everyday=60, thorough=200)
+    return small_scenario(name=name, features=features, **_LAWS[name])
 
 
 def reproduce(folder: Path, *options: str) -> int:

@@ -136,7 +136,9 @@ def children(place: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", some([signal.SIGKILL, signal.SIGINT, signal.SIGTERM], everyday=1)
+)
 def test_interrupted_it_leaves_no_process_behind(number: int, tmp_path: Path) -> None:
     needs("mosquitto")
     words = ["demo", "--devices", "3", "--out", str(tmp_path / "demo.png")]

@@ -17,7 +17,7 @@ from paofed.simulate.faulty import with_faults
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
-from tests.effort import some
+from tests.effort import in_ci, some
 from tests.natures import small_scenario
 from tests.simulate.engines.own.rules import OWN
 
@@ -95,7 +95,8 @@ def test_silence_stays_silence_and_a_channel_without_memory_works() -> None:
     assert even.coordinates.size == 3
     assert not np.array_equal(even.values, MODEL[:3])
     assert odd.coordinates.size == 0
-    assert engine_of("fast").refuses(with_faults(method, scenario)) is None
+    if in_ci():  # a kernel of its own, which takes long
+        assert engine_of("fast").refuses(with_faults(method, scenario)) is None
 
 
 def test_values_are_of_one_type_whether_hit_or_not() -> None:
@@ -139,9 +140,10 @@ def both(scenario: Scenario, methods: list[str | Algorithm], **changes: Any) -> 
     )
 
 
-@pytest.mark.parametrize("faults", some(FAULTS, everyday=2))
+@pytest.mark.parametrize("faults", some(reversed(FAULTS), everyday=1))
 def test_both_engines_agree(faults: str) -> None:
-    methods: list[str | Algorithm] = [*ROWS, "pao-fed-u2:exchange=live", OWN]
+    methods: list[str | Algorithm] = [*ROWS, "pao-fed-u2:exchange=live"]
+    methods += [OWN] if in_ci() else []  # a kernel of its own, which takes long
     scenario = small_scenario(faults=FAULTS[faults], loss={"up": 0.1})
     got, expected = both(scenario, methods)
     assert got.provenance["engines"] == ["fast"] * len(methods)

@@ -170,8 +170,9 @@ def test_an_error_in_one_s_own_function_is_told_with_its_place(workers: int) -> 
     def broken(*_: object) -> Weights:
         raise ZeroDivisionError("nothing\nleft")
 
+    mine = replace(OWN, learner=Learner(learn=broken))
     with pytest.raises(AlgorithmError) as error:
-        run(scenario(), [replace(OWN, learner=Learner(learn=broken))], runs=2, workers=workers)
+        run(scenario(), mine, runs=2, workers=workers, engine="reference")
     assert str(error.value) == "own: its learner's learn raised ZeroDivisionError: nothing left"
 
 

@@ -39,7 +39,7 @@ VARIANTS = [
     "pao-fed-c1:max_age=0",
 ]
 FULL_LIVE = "online-fedsgd:exchange=live"
-COMPARED = some([*REGISTERED, *VARIANTS], everyday=4)
+COMPARED = some([*REGISTERED, *VARIANTS], everyday=2)
 WORLDS, RUNS = effort(everyday=8, thorough=16), 100
 
 

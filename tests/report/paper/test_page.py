@@ -21,6 +21,7 @@ from paofed.report.paper.claims import CLAIMS
 from paofed.report.paper.page import REASONS
 from paofed.simulate.results.result import Result
 from tests.cli.test_reproduce import SETTINGS, read_csv, reproduce
+from tests.drawing import as_svg_alone
 from tests.system import needs
 
 SEED = 12_345_678_901_234_567_890  # a long one, for the line to copy must not widen the page
@@ -95,7 +96,8 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("page")
-    assert reproduce(folder, "--quick", "--runs", "2", "--seed", str(SEED)) == 0
+    with as_svg_alone():
+        assert reproduce(folder, "--quick", "--runs", "2", "--seed", str(SEED)) == 0
     files = (path for path in folder.glob("*.csv") if not path.name.startswith("curves"))
     tables = {path.stem: read_csv(path) for path in files}
     return Made(folder, parse((folder / "report.html").read_text()), tables)

@@ -168,7 +168,7 @@ NO_BYTES = replace(U1, name="broken", uplink=Channel(send=_send, encode=_floats,
         (SEVERAL, _RAISES, "uplink's send raised ValueError: too late"),
         (SEVERAL, _SILENT, "uplink's decode returned a silent part: expected what was sent"),
         (SEVERAL, _SHORT, "learner's model returned"),
-        (NO_BYTES, 11, "uplink's encode returned"),
+        pytest.param(NO_BYTES, 11, "uplink's encode returned", marks=long),  # another kernel
     ],
 )
 def test_a_rule_that_fails_in_machine_code_is_told_by_name(
@@ -184,6 +184,7 @@ class Scaled(NamedTuple):
     gain: Any
 
 
+@long
 def test_a_model_of_its_own_hears_in_the_usual_way_and_shares_a_wide_window() -> None:
     """Neither the sizes with which a kernel is tried nor its own `model` stand in the way."""
     learner = Learner(

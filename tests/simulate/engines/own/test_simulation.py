@@ -23,7 +23,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Outcome
 from paofed.world.trace import Trace
 from tests.cases import Case, cases
-from tests.effort import effort, some
+from tests.effort import effort, long, some
 from tests.natures import BEGINNINGS, small_scenario, small_trace
 from tests.simulate.engines.own.rules import OWN
 
@@ -132,7 +132,8 @@ def half_way(state: Any, part: Any) -> Any:
     return Weights(w)
 
 
-@pytest.mark.parametrize("learner", some([replace(LMS, merge=half_way), OWN.learner], everyday=1))
+@long  # two kernels; every day, test_both_forms_of_the_paper_s_rows_agree has live answers
+@pytest.mark.parametrize("learner", [replace(LMS, merge=half_way), OWN.learner])
 @pytest.mark.parametrize("newcomers", [False, True])
 def test_an_uplink_of_its_own_is_answered_later_and_once_in_a_tick(
     learner: Learner, newcomers: bool
