@@ -3,7 +3,7 @@
 The same steps as paofed.simulate.engines.reference. numba cannot take the fields of somebody's
 NamedTuple one by one, so the lines that load and store a state are written for the method at hand.
 Names that the text leaves open (`learn`, `up_send`, `apply`, ...) are the method's own rules,
-compiled. A flag is given as `bool(1)`: numba would compile a function again for each literal 1 or 0.
+compiled. A flag is given as `bool(1)`: numba would compile a function anew for each literal 1 or 0.
 """
 
 from typing import NamedTuple
