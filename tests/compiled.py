@@ -11,6 +11,7 @@ from paofed.algorithms import algorithm
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.task import Precision
+from paofed.simulate.faulty import with_faults
 from paofed.simulate.montecarlo import run
 from tests.natures import small_scenario, small_trace
 from tests.simulate.engines.own.rules import OWN
@@ -29,6 +30,8 @@ def own() -> None:
     kernel_of(algorithm("pao-fed-u1", clip=6))  # the same with bounded influence, whatever clip is
     kernel_of(algorithm("pao-fed-u1", clip=6, bound=6))
     kernel_of(algorithm("pao-fed-u1", learner="two-speed"))
+    lying = small_scenario(faults=[{"kind": "liar", "push": 0.1, "clients": 3}])
+    kernel_of(with_faults(algorithm("pao-fed-u1"), lying))  # whichever faults of messages
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from paofed.cli import main
 from paofed.simulate.engines.reference import replay
 from paofed.simulate.results.result import Result
 from tests.algorithms.outside import install, write_methods
-from tests.effort import some
+from tests.effort import long, some
 from tests.natures import small_scenario, small_trace
 
 
@@ -114,6 +114,7 @@ def paofed_with(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@long
 def test_packages_that_bring_methods_are_listed_and_run(tmp_path: Path) -> None:
     site = tmp_path / "site"
     entries = {

@@ -24,7 +24,8 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE
 from paofed.simulate.stopping import Interrupted
 from paofed.world.scenario import Scenario
-from tests.effort import effort, long
+from tests.drawing import as_svg_alone
+from tests.effort import effort, in_ci, long
 from tests.natures import small_scenario
 
 SETTINGS = ("setting-1", "setting-2", "ideal")
@@ -72,7 +73,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
             pages.append(text)
         write_text(path, text)
 
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+    with pytest.MonkeyPatch.context() as patch, as_svg_alone(), redirect_stdout(printed):
         patch.setattr("paofed.cli.reproduce.write_text", written)
         patch.setattr("paofed.report.paper.experiment.FIRST_LOOK", 2)
         assert reproduce(folder, "--quick", "--runs", "3", "--seed", "3") == 0
@@ -104,7 +105,8 @@ def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
     assert kinds.pop(".html") == {"report"}
     assert kinds.pop(".json") == {"about"}
     assert kinds.pop(".npz") == set(SETTINGS)
-    assert kinds.pop(".svg") == kinds.pop(".png")
+    drawn = kinds.pop(".svg")
+    assert kinds.pop(".png", set()) == (drawn if in_ci() else set())
     tables = {"finals", "claims", "grid", "exchanges", "best-steps", "theory", "step-sizes"}
     assert kinds.pop(".csv") == tables | {f"curves-{name}" for name in SETTINGS}
     assert not kinds
@@ -145,7 +147,7 @@ def test_the_figures_of_the_page_are_there_as_files(left: Left) -> None:
     assert len(files) >= 6
     assert sorted(shown) == sorted(_labels(x.read_text().partition("<svg")[2]) for x in files)
     assert all(len(labels) > 5 for labels in shown)
-    for path in files:
+    for path in files if in_ci() else ():
         pixels = matplotlib.image.imread(path.with_suffix(".png"))
         assert pixels.shape[0] > 300
         assert len(np.unique(pixels[..., 0])) > 10

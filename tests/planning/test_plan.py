@@ -25,7 +25,7 @@ from paofed.racing.race import seed_of
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario
-from tests.effort import effort
+from tests.effort import effort, long
 from tests.planning.plans import BUDGET, METHODS, small_fleet
 from tests.racing.tables import racing_fleet, readings
 
@@ -100,6 +100,7 @@ def test_the_record_says_everything(made: FleetPlan) -> None:
     assert "theory: with step sizes from" in str(made)
 
 
+@long
 def test_a_plan_is_the_same_again_whoever_works_on_it(made: FleetPlan) -> None:
     again = plan(small_fleet(), budget=BUDGET, algorithms=METHODS, exchange="single", seed=3,
                  workers=1)  # fmt: skip
@@ -147,6 +148,7 @@ def test_an_interrupt_tells_what_is_known(after: float) -> None:
         json.dumps(known.as_json(), allow_nan=False)
 
 
+@long
 def test_over_a_table_the_race_is_on_the_calibration_period(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

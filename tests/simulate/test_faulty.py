@@ -1,6 +1,7 @@
 """Faults of messages: whom they hit, what is sent instead, and the same in every engine."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,10 @@ def hit(scenario: Scenario, method: Algorithm, tick: int, place: tuple[int, int,
     return found
 
 
-@pytest.mark.parametrize("law", [GARBAGE, LIAR, {**LIAR, "clients": [7, 2]}])
-@pytest.mark.parametrize("row", [*ROWS, "own"])
+@pytest.mark.parametrize(
+    ("row", "law"),
+    some(product([*ROWS, "own"], [GARBAGE, LIAR, {**LIAR, "clients": [7, 2]}]), everyday=7),
+)
 def test_messages_of_those_who_are_hit_alone_and_only_then(row: str, law: dict[str, Any]) -> None:
     method = OWN if row == "own" else from_text(row)
     before = {"kind": "stuck", "clients": 1}  # takes a number; changes no message

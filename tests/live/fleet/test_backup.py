@@ -191,7 +191,9 @@ POINTS = (
 )
 
 
-@pytest.mark.parametrize(("point", "killed"), some(product(POINTS, (False, True)), everyday=5))
+@pytest.mark.parametrize(
+    ("point", "killed"), some(product(reversed(POINTS), (False, True)), everyday=5)
+)
 def test_interrupted_anywhere_it_leaves_the_old_or_the_new_fleet(
     point: str, killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

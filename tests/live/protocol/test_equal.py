@@ -81,8 +81,7 @@ def compare(trace: Trace, agreed: Manifest, folder: Path) -> None:
         assert model.tobytes() == state.server.tobytes(), f"tick {info.tick}"
 
 
-@pytest.mark.parametrize("name", SERVED)
-@pytest.mark.parametrize("max_age", [0, 3])
+@pytest.mark.parametrize(("name", "max_age"), some(product(SERVED, [3, 0]), everyday=6))
 def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None:
     trace = small_trace(seed=max_age, ticks=60, clients=6, features=12)
     shared = 12 if name == "online-fedsgd" else 5
@@ -114,8 +113,16 @@ def test_linear_terms_of_their_own(name: str, newcomers: bool, tmp_path: Path) -
     compare(trace, agreed, tmp_path / "fleet")
 
 
-@pytest.mark.parametrize("name", ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"])
-@pytest.mark.parametrize("options", [{"aside": True}, {"aside": False, "bound": None}])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    some(
+        product(
+            ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"],
+            [{"aside": True}, {"aside": False, "bound": None}],
+        ),
+        everyday=4,
+    ),
+)
 def test_bounded_influence(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     """Scale, scores and who is aside follow from the journal; devices join as they are heard."""
     trace = small_trace(seed=5, ticks=80, clients=6, features=12)

@@ -346,7 +346,7 @@ def caught() -> str:
     return ""
 
 
-@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=6), ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=4), ids=lambda breaks: breaks.__name__)
 def test_a_broken_promise_is_noticed(
     breaks: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from paofed.report.run.gains import newcomers, periods
 from paofed.report.shared.figures import save, svg
 from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
+from tests.effort import some
 from tests.report.runs import ALGORITHMS, over_table
 
 ON_DEVICE = ["last value", "alone", "rls", "start", "start alone"]
@@ -116,7 +117,15 @@ def test_the_axis_has_dates(result: Result) -> None:
 
 @pytest.mark.parametrize(
     ("days", "expected", "year"),
-    [(1, "06:00", "01 May 2024"), (20, "09 May", "2024"), (400, "2025", ""), (4000, "2030", "")],
+    some(
+        [
+            (1, "06:00", "01 May 2024"),
+            (20, "09 May", "2024"),
+            (400, "2025", ""),
+            (4000, "2030", ""),
+        ],
+        everyday=2,
+    ),
 )
 def test_dates_say_where_they_stand(days: int, expected: str, year: str, result: Result) -> None:
     about = result.provenance["table"]

@@ -17,7 +17,7 @@ from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.reference import ticks
 from paofed.world.realize import realize
-from tests.effort import effort, in_ci
+from tests.effort import effort, in_ci, some
 from tests.natures import small_scenario, small_trace
 from tests.simulate.engines.remembering import LIMIT, OWN, WINDOWS, Plain, method
 
@@ -111,7 +111,7 @@ def test_a_method_s_random_numbers_belong_to_seed_world_and_run() -> None:
     assert replay(trace, OWN).server_model.tobytes() == found[0]
 
 
-@pytest.mark.parametrize("same_world", [False, True])
+@pytest.mark.parametrize("same_world", some([False, True], everyday=1))
 def test_runs_draw_what_a_replay_of_the_same_place_draws(same_world: bool) -> None:
     """Held against the reference alone: other engines round otherwise."""
     scenario = small_scenario()

@@ -188,7 +188,7 @@ SEEN = [
 ]
 
 
-@pytest.mark.parametrize(("hour", "inputs", "names"), SEEN)
+@pytest.mark.parametrize(("hour", "inputs", "names"), some(SEEN, everyday=3))
 def test_nobody_sees_the_target_that_is_to_be_predicted(
     tmp_path: Path, hour: int, inputs: Sequence[str], names: Sequence[str]
 ) -> None:
