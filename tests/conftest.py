@@ -1,14 +1,14 @@
 import gc
 import sys
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
-from tests.drawing import as_svg_alone
-from tests.effort import effort, in_ci
+from tests.drawing import as_svg_alone, without_drawing
+from tests.effort import effort
 
 # Machines are noisy: an example that took long is no failure.
 settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=20, thorough=60))
@@ -40,15 +40,10 @@ Dispatcher.compile = _compile_unmeasured  # type: ignore[method-assign, assignme
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def undrawn() -> Iterator[None]:
     """Figures are files with nothing in them, for tests of what stands beside them; not in CI."""
-
-    def savefig(_: object, file: BinaryIO, **options: Any) -> None:
-        assert options["format"] in ("svg", "png", "pdf")
-        file.write(b"<svg></svg>")
-
-    if not in_ci():
-        monkeypatch.setattr("matplotlib.figure.Figure.savefig", savefig)
+    with without_drawing():
+        yield
 
 
 @pytest.fixture

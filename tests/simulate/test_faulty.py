@@ -18,7 +18,7 @@ from paofed.simulate.faulty import with_faults
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.world.scenario import Scenario
-from tests.effort import in_ci, some
+from tests.effort import effort, in_ci, some
 from tests.natures import small_scenario
 from tests.simulate.engines.own.rules import OWN
 
@@ -136,7 +136,8 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
 
 
 def both(scenario: Scenario, methods: list[str | Algorithm], **changes: Any) -> tuple[Result, ...]:
-    common: dict[str, Any] = {"runs": 2, "seed": 4, "workers": 1, "every": 7, **changes}
+    runs = effort(everyday=1, thorough=2)
+    common: dict[str, Any] = {"runs": runs, "seed": 4, "workers": 1, "every": 7, **changes}
     return (
         run(scenario, methods, **common, precision="float64"),
         run(scenario, methods, **common, engine="reference"),

@@ -28,14 +28,13 @@ from paofed.live.trials import interventions, misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
 from tests.effort import effort, in_ci, seeds, some
+from tests.live.conftest import MEMORY
 from tests.live.fleets import broken, manifest, server
 
-SEEDS = seeds(everyday=15, thorough=150)
+SEEDS = seeds(everyday=13, thorough=150)
 LEAST = effort(everyday=1, thorough=2)  # times that each point is hit
 MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
-
-MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
 
 
 def one(seed: int) -> Counter[str]:

@@ -26,7 +26,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import ALONE, BASELINES, USUAL
 from tests.cli.test_reproduce import read_csv
 from tests.drawing import as_svg_alone
-from tests.effort import some
+from tests.effort import long, some
 from tests.natures import small_scenario
 from tests.report.paper.test_page import (
     WIDTHS,
@@ -524,6 +524,7 @@ def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) ->
 # In a browser
 
 
+@long
 def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path: Path) -> None:
     scenario = {**of_table.result.provenance["scenario"], "name": "a-very-long-name" * 9}
     long = replace(of_table.result, provenance={**of_table.result.provenance, "scenario": scenario})
