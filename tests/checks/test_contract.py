@@ -36,7 +36,7 @@ PROMISED = [(row, check) for row in variants() for check in CHECKS]
 
 @pytest.mark.parametrize(
     ("row", "check"),
-    some(PROMISED, everyday=150),  # a part of the checks for every row, of the rows for every check
+    some(PROMISED, everyday=110),  # a part of the checks for every row, of the rows for every check
     ids=lambda given: given if isinstance(given, str) else f"{given.name}-{given.exchange}",
 )
 def test_the_registry_keeps_the_contract(row: Algorithm, check: str) -> None:

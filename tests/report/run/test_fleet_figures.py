@@ -22,7 +22,7 @@ from paofed.report.run.gains import newcomers, periods
 from paofed.report.shared.figures import save, svg
 from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
-from tests.effort import some
+from tests.effort import long, some
 from tests.report.runs import ALGORITHMS, over_table
 
 ON_DEVICE = ["last value", "alone", "rls", "start", "start alone"]
@@ -359,6 +359,7 @@ def test_before_the_baselines_were_judged(result: Result) -> None:
     assert list(lines_of(axes)) == ["pao-fed-u1, device", "pao-fed-u1, server"]
 
 
+@long
 def test_the_same_run_is_the_same_drawing(result: Result) -> None:
     judged, cold = judged_of(result), result.cold_start
     assert cold is not None
