@@ -2,7 +2,6 @@
 
 import inspect
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -28,8 +27,8 @@ from paofed.live.trials import interventions, misfortunes
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
 from tests.effort import effort, in_ci, seeds, some
-from tests.live.conftest import MEMORY
 from tests.live.fleets import broken, manifest, server
+from tests.live.in_memory import folder_in_memory
 
 SEEDS = seeds(everyday=13, thorough=150)
 LEAST = effort(everyday=1, thorough=2)  # times that each point is hit
@@ -38,10 +37,9 @@ FEW = 60  # seeds within which a broken federation must be caught
 
 
 def one(seed: int) -> Counter[str]:
-    place = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
+    with folder_in_memory() as folder:
         try:
-            return rehearse(seed, Path(folder) / "fleet")
+            return rehearse(seed, folder / "fleet")
         except PaofedError as error:
             raise BrokenPromiseError(f"seed {seed}: {error}") from None
 
