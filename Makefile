@@ -9,7 +9,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 # them again: seconds for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce demo bench test check kernels format options docs links clean
+.PHONY: reproduce demo bench test check own family collected format options docs links clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
@@ -20,11 +20,11 @@ demo: $(VENV)/.demo
 bench: $(VENV)/.runtime
 	$(BIN)/paofed bench engines --scaling
 
-# Three processes on two cores: some tests wait for a broker, a clock or a browser. CI also measures
+# Four processes on two cores: some tests wait for a broker, a clock or a browser. CI also measures
 # coverage, with which the tests take half as long again.
 test: $(VENV)/.dev
-	$(MAKE) --jobs 2 check kernels
-	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(PAOFED_CI),--cov --cov-report=)
+	$(MAKE) --jobs 2 check own family collected
+	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(PAOFED_CI),--cov --cov-report=)
 ifdef PAOFED_CI
 	$(BIN)/coverage report --include='paofed/core/*,paofed/algorithms/*,paofed/world/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95 --format=total
@@ -37,8 +37,9 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 
 # What every process of the tests would do again: compile kernels, and the tests themselves.
-kernels: $(VENV)/.dev
-	$(BIN)/python -m tests.compiled
+own family: $(VENV)/.dev
+	$(BIN)/python -m tests.compiled $@
+collected: $(VENV)/.dev
 	@$(BIN)/pytest --collect-only -qqq >$(VENV)/.collected || { cat $(VENV)/.collected; exit 1; }
 
 format: $(VENV)/.dev

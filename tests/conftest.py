@@ -1,15 +1,27 @@
+import gc
 import sys
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
-from tests.effort import effort, in_ci
+from tests.drawing import as_svg_alone, without_drawing
+from tests.effort import effort
 
 # Machines are noisy: an example that took long is no failure.
-settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=30, thorough=60))
+settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=20, thorough=60))
 settings.load_profile("paofed")
+
+# The tests and what they import stay: while they are read, the garbage collector finds nothing.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 _compile = Dispatcher.compile
 
@@ -28,19 +40,14 @@ Dispatcher.compile = _compile_unmeasured  # type: ignore[method-assign, assignme
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def undrawn() -> Iterator[None]:
     """Figures are files with nothing in them, for tests of what stands beside them; not in CI."""
-
-    def savefig(_: object, file: BinaryIO, **options: Any) -> None:
-        assert options["format"] in ("svg", "png", "pdf")
-        file.write(b"<svg></svg>")
-
-    if not in_ci():
-        monkeypatch.setattr("matplotlib.figure.Figure.savefig", savefig)
+    with without_drawing():
+        yield
 
 
 @pytest.fixture
-def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_png() -> Iterator[None]:
     """Pages have their figures as SVG alone; in CI as PNG, too."""
-    if not in_ci():
-        monkeypatch.setattr("paofed.report.shared.figures.save", lambda *_: None)
+    with as_svg_alone():
+        yield

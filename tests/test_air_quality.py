@@ -21,6 +21,7 @@ from paofed.cli import main
 from paofed.report.run.gains import newcomers
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.world.table.door import read
+from tests.effort import long
 from tests.test_docs import DOCUMENTS, section
 
 FOUR_YEARS = section(DOCUMENTS["docs/tutorial-air-quality.md"], "## Four years")
@@ -143,6 +144,7 @@ def assert_newcomers_gain(cold: ColdStart) -> None:
 # Always
 
 
+@long
 def test_the_command_goes_over_four_years(stand_in: Result) -> None:
     judged, about = stand_in.progressive, stand_in.provenance["table"]
     assert isinstance(judged, Progressive)

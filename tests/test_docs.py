@@ -145,6 +145,7 @@ def carry_out(command: str, shown: str) -> str:
 FOLLOWED = [name for name in DOCUMENTS if name not in IN_A_SHELL]
 
 
+@pytest.mark.usefixtures("without_png")
 @pytest.mark.parametrize("document", some(FOLLOWED, everyday=2))
 def test_what_is_shown_happens(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

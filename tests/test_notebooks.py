@@ -47,7 +47,7 @@ def test_it_runs(notebook: Path, tmp_path: Path) -> None:
     import nbformat
     from nbclient import NotebookClient
 
-    read = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
+    read = nbformat.read(notebook, as_version=4)
     nbformat.validate(read)
     client = NotebookClient(read, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
     client.execute(env={**os.environ, "PYTHONPATH": str(ROOT)})

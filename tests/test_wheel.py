@@ -49,6 +49,7 @@ def files_below(folder: str) -> set[str]:
     return {p.relative_to(ROOT).as_posix() for p in paths if "__pycache__" not in p.parts}
 
 
+@long
 def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> None:
     sources, wheel = built(tmp_path)
     with zipfile.ZipFile(wheel) as archive:

@@ -6,7 +6,7 @@ produced without the streams of the others, in any order and on any thread, and 
 devices draw the same Fourier map from one seed.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,22 +54,25 @@ def child(key: Key, *path: int) -> Key:
         if not 0 <= whole("index", word) <= _WORD:
             raise InputError(f"index {word} is out of range: expected a number from 0 to 2^32 - 1")
     a, b, c = (*path, *(0,) * (3 - len(path)))
-    low, high, *_ = philox(key, a, b, c, _KEY_COUNTER)
-    return Key(int(low), int(high))
+    low, high, *_ = _encrypted(key, a, b, c, _KEY_COUNTER)
+    return Key(low, high)
 
 
 def philox(key: Key, c0: ArrayLike, c1: ArrayLike, c2: ArrayLike, c3: ArrayLike) -> WordArray:
     """Encrypt counters, broadcast against each other, into random words of shape (4, ...)."""
     words = np.broadcast_arrays(*(np.asarray(c, dtype=np.uint64) for c in (c0, c1, c2, c3)))
-    x0, x1, x2, x3 = words
+    return np.stack(_encrypted(key, *words)).astype(np.uint32)
+
+
+def _encrypted(key: Key, x0: Any, x1: Any, x2: Any, x3: Any) -> tuple[Any, Any, Any, Any]:
+    """Encrypt counters: arrays of uint64, or Python's integers, which take a sixth of the time."""
     k0, k1 = key
     for _ in range(ROUNDS):
-        p0 = x0 * np.uint64(MULTIPLIERS[0])
-        p1 = x2 * np.uint64(MULTIPLIERS[1])
-        x0, x2 = (p1 >> 32) ^ x1 ^ np.uint64(k0), (p0 >> 32) ^ x3 ^ np.uint64(k1)
+        p0, p1 = x0 * MULTIPLIERS[0], x2 * MULTIPLIERS[1]
+        x0, x2 = (p1 >> 32) ^ x1 ^ k0, (p0 >> 32) ^ x3 ^ k1
         x1, x3 = p1 & _WORD, p0 & _WORD
         k0, k1 = (k0 + INCREMENTS[0]) & _WORD, (k1 + INCREMENTS[1]) & _WORD
-    return np.stack([x0, x1, x2, x3]).astype(np.uint32)
+    return x0, x1, x2, x3
 
 
 def uniform(word: WordArray) -> FloatArray:

@@ -8,6 +8,7 @@ from paofed.bench.readings import cost, long_life
 from paofed.cli import main
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
+from tests.effort import long
 from tests.world.table.tables import fleet, hourly, table, write
 
 
@@ -22,6 +23,7 @@ def test_every_stage_takes_some_time_and_memory(file: Path) -> None:
     assert found.peak_megabytes > 50
 
 
+@long
 def test_it_is_told_as_a_table_and_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     columns = "--device device --time time --target y --inputs a,b --calibration 10h"
     words = ["bench", "table", "--table", str(file), *columns.split()]

@@ -14,6 +14,7 @@ from paofed.bench.wire import Exchange, exchanges, measured
 from paofed.cli import main
 from paofed.core.tariffs import PARTS, TARIFFS
 from paofed.errors import InputError
+from tests.effort import long
 from tests.system import lacks, needs
 
 
@@ -88,6 +89,7 @@ def of_four(listening: None) -> list[Exchange]:  # noqa: ARG001 (asked for befor
     return found
 
 
+@long
 def test_a_contact_of_four_parameters(of_four: list[Exchange]) -> None:
     """One exchange over plain MQTT is three packets, and less than 260 bytes with TCP/IP."""
     found = {(e.security, e.stay): e for e in of_four}
@@ -102,6 +104,7 @@ def test_a_contact_of_four_parameters(of_four: list[Exchange]) -> None:
     assert found["certificate", False].total > 5 * anew.total
 
 
+@long
 def test_the_tariffs_are_what_is_measured(of_four: list[Exchange]) -> None:
     """To 2 bytes in a message. To connect takes signatures of several lengths, and which end sends
     an acknowledgement more is chance: to two packets without content, 120 bytes.

@@ -12,6 +12,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Part, Stamp, draws, float_bytes, silence
 from paofed.core.selection import Windows
 from tests.checks.breaking import assert_breaks_only, broken_promises, with_part
+from tests.effort import some
 
 FOUR = Windows(4, coordinated=False)
 
@@ -237,13 +238,16 @@ def from_indices(payload: Bytes, _: Stamp) -> Part:
 
 @pytest.mark.parametrize(
     ("channel", "direction", "waived"),
-    [
-        (Channel(send=masked), "uplink", set()),
-        (Channel(send=largest, encode=with_indices, decode=from_indices), "downlink", set()),
-        (Channel(send=FOUR.send, encode=floats, decode=from_floats), "uplink", set()),
-        (Channel(send=when_changed, init=begin), "uplink", {"never silent"}),
-        (Channel(send=when_changed, init=begin), "downlink", {"never silent"}),
-    ],
+    some(
+        [
+            (Channel(send=masked), "uplink", set()),
+            (Channel(send=largest, encode=with_indices, decode=from_indices), "downlink", set()),
+            (Channel(send=when_changed, init=begin), "uplink", {"never silent"}),
+            (Channel(send=when_changed, init=begin), "downlink", {"never silent"}),
+            (Channel(send=FOUR.send, encode=floats, decode=from_floats), "uplink", set()),
+        ],
+        everyday=2,
+    ),
 )
 def test_good_channels_keep_what_they_do_not_waive(
     channel: Channel, direction: str, waived: set[str]

@@ -36,7 +36,7 @@ PROMISED = [(row, check) for row in variants() for check in CHECKS]
 
 @pytest.mark.parametrize(
     ("row", "check"),
-    some(PROMISED, everyday=300),  # a part of the checks for every row, of the rows for every check
+    some(PROMISED, everyday=110),  # a part of the checks for every row, of the rows for every check
     ids=lambda given: given if isinstance(given, str) else f"{given.name}-{given.exchange}",
 )
 def test_the_registry_keeps_the_contract(row: Algorithm, check: str) -> None:
@@ -44,7 +44,7 @@ def test_the_registry_keeps_the_contract(row: Algorithm, check: str) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("learner", FORGETFUL)
+@pytest.mark.parametrize("learner", some(FORGETFUL, everyday=1))
 def test_every_learner_keeps_the_contract(learner: str, check: str) -> None:
     """Compiled, too: the kernels are those of tests/simulate/engines/own/test_simulation.py."""
     row = algorithm("pao-fed-u2", learner=learner, bound=6)

@@ -13,7 +13,7 @@ from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse
 from tests.effort import effort
 
-SEEDS = effort(everyday=3, thorough=12)
+SEEDS = effort(everyday=2, thorough=12)
 
 
 def test_a_few_seeds_keep_every_promise(

@@ -16,7 +16,7 @@ from paofed.cli import main
 from paofed.simulate.engines.reference import replay
 from paofed.simulate.results.result import Result
 from tests.algorithms.outside import install, write_methods
-from tests.effort import some
+from tests.effort import long, some
 from tests.natures import small_scenario, small_trace
 
 
@@ -46,7 +46,7 @@ def test_run_takes_methods_of_a_file_and_says_where_they_run(
     with Path("mine.py").open("a") as file:
         file.write(UNCOMPILED)
     usual = ["mine.py:calm:step_size=0.2", "mine.py:masked:keep=0.5"]
-    own = [*some(usual, everyday=1), "mine.py:uncompiled"]
+    own = [*some(usual, everyday=0), "mine.py:uncompiled"]
     words = ["run", "small.toml", "--runs", "2", "--workers", "2", "--json", "--out", "out.npz"]
     assert main([*words, "--algorithm", *own, "pao-fed-u1"]) == 0
     out, err = capsys.readouterr()
@@ -114,6 +114,7 @@ def paofed_with(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@long
 def test_packages_that_bring_methods_are_listed_and_run(tmp_path: Path) -> None:
     site = tmp_path / "site"
     entries = {

@@ -24,7 +24,7 @@ from paofed.live.protocol.edge import Edge
 from paofed.live.server.status import Status
 from paofed.live.trials.processes import find_broker
 from paofed.world.realize import realize
-from tests.effort import some
+from tests.effort import long, some
 from tests.live.brokers import until
 from tests.system import needs
 
@@ -108,6 +108,7 @@ def every_device_was_heard(status: Status | None) -> bool:
     return status is not None and all(device.last_seen is not None for device in status.devices)
 
 
+@long
 def test_every_misfortune_passes(tmp_path: Path) -> None:
     needs("mosquitto")
     scenario = scenario_of(2, 1000)  # longer than a busy machine takes to start a device again
@@ -136,7 +137,9 @@ def children(place: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", some([signal.SIGKILL, signal.SIGINT, signal.SIGTERM], everyday=1)
+)
 def test_interrupted_it_leaves_no_process_behind(number: int, tmp_path: Path) -> None:
     needs("mosquitto")
     words = ["demo", "--devices", "3", "--out", str(tmp_path / "demo.png")]

@@ -37,7 +37,7 @@ def fleet_of(features: int) -> Manifest:
     )
 
 
-@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+@pytest.mark.parametrize("board", some(BOARDS, everyday=1), ids=lambda board: board.name)
 def test_a_board_has_the_bits_of_this_machine(board: Board, tmp_path: Path) -> None:
     """Whole conversations, which on this machine agree with the twin and the Python edge."""
     program, script = built_driver(board, tmp_path), tmp_path / "script.txt"

@@ -1,25 +1,22 @@
 """Devices in C among others, through every fault of a rehearsal, under sanitizers."""
 
-import tempfile
 from collections import Counter
-from pathlib import Path
 
 from paofed.errors import PaofedError
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import rehearse
 from tests.device_c.rehearsed import POINTS, UnluckyInC
 from tests.effort import effort, seeds
-from tests.live.trials.test_rehearsal import MEMORY
+from tests.live.in_memory import folder_in_memory
 
 SEEDS = seeds(everyday=3, thorough=80)
 MISSED = effort(everyday=3, thorough=0)  # points: few seeds miss the rare ones
 
 
 def one(seed: int) -> Counter[str]:
-    place = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
+    with folder_in_memory() as folder:
         try:
-            return rehearse(seed, Path(folder) / "fleet", UnluckyInC)
+            return rehearse(seed, folder / "fleet", UnluckyInC)
         except (PaofedError, AssertionError) as error:
             raise BrokenPromiseError(f"seed {seed}: {error}") from None
 

@@ -28,7 +28,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario
-from tests.effort import effort
+from tests.effort import effort, long
 from tests.planning.plans import BUDGET, METHODS, small_fleet
 from tests.racing.tables import racing_fleet, readings
 
@@ -43,7 +43,7 @@ def test_the_optimum_of_trying_everything_at_length_is_not_better_than_is_said(
     made: FleetPlan,
 ) -> None:
     """Every candidate in many worlds of other seeds: within each budget, its best is the truth."""
-    worlds = effort(everyday=50, thorough=400)
+    worlds = effort(everyday=25, thorough=400)
     truth, rates = dict[str, np.ndarray](), dict[str, float]()
     shares = {one.candidate.contacts for one in made.offers} | {1.0, 0.5, 0.25, 0.125}
     for share in shares:
@@ -103,6 +103,7 @@ def test_the_record_says_everything(made: FleetPlan) -> None:
     assert "theory: with step sizes from" in str(made)
 
 
+@long
 def test_a_plan_is_the_same_again_whoever_works_on_it(made: FleetPlan) -> None:
     again = plan(small_fleet(), budget=BUDGET, algorithms=METHODS, exchange="single", seed=3,
                  workers=1)  # fmt: skip
@@ -165,6 +166,7 @@ def test_every_run_is_on_the_engine_that_was_asked_for(monkeypatch: pytest.Monke
     assert asked == 3 * ["gpu,fast"]
 
 
+@long
 def test_over_a_table_the_race_is_on_the_calibration_period(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from paofed.simulate.table import coldstart
 from paofed.simulate.table.baselines import USUAL
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
+from tests.effort import some
 from tests.methods import OWN
 from tests.natures import small_scenario as scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
@@ -170,8 +171,9 @@ def test_an_error_in_one_s_own_function_is_told_with_its_place(workers: int) -> 
     def broken(*_: object) -> Weights:
         raise ZeroDivisionError("nothing\nleft")
 
+    mine = replace(OWN, learner=Learner(learn=broken))
     with pytest.raises(AlgorithmError) as error:
-        run(scenario(), [replace(OWN, learner=Learner(learn=broken))], runs=2, workers=workers)
+        run(scenario(), mine, runs=2, workers=workers, engine="reference")
     assert str(error.value) == "own: its learner's learn raised ZeroDivisionError: nothing left"
 
 
@@ -241,7 +243,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("engine", some(["reference", "fast"], everyday=1))
 def test_ctrl_c_on_the_command_line(engine: str, tmp_path: Path) -> None:
     """A real signal to a real process and its workers in the middle of many runs."""
     out = tmp_path / "kept.npz"

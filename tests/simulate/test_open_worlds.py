@@ -33,10 +33,11 @@ def worlds_of(scenario: Scenario, **about: Any) -> Worlds:
     )
 
 
-@pytest.fixture(params=["fast", "reference"])
+@pytest.fixture(scope="module", params=["fast", "reference"])
 def both(request: pytest.FixtureRequest) -> tuple[Result, Result]:
     """The same from a scenario and from a function, on one of the engines."""
-    options = {"runs": 3, "engine": request.param, "precision": "float64", "every": 20}
+    options: dict[str, Any] = {"runs": 3, "precision": "float64", "every": 20, "workers": 1}
+    options |= {"engine": request.param}
     known = run(DRIFTING, METHODS, seed=SEED, **options)
     return known, run(worlds_of(DRIFTING, rooms=4), METHODS, seed=SEED, **options)
 

@@ -15,6 +15,7 @@ from paofed.theory.moments import closed_form, estimated
 from paofed.world.realize import World, make_world, realize
 from paofed.world.scenario import Scenario
 from paofed.world.streams import ClientLaws, target
+from tests.effort import some
 from tests.natures import small_scenario
 
 WIDTHS = (0.5, 1.0, 3.0)
@@ -31,7 +32,7 @@ def world_of(width: float, **changes: float) -> World:
     return make_world(scenario.model_copy(update=changes), 1, 0)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some(WIDTHS, everyday=1))
 def test_closed_forms_agree_with_draws(width: float) -> None:
     """3 x 600 comparisons at 6 standard errors: false-alarm rate below 4e-6."""
     made = world_of(width)

@@ -1,5 +1,6 @@
 """Nature over a table: readings are what was written, the rest is drawn as ever."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.trace import SparseTrace, Trace
+from tests.effort import some
 from tests.world.table.tables import fleet, hourly, on_grid, table, with_gaps, write
 
 EVENTS = ("available", "delay", "lottery")
@@ -131,8 +133,7 @@ LAWS: dict[str, dict[str, Any]] = {
 LAWS["all"] = {key: law for laws in LAWS.values() for key, law in laws.items()}
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.98])
+@pytest.mark.parametrize(("share", "name"), some(product([0.5, 0.0, 0.98], LAWS), everyday=13))
 def test_a_list_says_what_the_trace_says_wherever_there_is_a_sample(
     tmp_path: Path, name: str, share: float
 ) -> None:

@@ -31,14 +31,14 @@ WORDS = [
 OF_ENGINES = ("traffic counted", "engines agree")
 
 
-@pytest.mark.parametrize("word", some(WORDS, everyday=6))
+@pytest.mark.parametrize("word", some(WORDS, everyday=3))
 def test_every_part_keeps_its_promises(word: str) -> None:
     for name in CHECKS:
         if name not in OF_ENGINES:
             check_one(name, word)
 
 
-@pytest.mark.parametrize("word", some(WORDS, everyday=2))
+@pytest.mark.parametrize("word", some(WORDS, everyday=1))
 def test_the_compiler_takes_it_and_engines_agree(word: str) -> None:
     assert engine_of("fast").refuses(from_text(word)) is None
     for name in OF_ENGINES:

@@ -7,6 +7,7 @@ import stat
 import tarfile
 import threading
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.journal.database import CONFIRMED, FILE, StoreError, locked
 from paofed.live.protocol.manifest import Manifest
+from tests.effort import some
 from tests.live.fleets import live, manifest
 from tests.live.folders import EVERY, members
 from tests.live.stores import PowerCutError, lived
@@ -189,8 +191,9 @@ POINTS = (
 )
 
 
-@pytest.mark.parametrize("killed", [False, True])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("point", "killed"), some(product(reversed(POINTS), (False, True)), everyday=5)
+)
 def test_interrupted_anywhere_it_leaves_the_old_or_the_new_fleet(
     point: str, killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.messages import REREAD
+from tests.effort import some
 from tests.live.fleets import live, manifest, records, server, update
 from tests.live.stores import PowerCutError, lived
 
@@ -187,7 +188,7 @@ def test_a_model_that_meant_something_else_comes_back_with_its_meaning(fleet: Fl
 
 
 @either
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", some(reversed(POINTS), everyday=2))
 def test_interrupted_anywhere_it_leaves_the_old_or_the_new_fleet(
     does: Does, point: str, fleet: Fleet
 ) -> None:

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from paofed.live.trials.processes import free_port
 from tests.browser import Browser
+from tests.effort import long
 from tests.live.shell import follow
 from tests.system import needs
 from tests.test_docs import DOCUMENTS, section
 
 
+@long
 def test_the_first_five_minutes(tmp_path: Path) -> None:
     needs("curl")
     http = f"127.0.0.1:{free_port()}"

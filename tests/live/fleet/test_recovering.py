@@ -12,6 +12,7 @@ from paofed.live.device.device import Device
 from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.going_back import leave_out, roll_back
+from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Site, until, work
 
 SOUND, RUINED = 100.0, 1000.0  # no parameter of a sound model is beyond the one
@@ -34,7 +35,7 @@ def largest(device: Device) -> float:
     return float(np.abs(device.edge.w).max())
 
 
-@pytest.mark.parametrize("recovers", [rolled_back, without_north, restored])
+@pytest.mark.parametrize("recovers", some([rolled_back, without_north, restored], everyday=1))
 def test_what_one_device_ruined_does_not_come_back(
     recovers: Callable[[Site, int, Path], None], tmp_path: Path
 ) -> None:

@@ -9,12 +9,14 @@ from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.settings import KEYS, GatewaySettings, Publishing
 from paofed.live.gateway.telemetry import PRESETS
 from paofed.live.trials.processes import free_port
+from tests.effort import long
 from tests.live.shell import follow
 from tests.test_docs import DOCUMENTS, rows, section
 
 DOCUMENT = "docs/gateway.md"
 
 
+@long
 def test_the_first_five_minutes(tmp_path: Path) -> None:
     telemetry = str(free_port())
 

@@ -19,7 +19,7 @@ from paofed.live.gateway.sources import FILE
 from paofed.live.journal.store import Store
 from paofed.live.network.mqtt import Mqtt
 from paofed.live.trials.processes import Process, end, free_port, kill, serve, start
-from tests.effort import effort
+from tests.effort import long
 from tests.live.brokers import TICK, Site, until
 from tests.live.gateway.sites import SETTINGS, reading
 from tests.system import needs
@@ -101,6 +101,7 @@ def all_heard(plant: Plant, more: int, since: Counter[int]) -> bool:
     return all(now[device] >= since[device] + more for device in plant.places().values())
 
 
+@long
 def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     chance = random.Random()  # noqa: S311 (no secret)
     with Site(tmp_path / "fleet", labels=()) as site:
@@ -109,7 +110,7 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
             plant.speak(lambda: len({device for device, _ in plant.confirmed()}) == SOURCES)
             places = plant.places()
             kinds = ["gateway", "server", "broker", "telemetry"]
-            for turn in range(effort(everyday=4, thorough=24)):
+            for turn in range(24):
                 plant.kill(kinds[turn % 4], chance.uniform(0, 2 * TICK))
                 ends = time.monotonic() + chance.uniform(0, 6 * TICK)
                 plant.speak(lambda ends=ends: time.monotonic() > ends)  # type: ignore[misc]

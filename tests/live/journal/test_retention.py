@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from paofed.live.journal.host import Host
 from paofed.live.journal.retention import ALWAYS, Snapshot, deletable, kept
 from paofed.live.protocol.coordinator import Coordinator
+from tests.effort import long
 from tests.live.fleets import live, manifest, opened, stored, update
 from tests.live.stores import PowerCutError, ask, lived
 
@@ -154,6 +155,7 @@ def test_what_is_deleted_is_deleted_with_the_snapshot_or_not_at_all(
         assert recovered.digest() == lived(50).digest()
 
 
+@long
 def test_the_disk_that_is_expected_is_about_what_it_takes(tmp_path: Path) -> None:
     """The estimate of a young journal, against what an old one takes."""
     host_of(tmp_path / "young", 100, keep=500)

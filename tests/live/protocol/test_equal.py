@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from paofed.live.protocol.manifest import Manifest, short
 from paofed.live.protocol.served import SERVED
 from paofed.simulate.engines.reference import ticks
 from paofed.world.trace import Trace
+from tests.effort import some
 from tests.live import momentum
 from tests.live.fleets import manifest
 from tests.natures import small_trace
@@ -79,8 +81,7 @@ def compare(trace: Trace, agreed: Manifest, folder: Path) -> None:
         assert model.tobytes() == state.server.tobytes(), f"tick {info.tick}"
 
 
-@pytest.mark.parametrize("name", SERVED)
-@pytest.mark.parametrize("max_age", [0, 3])
+@pytest.mark.parametrize(("name", "max_age"), some(product(SERVED, [3, 0]), everyday=6))
 def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None:
     trace = small_trace(seed=max_age, ticks=60, clients=6, features=12)
     shared = 12 if name == "online-fedsgd" else 5
@@ -88,8 +89,7 @@ def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None
     compare(trace, agreed, tmp_path / "fleet")
 
 
-@pytest.mark.parametrize("name", SERVED)
-@pytest.mark.parametrize("max_age", [0, 3])
+@pytest.mark.parametrize(("max_age", "name"), some(product([3, 0], SERVED), everyday=5))
 def test_a_start_and_newcomers(name: str, max_age: int, tmp_path: Path) -> None:
     """All begin with the manifest's model; a device learns alone until its hello is answered."""
     trace = small_trace(seed=max_age, ticks=60, clients=6, features=12, newcomers=True)
@@ -100,8 +100,7 @@ def test_a_start_and_newcomers(name: str, max_age: int, tmp_path: Path) -> None:
     compare(replace(trace, start=agreed.begins_with), agreed, tmp_path / "fleet")
 
 
-@pytest.mark.parametrize("newcomers", [False, True])
-@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize(("newcomers", "name"), some(product([False, True], SERVED), everyday=5))
 def test_linear_terms_of_their_own(name: str, newcomers: bool, tmp_path: Path) -> None:
     """A device takes them over with the whole model alone."""
     numbers = {"algorithm": name, "features": 12, "shared": 12 if name == "online-fedsgd" else 5}
@@ -114,8 +113,16 @@ def test_linear_terms_of_their_own(name: str, newcomers: bool, tmp_path: Path) -
     compare(trace, agreed, tmp_path / "fleet")
 
 
-@pytest.mark.parametrize("name", ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"])
-@pytest.mark.parametrize("options", [{"aside": True}, {"aside": False, "bound": None}])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    some(
+        product(
+            ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"],
+            [{"aside": True}, {"aside": False, "bound": None}],
+        ),
+        everyday=4,
+    ),
+)
 def test_bounded_influence(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     """Scale, scores and who is aside follow from the journal; devices join as they are heard."""
     trace = small_trace(seed=5, ticks=80, clients=6, features=12)

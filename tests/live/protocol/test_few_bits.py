@@ -1,6 +1,7 @@
 """Quantised windows in a live fleet: agreed on, computed, recovered, changed."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from paofed.live.protocol.messages import Reply, Update, encode
 from paofed.live.protocol.scaling import ManifestError
 from paofed.live.protocol.served import require_served
 from paofed.live.trials.fleets import picked
+from tests.effort import some
 from tests.live.fleets import manifest, records, server
 from tests.live.protocol.test_equal import compare
 from tests.natures import small_trace
@@ -131,8 +133,16 @@ def test_a_contact_costs_fewer_bytes() -> None:
 # What it computes
 
 
-@pytest.mark.parametrize("options", [{"bits": 8, "down_bits": 8}, {"bits": 3, "down_bits": 5}])
-@pytest.mark.parametrize("bounds", [{}, {"clip": 2.0, "bound": 3.0}], ids=["plain", "bounded"])
+@pytest.mark.parametrize(
+    ("options", "bounds"),
+    some(
+        product(
+            [{"bits": 8, "down_bits": 8}, {"bits": 3, "down_bits": 5}],
+            [{"clip": 2.0, "bound": 3.0}, {}],
+        ),
+        everyday=3,
+    ),
+)
 def test_live_is_the_reference_engine(
     options: dict[str, int], bounds: dict[str, float], tmp_path: Path
 ) -> None:

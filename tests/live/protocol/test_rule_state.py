@@ -90,7 +90,7 @@ def test_a_power_cut_in_a_snapshot_changes_nothing(point: str, fleet: Path) -> N
         assert store.verify() == Verification(40, 30, agrees=True)
 
 
-@pytest.mark.parametrize("seed", range(effort(everyday=4, thorough=20)))
+@pytest.mark.parametrize("seed", range(effort(everyday=2, thorough=20)))
 def test_every_promise_is_kept_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

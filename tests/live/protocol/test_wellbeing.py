@@ -18,6 +18,7 @@ from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, decibels
 from paofed.live.protocol.messages import Update, encode
 from paofed.live.protocol.trend import NEVER
 from paofed.live.protocol.wellbeing import FAR_FOR, Wellbeing
+from tests.effort import effort
 from tests.live.fleets import f32, live, manifest, opened, records, server, stored
 
 NOBODY = np.zeros(0, dtype=bool)
@@ -70,7 +71,7 @@ def test_what_is_usual_is_each_device_s_own() -> None:
 def test_a_night_is_usual_after_the_first() -> None:
     """A device that is off for a third of each day, in a fleet that never sleeps."""
     wellbeing, told = Wellbeing(), []
-    for tick in range(6 * 1440):
+    for tick in range(effort(everyday=3, thorough=6) * 1440):
         asleep = tick % 1440 >= 960
         heard([tick], [0] if asleep else [0, 1], to=wellbeing)
         if names(wellbeing.silent(tick + 1)):

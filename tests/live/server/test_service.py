@@ -25,6 +25,7 @@ from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link, packet_size
 from paofed.live.server.service import TakenOverError
 from paofed.live.trials.processes import free_port
+from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
 from tests.live.fleets import update
 from tests.live.stores import as_before
@@ -152,7 +153,7 @@ def test_a_server_with_a_foreign_certificate_is_not_trusted(site: Site) -> None:
     assert "certificate is not trusted" in reasons[0]
 
 
-@pytest.mark.parametrize("security", ["certificate", "password"])
+@pytest.mark.parametrize("security", some(["certificate", "password"], everyday=1))
 def test_a_device_that_is_removed_while_connected(security: str, tmp_path: Path) -> None:
     with (
         Site(tmp_path / "fleet", security) as site,  # type: ignore[arg-type]
@@ -174,7 +175,7 @@ def test_a_device_that_is_removed_while_connected(security: str, tmp_path: Path)
         assert work(south, 1) == 1
 
 
-@pytest.mark.parametrize("security", ["certificate", "password"])
+@pytest.mark.parametrize("security", some(["password", "certificate"], everyday=1))
 def test_an_old_credential_is_cut_off_at_once(security: str, tmp_path: Path) -> None:
     with (
         Site(tmp_path / "fleet", security) as site,  # type: ignore[arg-type]
@@ -208,7 +209,7 @@ def test_the_server_refuses_a_removed_device_itself(tmp_path: Path) -> None:
         assert [d.standing for d in server.status().devices] == ["removed", "member"]
 
 
-@pytest.mark.parametrize("security", ["certificate", "none"])
+@pytest.mark.parametrize("security", some(["none", "certificate"], everyday=1))
 def test_a_quarantine_reaches_a_running_server(security: str, tmp_path: Path) -> None:
     with (
         Site(tmp_path / "fleet", security) as site,  # type: ignore[arg-type]

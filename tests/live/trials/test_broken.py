@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from tests.effort import effort
+from tests.effort import effort, long
 from tests.live.broken import CAREFUL_LIAR, FAULTS, ONE_SPIKE, Fault, Lived, lived
 
 BEFORE, AFTER = 300, 150  # ticks: it has learned, and what follows
@@ -36,7 +36,8 @@ def test_a_broken_device_is_named_in_time_and_the_fleet_predicts_as_without(
     assert found.others == set()
 
 
-@pytest.mark.parametrize("fault", [ONE_SPIKE, CAREFUL_LIAR][: len(SEEDS)])
+@long
+@pytest.mark.parametrize("fault", [ONE_SPIKE, CAREFUL_LIAR])
 def test_what_is_not_named_costs_nothing(fault: Fault) -> None:
     found = lived(fault, 0, BEFORE, AFTER)
     assert found.error < 1.02 * alone(0).error

@@ -18,10 +18,11 @@ from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.trials.processes import Process, end, kill, serve, start
+from tests.effort import effort
 from tests.live.brokers import TICK, Site, until
 
 ROOT = Path(__file__).parents[3]
-KILLS = int(os.environ.get("PAOFED_KILLS", "6"))
+KILLS = int(os.environ.get("PAOFED_KILLS") or effort(everyday=3, thorough=6))
 SEED = int(os.environ.get("PAOFED_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 DEVICES = 4
 

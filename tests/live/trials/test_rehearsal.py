@@ -2,7 +2,6 @@
 
 import inspect
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -29,20 +28,18 @@ from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, is_heard, rehearse
 from tests.effort import effort, in_ci, seeds, some
 from tests.live.fleets import broken, manifest, server
+from tests.live.in_memory import folder_in_memory
 
-SEEDS = seeds(everyday=15, thorough=150)
+SEEDS = seeds(everyday=13, thorough=150)
 LEAST = effort(everyday=1, thorough=2)  # times that each point is hit
 MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
 
-MEMORY = Path("/dev/shm")  # noqa: S108 (where there is one: many small files)
-
 
 def one(seed: int) -> Counter[str]:
-    place = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as folder:
+    with folder_in_memory() as folder:
         try:
-            return rehearse(seed, Path(folder) / "fleet")
+            return rehearse(seed, folder / "fleet")
         except PaofedError as error:
             raise BrokenPromiseError(f"seed {seed}: {error}") from None
 
@@ -346,7 +343,7 @@ def caught() -> str:
     return ""
 
 
-@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=6), ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=4), ids=lambda breaks: breaks.__name__)
 def test_a_broken_promise_is_noticed(
     breaks: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
+import matplotlib.image
+import numpy as np
 import pytest
 
 import paofed.report.paper.claims
@@ -21,6 +24,8 @@ from paofed.report.paper.claims import CLAIMS
 from paofed.report.paper.page import REASONS
 from paofed.simulate.results.result import Result
 from tests.cli.test_reproduce import SETTINGS, read_csv, reproduce
+from tests.drawing import as_svg_alone
+from tests.effort import in_ci
 from tests.system import needs
 
 SEED = 12_345_678_901_234_567_890  # a long one, for the line to copy must not widen the page
@@ -95,7 +100,8 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("page")
-    assert reproduce(folder, "--quick", "--runs", "2", "--seed", str(SEED)) == 0
+    with as_svg_alone():
+        assert reproduce(folder, "--quick", "--runs", "2", "--seed", str(SEED)) == 0
     files = (path for path in folder.glob("*.csv") if not path.name.startswith("curves"))
     tables = {path.stem: read_csv(path) for path in files}
     return Made(folder, parse((folder / "report.html").read_text()), tables)
@@ -119,6 +125,25 @@ def assert_stands_alone(page: Node) -> None:
         assert "@import" not in styles
         for target in re.findall(r"url\(\s*[\"']?([^)]*)", styles):
             assert target.startswith(("#", "data:")), target
+
+
+def test_the_figures_of_the_page_are_there_as_files(made: Made) -> None:
+    page = (made.folder / "report.html").read_text()
+    shown = [_labels(part.partition("</svg>")[0]) for part in page.split("<svg")[1:]]
+    files = sorted(made.folder.glob("*.svg"))
+    assert len(files) >= 6
+    assert sorted(shown) == sorted(_labels(x.read_text().partition("<svg")[2]) for x in files)
+    assert all(len(labels) > 5 for labels in shown)
+    for path in files if in_ci() else ():
+        pixels = matplotlib.image.imread(path.with_suffix(".png"))
+        assert pixels.shape[0] > 300
+        assert len(np.unique(pixels[..., 0])) > 10
+
+
+def _labels(drawing: str) -> list[str]:
+    """The words in a drawing, given from after its `<svg`; it must be well-formed."""
+    tree = ElementTree.fromstring(f"<svg{drawing.partition('</svg>')[0]}</svg>")  # noqa: S314 (ours)
+    return ["".join(x.itertext()).strip() for x in tree.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_what_drawings_refer_to_is_there_once(made: Made) -> None:

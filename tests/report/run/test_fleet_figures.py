@@ -22,6 +22,7 @@ from paofed.report.run.gains import newcomers, periods
 from paofed.report.shared.figures import save, svg
 from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
+from tests.effort import long, some
 from tests.report.runs import ALGORITHMS, over_table
 
 ON_DEVICE = ["last value", "alone", "rls", "start", "start alone"]
@@ -116,7 +117,15 @@ def test_the_axis_has_dates(result: Result) -> None:
 
 @pytest.mark.parametrize(
     ("days", "expected", "year"),
-    [(1, "06:00", "01 May 2024"), (20, "09 May", "2024"), (400, "2025", ""), (4000, "2030", "")],
+    some(
+        [
+            (1, "06:00", "01 May 2024"),
+            (20, "09 May", "2024"),
+            (400, "2025", ""),
+            (4000, "2030", ""),
+        ],
+        everyday=2,
+    ),
 )
 def test_dates_say_where_they_stand(days: int, expected: str, year: str, result: Result) -> None:
     about = result.provenance["table"]
@@ -350,6 +359,7 @@ def test_before_the_baselines_were_judged(result: Result) -> None:
     assert list(lines_of(axes)) == ["pao-fed-u1, device", "pao-fed-u1, server"]
 
 
+@long
 def test_the_same_run_is_the_same_drawing(result: Result) -> None:
     judged, cold = judged_of(result), result.cold_start
     assert cold is not None

@@ -25,6 +25,8 @@ from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import ALONE, BASELINES, USUAL
 from tests.cli.test_reproduce import read_csv
+from tests.drawing import as_svg_alone
+from tests.effort import long, some
 from tests.natures import small_scenario
 from tests.report.paper.test_page import (
     WIDTHS,
@@ -54,7 +56,7 @@ def made_of(
 ) -> Made:
     """Write a page; without its figures it is quick."""
     folder.mkdir(exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch:
+    with as_svg_alone(), pytest.MonkeyPatch.context() as patch:
         if not drawn:
             patch.setattr(run_page, "gallery", lambda *_: {})
         write(result, folder, tariff)
@@ -366,7 +368,7 @@ def test_a_result_from_a_file_is_the_same_page(made: Made, tmp_path: Path) -> No
     assert first == second
 
 
-@pytest.mark.parametrize("which", ["of_table", "drifting"])
+@pytest.mark.parametrize("which", some(["drifting", "of_table"], everyday=1))
 def test_the_command_on_the_page_gives_the_same_numbers(
     which: str,
     request: pytest.FixtureRequest,
@@ -412,7 +414,7 @@ def test_the_command_says_what_is_not_usual() -> None:
 # Other runs
 
 
-@pytest.mark.usefixtures("without_png")
+@pytest.mark.usefixtures("undrawn")
 def test_one_run_of_one_device(tmp_path: Path) -> None:
     result = over_table(tmp_path, names=["only"], hours=80, runs=1, cold_starts=1)
     made = made_of(result, tmp_path / "page")
@@ -430,7 +432,6 @@ def test_a_mean_without_an_interval() -> None:
     assert interval(Estimate(1.5, 1.0, 2.0, 2)) == "1.50 [1.00, 2.00]"
 
 
-@pytest.mark.usefixtures("without_png")
 def test_many_devices(tmp_path: Path) -> None:
     names = [f"d{k}" for k in range(45)]
     result = over_table(tmp_path, names=names, hours=30, runs=1, cold_starts=0)
@@ -494,7 +495,7 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
     assert "A newcomer that begins with the server's model (pao-fed-u1)" in made.page.text()
 
 
-@pytest.mark.usefixtures("without_png")
+@pytest.mark.usefixtures("undrawn")
 def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
     assert result.progressive is not None
@@ -523,7 +524,7 @@ def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) ->
 # In a browser
 
 
-@pytest.mark.usefixtures("without_png")
+@long
 def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path: Path) -> None:
     scenario = {**of_table.result.provenance["scenario"], "name": "a-very-long-name" * 9}
     long = replace(of_table.result, provenance={**of_table.result.provenance, "scenario": scenario})

@@ -15,6 +15,7 @@ from paofed.report.shared.figures import error_against_traffic, learning_curves,
 from paofed.report.shared.looks import styles
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
+from tests.effort import some
 from tests.natures import small_scenario as scenario
 from tests.report.paper.test_claims import from_db, made_up
 
@@ -257,7 +258,7 @@ def test_the_axes_keep_their_room(count: int, letters: int) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "refused", "taken"),
-    [("pdf", b"/Type3", b"/FontFile2"), ("eps", b"/FontType 3", b"/FontType 42")],
+    some([("pdf", b"/Type3", b"/FontFile2"), ("eps", b"/FontType 3", b"/FontType 42")], everyday=1),
 )
 def test_letters_are_those_that_journals_take(
     kind: str, refused: bytes, taken: bytes, tmp_path: Path

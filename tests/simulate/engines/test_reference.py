@@ -1,6 +1,7 @@
 """The reference engine against the literal paper, tick by tick."""
 
 from dataclasses import asdict
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from paofed.errors import AlgorithmError, InputError, TraceError
 from paofed.simulate.engines.reference import replay, ticks
 from paofed.world.trace import Trace
 from tests.cases import NAMES, Case, cases
-from tests.effort import effort
+from tests.effort import effort, some
 from tests.natures import small_trace
 from tests.oracle import extended, literal
 
@@ -85,9 +86,10 @@ def test_equals_the_literal_paper_where_messages_are_lost(
     assert_same_history(small_trace(seed, features=7, lost=lost), case)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("exchange", ["paper", "single", "live"])
-@pytest.mark.parametrize("subset", [0.4, 2])
+@pytest.mark.parametrize(
+    ("name", "exchange", "subset"),
+    some(product(NAMES, ["paper", "single", "live"], [0.4, 2]), everyday=20),
+)
 def test_every_row_in_every_exchange(name: str, exchange: Exchange, subset: float) -> None:
     if exchange != "paper" and name in ("pao-fed-c0", "pao-fed-u0"):
         with pytest.raises(AlgorithmError, match="cannot do exchange"):

@@ -39,7 +39,7 @@ def damped(by):
     return lambda s, z, y, mu, tick: Weights(s.w + by * float(str(mu)) * (y - s.w @ z) * z)
 
 own = replace(algorithm("pao-fed-u1"), name="own", learner=Learner(learn=damped(0.5)))
-one, two = (run("small.toml", own, runs=3, workers=n) for n in (1, 2))
+one, two = (run("small.toml", own, runs=3, workers=n, engine="reference") for n in (1, 2))
 print(two.provenance["engines"], np.array_equal(one.mse, two.mse), len(set(one.mse[:, 0, -1])))
 """
 
@@ -58,7 +58,7 @@ def learning(rule: Callable[..., Any]) -> Algorithm:
 
 
 def curves(workers: int) -> bytes:
-    return run(small_scenario(), OWN, runs=2, workers=workers).mse.tobytes()
+    return run(small_scenario(), OWN, runs=2, workers=workers, engine="reference").mse.tobytes()
 
 
 @long
@@ -91,8 +91,8 @@ def test_what_cannot_be_copied_needs_this_process() -> None:
 
     own = learning(rule)
     with pytest.raises(AlgorithmError, match=r"own cannot be sent to another process .*workers=1"):
-        run(small_scenario(), own, runs=2, workers=2)
-    found = run(small_scenario(), own, runs=2, workers=1)
+        run(small_scenario(), own, runs=2, workers=2, engine="reference")
+    found = run(small_scenario(), own, runs=2, workers=1, engine="reference")
     np.testing.assert_array_equal(found.mse.tobytes(), curves(1))
 
 

@@ -67,6 +67,7 @@ def two_processes() -> Iterator[Executor]:
         yield executor
 
 
+@long
 @pytest.mark.parametrize("engine", some(["reference", "fast"], everyday=1))
 def test_a_worker_is_killed_and_no_bit_differs(
     two_processes: Executor, engine: str, tmp_path: Path

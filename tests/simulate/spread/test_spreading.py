@@ -180,8 +180,9 @@ def test_an_interrupt_keeps_finished_units(monkeypatch: pytest.MonkeyPatch, tmp_
     assert interrupt.value.result.runs >= 4
     monkeypatch.setattr(family, "run", compute)
     found.clear()
-    assert saved(plain(store=tmp_path)) == saved(plain())
-    assert {world for world, _ in found[:3]} <= {4, 5, 6}
+    again = saved(plain(store=tmp_path))
+    assert {5} <= {world for world, _ in found} <= {4, 5, 6}
+    assert again == saved(plain())
 
 
 def test_faults_tables_and_several_engines_go_through_units(

@@ -74,10 +74,10 @@ def assert_same_run(got: Result, expected: Result) -> None:
 
 
 # The first tick that counts is 17: a point of the curve ends before it, or not; or it is the last.
-@pytest.mark.parametrize("every", some([1, 10, 17, 18, 200], everyday=2))
+@pytest.mark.parametrize("every", some([17, 1, 10, 18, 200], everyday=1))
 def test_engines_agree(scenario: Scenario, every: int) -> None:
     assert read(scenario.table).scored == 17
-    slow = run(scenario, LINEUP, runs=2, every=every, engine="reference")
+    slow = run(scenario, LINEUP, runs=2, every=every, engine="reference", workers=1)
     assert set(slow.provenance["engines"]) == {"reference"}
     assert_same_run(run(scenario, LINEUP, runs=2, every=every, precision="float64"), slow)
 

@@ -33,6 +33,7 @@ from paofed.world.table.columns import fit
 from paofed.world.table.door import read
 from paofed.world.table.inputs import Expanded, Rows, expanded
 from paofed.world.table.readings import Readings
+from tests.effort import effort, some
 from tests.world.table.tables import fleet, hourly, table, write
 
 HOURS, DEVICES, CALIBRATION = 40, 3, 10
@@ -95,7 +96,10 @@ def errors(*args: Any, **changes: Any) -> FloatArray:
 
 
 seeds = st.integers(0, 2**32 - 1)
-often = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+often = settings(
+    max_examples=effort(everyday=8, thorough=25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 @often
@@ -110,7 +114,7 @@ def test_what_comes_later_changes_no_error_before_it(
     np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
 
 
-@pytest.mark.parametrize("hour", [CALIBRATION, 17, 30])
+@pytest.mark.parametrize("hour", some([17, CALIBRATION, 30], everyday=1))
 def test_nor_what_lags_look_back_at(tmp_path: Path, hour: int) -> None:
     found = cells(hour)
     one, two = (errors(tmp_path, c, inputs=LAGS) for c in (found, shuffled(found, hour, 1)))
@@ -119,7 +123,7 @@ def test_nor_what_lags_look_back_at(tmp_path: Path, hour: int) -> None:
     assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
-@pytest.mark.parametrize("hour", [CALIBRATION, 17, 30])
+@pytest.mark.parametrize("hour", some([17, CALIBRATION, 30], everyday=1))
 def test_nor_on_the_reference_engine(tmp_path: Path, hour: int) -> None:
     found = cells(hour)
     one, two = (errors(tmp_path, c, "reference") for c in (found, shuffled(found, hour, 1)))
@@ -184,7 +188,7 @@ SEEN = [
 ]
 
 
-@pytest.mark.parametrize(("hour", "inputs", "names"), SEEN)
+@pytest.mark.parametrize(("hour", "inputs", "names"), some(SEEN, everyday=3))
 def test_nobody_sees_the_target_that_is_to_be_predicted(
     tmp_path: Path, hour: int, inputs: Sequence[str], names: Sequence[str]
 ) -> None:
@@ -200,7 +204,7 @@ def test_nobody_sees_the_target_that_is_to_be_predicted(
     assert np.diff(bent, n=2, axis=0)[0] == pytest.approx(2.0, abs=1e-4)
 
 
-@pytest.mark.parametrize("hour", [CALIBRATION, 17, 30])
+@pytest.mark.parametrize("hour", some([17, CALIBRATION, 30], everyday=1))
 def test_the_same_comparison_sees_that_every_learner_meets_other_samples(
     tmp_path: Path, hour: int
 ) -> None:

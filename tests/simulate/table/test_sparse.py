@@ -15,6 +15,7 @@ from paofed.simulate.stopping import ignored
 from paofed.world.realize import realize
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
+from tests.effort import some
 from tests.natures import small_trace
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
@@ -73,7 +74,7 @@ def test_who_is_not_there_is_never_looked_at() -> None:
     np.testing.assert_array_equal(others.y[others.sample[there]], sparse.y[sparse.client != 2])
 
 
-@pytest.mark.parametrize("share", [0.2, 0.97])
+@pytest.mark.parametrize("share", some([0.97, 0.2], everyday=1))
 def test_threads_change_no_bit_of_a_run_over_a_table(tmp_path: Path, share: float) -> None:
     """A fleet of several blocks."""
     lines = with_gaps(hourly(4500, 16), share)

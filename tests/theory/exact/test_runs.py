@@ -46,7 +46,7 @@ def errors(fleet: tuple[Habits, ...], text: str, runs: int) -> FloatArray:
     return np.array(curves)
 
 
-@pytest.mark.parametrize(("fleet", "text"), some(CASES, everyday=2))
+@pytest.mark.parametrize(("fleet", "text"), some(CASES, everyday=1))
 def test_expected_errors_are_those_of_runs(fleet: tuple[Habits, ...], text: str) -> None:
     small = known(fleet)
     expected = second_order(small, from_text(text), SETTINGS, POINTS).error(small).mse

@@ -32,6 +32,7 @@ def test_curves_of_the_paper_s_fleet_are_where_they_are_predicted() -> None:
         np.testing.assert_allclose(gap, 0.0, rtol=0, atol=0.2)
 
 
+@long
 def test_a_target_that_drifts_is_followed() -> None:
     """A fleet of 24 before and after a drift; in four worlds, gaps were at most 0.1 dB."""
     stream = {"samples": (60, 120), "memory": (0.0, 0.0), "drifts": (60,)}

@@ -14,13 +14,14 @@ from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError, ContractError
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.reference import replay
-from tests.effort import some
+from tests.effort import long
 from tests.natures import small_trace
 
 BOTH = [f"{name}{options}" for name in SERVERS for options in ("", ":shared=4")]
 
 
-@pytest.mark.parametrize("method", some(BOTH, everyday=1))
+@long
+@pytest.mark.parametrize("method", BOTH)
 def test_the_whole_contract_in_every_engine(method: str) -> None:
     """Compiled, too, which takes long."""
     assert engine_of("fast").refuses(from_text(method)) is None

@@ -100,9 +100,9 @@ def _prints_words(w: Any, memory: Any, stamp: Any) -> Any:
     "method",
     some(
         [
+            replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
             replace(U1, name="appends", learner=Learner(learn=_appends)),
             replace(U1, name="words", uplink=Channel(send=_prints_words)),
-            replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
         ],
         everyday=1,
     ),
@@ -168,7 +168,7 @@ NO_BYTES = replace(U1, name="broken", uplink=Channel(send=_send, encode=_floats,
         (SEVERAL, _RAISES, "uplink's send raised ValueError: too late"),
         (SEVERAL, _SILENT, "uplink's decode returned a silent part: expected what was sent"),
         (SEVERAL, _SHORT, "learner's model returned"),
-        (NO_BYTES, 11, "uplink's encode returned"),
+        pytest.param(NO_BYTES, 11, "uplink's encode returned", marks=long),  # another kernel
     ],
 )
 def test_a_rule_that_fails_in_machine_code_is_told_by_name(
@@ -184,6 +184,7 @@ class Scaled(NamedTuple):
     gain: Any
 
 
+@long
 def test_a_model_of_its_own_hears_in_the_usual_way_and_shares_a_wide_window() -> None:
     """Neither the sizes with which a kernel is tried nor its own `model` stand in the way."""
     learner = Learner(

@@ -23,7 +23,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Outcome
 from paofed.world.trace import Trace
 from tests.cases import Case, cases
-from tests.effort import effort, some
+from tests.effort import effort, long, some
 from tests.natures import BEGINNINGS, small_scenario, small_trace
 from tests.simulate.engines.own.rules import OWN
 
@@ -132,7 +132,8 @@ def half_way(state: Any, part: Any) -> Any:
     return Weights(w)
 
 
-@pytest.mark.parametrize("learner", some([replace(LMS, merge=half_way), OWN.learner], everyday=1))
+@long  # two kernels; every day, test_both_forms_of_the_paper_s_rows_agree has live answers
+@pytest.mark.parametrize("learner", [replace(LMS, merge=half_way), OWN.learner])
 @pytest.mark.parametrize("newcomers", [False, True])
 def test_an_uplink_of_its_own_is_answered_later_and_once_in_a_tick(
     learner: Learner, newcomers: bool
@@ -159,13 +160,14 @@ def test_how_much_of_a_trace_is_taken_at_a_time_changes_no_bit(
     np.testing.assert_array_equal(parts.traffic, whole.traffic)
 
 
-@pytest.mark.parametrize("same_world", [False, True])
+@pytest.mark.parametrize("same_world", some([False, True], everyday=1))
 def test_runs_of_a_scenario(same_world: bool) -> None:
     scenario = small_scenario(
         loss={"up": 0.2, "down": 0.1}, delay={"kind": "stepped", "base": 0.5, "step": 3}
     )
     methods: list[str | Algorithm] = ["pao-fed-u1", OWN, replace(OWN, name="picked", subset=3)]
-    common: dict[str, Any] = {"runs": 3, "seed": 4, "same_world": same_world, "workers": 1}
+    runs = effort(everyday=2, thorough=3)
+    common: dict[str, Any] = {"runs": runs, "seed": 4, "same_world": same_world, "workers": 1}
     got = run(scenario, methods, **common, precision="float64")
     expected = run(scenario, methods, **common, engine="reference")
     assert got.provenance["engines"] == ["fast"] * 3

@@ -3,7 +3,7 @@
 The same steps as paofed.simulate.engines.reference. numba cannot take the fields of somebody's
 NamedTuple one by one, so the lines that load and store a state are written for the method at hand.
 Names that the text leaves open (`learn`, `up_send`, `apply`, ...) are the method's own rules,
-compiled.
+compiled. A flag is given as `bool(1)`: numba would compile a function anew for each literal 1 or 0.
 """
 
 from typing import NamedTuple
@@ -56,9 +56,9 @@ def greet(numbers, learner, server, joined, flight, tally, k, n, age, lost):
     tally.traffic[MESSAGES_UP] += 1
     tally.traffic[CONTACTS] += 1
     if not lost:
-        depart(flight, nothing(), k, n, n + age, 0)
+        depart(flight, nothing(), k, n, n + age, bool(0))
     # The answer counts with its contact.
-    return share_whole(numbers, learner, server, joined, tally, k, 0)
+    return share_whole(numbers, learner, server, joined, tally, k, bool(0))
 
 
 @_inner
@@ -77,11 +77,11 @@ def answer(numbers, learner, server, memory, joined, flight, tally, order, n):
     for place in range(said.size):
         if asks(flight, said, place):
             k = flight.client[said[place]]
-            if share(numbers, learner, server, memory, joined, tally, k, n, 0, 1):
+            if share(numbers, learner, server, memory, joined, tally, k, n, bool(0), bool(1)):
                 return 1
     for i in greetings(flight, order):
         k = flight.client[i]
-        if not joined[k] and share_whole(numbers, learner, server, joined, tally, k, 1):
+        if not joined[k] and share_whole(numbers, learner, server, joined, tally, k, bool(1)):
             return 1
     for i in range(counts.size):  # contacts have counted their answers
         tally.traffic[i] = counts[i]
@@ -108,19 +108,19 @@ def advance(samples, numbers, learner, kept, up_memory, down_memory, joined, fli
         n = samples.first + t
         for i in range(samples.begin[t], samples.begin[t + 1]):
             k, z, y = samples.client[i], samples.z[i], samples.y[i]
-            joins, lost = samples.joins[i], samples.lost_down[i]
+            joins, lost = samples.joins[i], samples.lost_down[i] != 0
             if tally.judged.size and judge(
                 numbers, learner, server, tally, k, z, samples.truth[i], samples.place + i
             ):
                 return 1
             told, heard = tally.traffic[MESSAGES_UP], tally.traffic[MESSAGES_DOWN]
             if joins and numbers.exchange == PAPER:
-                if share(numbers, learner, server, down_memory, joined, tally, k, n, lost, 1):
+                if share(numbers, learner, server, down_memory, joined, tally, k, n, lost, bool(1)):
                     return 1
             if joins or numbers.learns_away:
                 {learn}
             if joins and numbers.exchange == LIVE and not joined[k]:
-                unheard = samples.lost_up[i] or lost
+                unheard = samples.lost_up[i] != 0 or lost
                 if greet(
                     numbers, learner, server, joined, flight, tally, k, n, samples.age[i], unheard
                 ):

@@ -9,6 +9,7 @@ from paofed.cli import main
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.messages import Update, encode
 from tests.browser import Browser
+from tests.effort import long
 from tests.live.brokers import Server
 from tests.live.fleets import f32
 from tests.live.server.web.page.scenes import address, here, lived, named, served
@@ -104,6 +105,7 @@ def test_hostile_labels_are_words(browser: Browser, tmp_path: Path, width: int) 
     assert browser.complaints == []
 
 
+@long
 def test_five_thousand_devices(browser: Browser, tmp_path: Path) -> None:
     hub = Hub()
     fleet = lived(tmp_path / "fleet", named(5000), 2, http=here(), broken=False)
