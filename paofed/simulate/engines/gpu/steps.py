@@ -33,6 +33,11 @@ class ModelShape(NamedTuple):
         return float32 if self.precision == "float32" else float64
 
     @property
+    def size(self) -> int:
+        """The bytes of one number of a local model."""
+        return 4 if self.precision == "float32" else 8
+
+    @property
     def scale(self) -> float:
         """The factor of cosines (paofed.core.features.FourierMap.fourier_scale)."""
         return math.sqrt((1.0 if self.waves < self.features else 2.0) / self.waves)
