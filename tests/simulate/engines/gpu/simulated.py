@@ -4,6 +4,9 @@ A process of its own, since the simulator must be chosen before numba is importe
 `NUMBA_ENABLE_CUDASIM=1 python -m tests.simulate.engines.gpu.simulated TICKS RUNS`.
 """
 
+import tests.simulate.engines.gpu.warps  # noqa: F401 (first: it changes what the kernels import)
+
+# isort: split
 import json
 import sys
 from collections.abc import Iterator
