@@ -87,7 +87,8 @@ def runs(ticks: int, count: int) -> Iterator[tuple[str, dict[str, float]]]:
     bursts = {"kind": "bursts", "mean_on": [2.0, 4.0], "mean_off": [2.0]}
     worlds = {
         "hazards": scenario(ticks, **HAZARDS),
-        "even": scenario(ticks, stream=gradual, availability=bursts),
+        # More clients than the lanes that learn look at together.
+        "even": scenario(ticks, clients=10, stream=gradual, availability=bursts),
     }
     for name, world in worlds.items():
         methods = [from_text(text) for text in METHODS[2:4]]
