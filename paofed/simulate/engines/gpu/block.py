@@ -55,7 +55,7 @@ def rounds_of(clients: int) -> int:
 
 def layout_of(shape: ModelShape, clients: int, ages: int, longest: int, cells: int) -> BlockMemory:
     """Lay out a block's memory."""
-    real = 4 if shape.precision == "float32" else 8
+    real = shape.size
     server = 16 * shape.features + 8 * ages
     sample = server + real * shape.features
     local = sample + real * (shape.inputs + 1) * ACROSS

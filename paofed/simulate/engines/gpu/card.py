@@ -13,7 +13,8 @@ from numba import cuda
 from paofed.errors import InputError
 from paofed.simulate.engines.gpu.lanes import INSTALLED, SIMULATED
 
-# Bytes of a block's memory that a kernel may have without asking the driver.
+# Bytes of a block's memory that a kernel may have without asking the driver, which gives more to
+# arrays whose size is only known at a launch, and never to those of a fixed size.
 _WITHOUT_ASKING = 48 << 10
 # Compute capability from which on the lanes of a warp can be told apart in shuffles and votes.
 _OLDEST = (7, 0)
@@ -102,10 +103,29 @@ def _note_compilation(kernel: Any) -> None:
         say("compiling the kernels for this card: about ten seconds")
 
 
-def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int = 0) -> None:
-    """Start a kernel, with `memory` bytes of its own for each block."""
+def require_room(what: str, memory: int, fixed: int) -> None:
+    """Refuse in one line what needs more of a block's memory than the card has.
+
+    `memory` and `fixed` are as in `launch`.
+    """
+    room = the_card().block_memory
+    if fixed > _WITHOUT_ASKING or memory + fixed > room:
+        raise InputError(
+            f"{what} need {memory + fixed:,} bytes of a block's memory, of them {fixed:,} of a "
+            f"fixed size: expected at most {room:,}, and {_WITHOUT_ASKING:,} of a fixed size; use "
+            "the fast engine"
+        )
+
+
+def launch(
+    kernel: Any, blocks: int, threads: int, *arguments: Any, memory: int = 0, fixed: int = 0
+) -> None:
+    """Start a kernel with `memory` bytes for each block, beside its arrays of a fixed size.
+
+    These arrays have `fixed` bytes, or so few that they do not count.
+    """
     _note_compilation(kernel)
-    if memory > _WITHOUT_ASKING and not SIMULATED:
+    if memory + fixed > _WITHOUT_ASKING and not SIMULATED:
         _allow(kernel, arguments, memory)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba warns of few blocks, but there may be no more

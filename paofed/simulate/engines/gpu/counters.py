@@ -26,7 +26,7 @@ _WORD, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 @inlined
 def philox(key: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> Any:
-    """Return four random words of a counter, from products of words: a card has no wider ones."""
+    """Return four random words of a counter; a product of two words has 64 bits."""
     x0, x1, x2, x3 = uint32(c0), uint32(c1), uint32(c2), uint32(c3)
     k0, k1 = uint32(key[0]), uint32(key[1])
     for _ in range(random.ROUNDS):

@@ -9,9 +9,9 @@ from numba import cuda, float32, float64, uint64
 from paofed.simulate.engines.gpu.lanes import SIMULATED
 
 JUDGES = 4 if SIMULATED else 256  # threads of a block that judges
-TOGETHER = (
-    2 if SIMULATED else 8
-)  # points of a curve that a block judges in one pass over the test set
+# Points of a curve that a block judges in one pass over the test set.
+TOGETHER = 2 if SIMULATED else 8
+SUM_BYTES = 8 * JUDGES * TOGETHER  # bytes of a block's memory in which it sums squared errors
 
 
 @cuda.jit

@@ -1,8 +1,9 @@
 """What the threads of one warp do together, and how a card takes a cosine.
 
 The CUDA simulator, with which the kernels are tested where there is no card, knows neither shuffles
-nor votes. There a warp has one lane, so that every function here is trivial; the kernels ask
-`LANES` how wide a warp is, and are otherwise the same.
+nor votes. There a warp has one lane, so that these functions are trivial; the kernels ask `LANES`
+how wide a warp is, and are otherwise the same. The tests put functions for more lanes in place of
+these.
 """
 
 import math

@@ -53,7 +53,7 @@ class ListedTicks(NamedTuple):
     """The ticks of R runs as lists of clients: see `nature.line_up`."""
 
     clients: int
-    listed: Any  # (R, ticks) int32: how many have a contact
+    listed: Any  # (R, ticks) int32: how many are available
     # The others have one dimension, in this order:
     sample: Any  # (R, ticks, K, d + 1) real
     event: Any  # (R, ticks, K, 2) int32: an event, and whose
@@ -121,7 +121,7 @@ def rows_of(
 
 
 def _windows(windows: IntArray, features: int) -> Any:
-    """Copy windows to the card, not looking further ahead than they need D ticks to come round."""
+    """Copy windows to the card; D windows further on is the same window, so `ahead` is below D."""
     width, apart, ahead = windows.T
     return sent(np.column_stack([width, apart, ahead % features]), np.int64)
 

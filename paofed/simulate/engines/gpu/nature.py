@@ -214,11 +214,11 @@ def line_up(
     sample: Any, event: Any, picked: Any, listed: Any, sample_to: Any, event_to: Any,
     picked_to: Any,
 ) -> None:  # fmt: skip
-    """List the clients of every tick: those with a contact, then those that only have a sample.
+    """List the clients of every tick: the available ones, then those that only have a sample.
 
     A warp makes the list of one tick of one run. A place of the list has the client's sample, its
     event, which client it is, and who has picked it. Places after the last client have an event of
-    0. `listed` is how many have a contact.
+    0. `listed` is how many are available.
     """
     lane, i = cuda.threadIdx.x % LANES, cuda.grid(1) // LANES
     runs, ticks, clients = event.shape

@@ -11,10 +11,19 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import curve_ticks
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError
+from paofed.simulate.engines.fast.kernels import LIVE
 from paofed.simulate.engines.gpu import streaming
 from paofed.simulate.engines.gpu.block import layout_of, rounds_of, threads_of
-from paofed.simulate.engines.gpu.card import free_memory, launch, over, sent, the_card, zeros
-from paofed.simulate.engines.gpu.judging import JUDGES, TOGETHER, judge_of
+from paofed.simulate.engines.gpu.card import (
+    free_memory,
+    launch,
+    over,
+    require_room,
+    sent,
+    the_card,
+    zeros,
+)
+from paofed.simulate.engines.gpu.judging import JUDGES, SUM_BYTES, TOGETHER, judge_of
 from paofed.simulate.engines.gpu.lanes import LANES, SIMULATED
 from paofed.simulate.engines.gpu.layout import (
     CardRows,
@@ -82,11 +91,6 @@ class CardPlan(NamedTuple):
     points: int
 
     @property
-    def size(self) -> int:
-        """The bytes of one number of a local model."""
-        return 4 if self.shape.precision == "float32" else 8
-
-    @property
     def is_resident(self) -> bool:
         """Whether all local models fit into a multiprocessor's own memory."""
         needed = layout_of(self.shape, self.clients, self.ages, self.longest, self.cells).size
@@ -106,7 +110,7 @@ class CardPlan(NamedTuple):
     @property
     def cell_bytes(self) -> int:
         """The bytes of the samples and events of one client at one tick."""
-        happens = self.size * (self.shape.inputs + 1) + 4
+        happens = self.shape.size * (self.shape.inputs + 1) + 4
         return happens + (8 + self.picking if self.picking else 0)
 
     @property
@@ -120,16 +124,28 @@ class CardPlan(NamedTuple):
     def run_bytes(self) -> int:
         """The bytes of the card's memory that one run needs."""
         features, inputs = self.shape.features, self.shape.inputs
-        own = self.size * self.points * features + 8 * self.points
+        own = self.shape.size * self.points * features + 8 * self.points
         if self.is_resident:
             own += self.cells * (12 * features + 4)
         else:
-            own += self.clients * (self.size * self.shape.padded + self.longest + 1)
+            own += self.clients * (self.shape.size * self.shape.padded + self.longest + 1)
             own += self.groups * (self.cells * (12 * features + 4) + 8)
         nature = self.stretch * self.clients * self.cell_bytes
         if self.is_resident:  # a second time, as lists
             nature += self.stretch * self.clients * (self.cell_bytes + 4)
         return self.algorithms * own + nature + self.clients * (8 * inputs + 9)
+
+    @property
+    def judged_bytes(self) -> int:
+        """The bytes of the models that a block judges together."""
+        return self.shape.size * TOGETHER * self.shape.features
+
+    def require_room(self) -> None:
+        """Refuse in one line models that are too large for a block to judge them or to learn."""
+        what = f"{self.shape.features} features of {self.shape.inputs} inputs"
+        require_room(what, self.judged_bytes, SUM_BYTES)
+        if not self.is_resident:
+            require_room(what, streaming.map_bytes(self.shape), streaming.sample_bytes(self.shape))
 
     def at_once(self) -> int:
         """Return how many runs the card takes at a time; refuse in one line if not even one."""
@@ -168,6 +184,7 @@ def records(
     """Play all algorithms over some runs, and return the record of each run."""
     points = curve_ticks(runs.ticks, every)
     plan = plan_of(runs, rows, points.size)
+    plan.require_room()
     fleet = runs.fleet(points)
     play = _resident if plan.is_resident else _streamed
     played = play(runs, fleet, rows, plan, every, report)
@@ -191,7 +208,7 @@ def _judged(models: Any, fleet: WorldsOnCard, plan: CardPlan) -> FloatArray:
     judge = judge_of(plan.shape.precision)
     launch(
         judge, blocks * -(-points // TOGETHER), JUDGES, models, fleet.z_test, fleet.y_test,
-        fleet.seen, plan.algorithms, mse, memory=plan.size * TOGETHER * plan.shape.features,
+        fleet.seen, plan.algorithms, mse, memory=plan.judged_bytes, fixed=SUM_BYTES,
     )  # fmt: skip
     found: FloatArray = mse.copy_to_host()
     return found
@@ -252,8 +269,7 @@ def _listed(drawn: TicksOnCard, rows: CardRows) -> ListedTicks:
 
 
 def _answers(rows: CardRows) -> bool:
-    from paofed.simulate.engines.fast.kernels import LIVE
-
+    """Whether some algorithm answers clients when their messages arrive."""
     return bool((rows.exchange.copy_to_host() == LIVE).any())
 
 
@@ -302,7 +318,7 @@ def _streamed(
             launch(
                 learn, across, threads, *whose[1:3], stretch.sample, *whose[3:], *fleet[:4],
                 rows.learns_away, rows.picks, rows.mu, local,
-                memory=streaming.map_bytes(plan.shape),
+                memory=streaming.map_bytes(plan.shape), fixed=streaming.sample_bytes(plan.shape),
             )  # fmt: skip
             launch(
                 streaming.send, across, threads, *whose, rows.down, rows.heard, rows.up, rows.picks,

@@ -33,6 +33,11 @@ class ModelShape(NamedTuple):
         return float32 if self.precision == "float32" else float64
 
     @property
+    def size(self) -> int:
+        """The bytes of one number of a local model."""
+        return 4 if self.precision == "float32" else 8
+
+    @property
     def scale(self) -> float:
         """The factor of cosines (paofed.core.features.FourierMap.fourier_scale)."""
         return math.sqrt((1.0 if self.waves < self.features else 2.0) / self.waves)
@@ -79,7 +84,8 @@ class WarpSteps(NamedTuple):
 def start_of(width: Any, apart: Any, ahead: Any, k: Any, n: Any, features: Any) -> Any:
     """Return the first coordinate of a window (paofed.core.selection.Windows).
 
-    Words of 32 bits are enough, and much cheaper to divide than longer ones.
+    Words of 32 bits, which are much cheaper to divide than longer ones, are enough for fewer than
+    2^16 features and for ticks and clients of fewer than 2^32 together: `apart` is 0 or 1.
     """
     steps = uint32(n + ahead + apart * k) % uint32(features)
     return int32(uint32(steps * width) % uint32(features))

@@ -44,7 +44,12 @@ def _room(shape: ModelShape) -> int:
 
 def map_bytes(shape: ModelShape) -> int:
     """Return the bytes of a block's memory that the map needs."""
-    return shape.lanes * shape.each * _room(shape) * (4 if shape.precision == "float32" else 8)
+    return shape.padded * _room(shape) * shape.size
+
+
+def sample_bytes(shape: ModelShape) -> int:
+    """Return the bytes of a block's memory in which a kernel that learns keeps samples."""
+    return THREADS * (shape.inputs + 1) * shape.size
 
 
 @inlined

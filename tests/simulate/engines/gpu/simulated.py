@@ -4,6 +4,9 @@ A process of its own, since the simulator must be chosen before numba is importe
 `NUMBA_ENABLE_CUDASIM=1 python -m tests.simulate.engines.gpu.simulated TICKS RUNS`.
 """
 
+import tests.simulate.engines.gpu.warps  # noqa: F401 (first: it changes what the kernels import)
+
+# isort: split
 import json
 import sys
 from collections.abc import Iterator
@@ -84,7 +87,8 @@ def runs(ticks: int, count: int) -> Iterator[tuple[str, dict[str, float]]]:
     bursts = {"kind": "bursts", "mean_on": [2.0, 4.0], "mean_off": [2.0]}
     worlds = {
         "hazards": scenario(ticks, **HAZARDS),
-        "even": scenario(ticks, stream=gradual, availability=bursts),
+        # More clients than the lanes that learn look at together.
+        "even": scenario(ticks, clients=10, stream=gradual, availability=bursts),
     }
     for name, world in worlds.items():
         methods = [from_text(text) for text in METHODS[2:4]]

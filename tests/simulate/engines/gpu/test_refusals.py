@@ -97,3 +97,39 @@ def test_a_fleet_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError, match=r"10,000,000 clients .* need \d+\.\d GB on the card"):
         plan.at_once()
     assert plan._replace(clients=1000).at_once() >= 1
+
+
+@pytest.mark.parametrize(
+    ("features", "inputs", "clients", "precision", "fits"),
+    [
+        (3_000, 4, 10**6, "float64", True),
+        (6_000, 4, 10**6, "float32", True),
+        (7_000, 4, 10**6, "float32", False),  # too many to judge them
+        (200, 60, 10, "float64", True),
+        (200, 60, 10**6, "float64", False),  # too many samples of a fixed size
+        (2_000, 40, 10**6, "float32", False),  # too large a map
+    ],
+)
+def test_models_for_which_a_block_has_no_room_are_refused(
+    features: int, inputs: int, clients: int, precision: str, *, fits: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for module in (card, simulation):
+        monkeypatch.setattr(module, "the_card", lambda: card.Card("large", 132, 227 << 10))
+    shape = ModelShape(features, features, inputs, precision)
+    plan = CardPlan(shape, 100, clients, 11, 66, 10, 1, 0, 10)
+    if fits:
+        plan.require_room()
+    else:
+        with pytest.raises(InputError, match=f"{features} features of {inputs} inputs need "):
+            plan.require_room()
+
+
+def test_the_driver_is_asked_for_what_is_more_than_usual_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(card, "_allow", lambda _kernel, _arguments, memory: asked.append(memory))
+    for memory, fixed in ((32 << 10, 16 << 10), (32 << 10, 17 << 10), (49 << 10, 0)):
+        card.launch(Kernel(), 1, 1, 0, memory=memory, fixed=fixed)
+    assert asked == [32 << 10, 49 << 10]
