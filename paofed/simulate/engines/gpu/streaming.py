@@ -214,6 +214,7 @@ def send(
             bits = int32(bits & (bits - 1))
             row = (block * clients + k0 + b) * stride
             cell_b, sent_b = from_lane(cell, b), from_lane(sent, b)
+            meet()  # another lane may have added to the same sum for the contact before
             if lane == 0:
                 # Whole numbers may be added in any order.
                 cuda.atomic.add(counts, (block, g, cell_b), 1)

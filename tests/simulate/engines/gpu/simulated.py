@@ -30,7 +30,7 @@ from tests.natures import small_trace
 
 METHODS = (
     "online-fedsgd",
-    "online-fed:subset=0.5",
+    "online-fed:subset=0.9",
     "pso-fed:subset=2",
     "pao-fed-u1",
     "pao-fed-c2:divisor=coverage",
