@@ -69,7 +69,8 @@ def philox(key: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> Any:
 
 
 @_inner
-def _horner(x: Any, coefficients: Any) -> Any:
+def horner(x: Any, coefficients: Any) -> Any:
+    """Return a polynomial of x; its coefficients begin with the constant."""
     value = coefficients[-1]
     for i in range(len(coefficients) - 2, -1, -1):
         value = value * x + coefficients[i]
@@ -83,13 +84,13 @@ def _normals(words: Any, g: Any, rows: Any, count: Any) -> None:
         for i in range(count):
             q = np.float64(words[row, i]) * 2.0**-32 + (2.0**-33 - 0.5)
             r = 0.180625 - q * q
-            middle = q * _horner(r, random.CENTRAL_NUMERATOR)
-            g[row, i] = middle / _horner(r, random.CENTRAL_DENOMINATOR)
+            middle = q * horner(r, random.CENTRAL_NUMERATOR)
+            g[row, i] = middle / horner(r, random.CENTRAL_DENOMINATOR)
         for i in range(count):
             q = np.float64(words[row, i]) * 2.0**-32 + (2.0**-33 - 0.5)
             if abs(q) > 0.425:
                 t = math.sqrt(-math.log(0.5 - abs(q))) - 1.6
-                tail = _horner(t, random.TAIL_NUMERATOR) / _horner(t, random.TAIL_DENOMINATOR)
+                tail = horner(t, random.TAIL_NUMERATOR) / horner(t, random.TAIL_DENOMINATOR)
                 g[row, i] = tail if q > 0.0 else -tail
 
 
@@ -312,7 +313,7 @@ def _targets(x: Any, g: Any, noise: Any, y: Any, count: Any) -> None:
     for i in range(count):
         turns = 0.5 * x[i, 3]
         away = 0.25 - abs(turns - math.floor(turns + 0.5))
-        cosine = away * _horner(away * away, SINE)
+        cosine = away * horner(away * away, SINE)
         wave = 1.0 - cosine * cosine
         y[i] = math.sqrt(x[i, 0] * x[i, 0] + wave) + noise * g[4, i]
     for i in range(count):
@@ -351,7 +352,7 @@ def _features(x: Any, frequencies: Any, phases: Any, cosine: Any, ranges: Any, z
         _project(x, frequencies, i, z, z)
     for j in range(phases.size):
         s = quarter - abs(z[j] - np.rint(z[j]))
-        z[j] = s * _horner(s * s, cosine)
+        z[j] = s * horner(s * s, cosine)
     if ranges.shape[1]:
         _linear(x, ranges, z[phases.size :])
 

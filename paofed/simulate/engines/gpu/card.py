@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda
 
 from paofed.errors import InputError
-from paofed.simulate.engines.gpu.lanes import INSTALLED, SIMULATED
+from paofed.simulate.engines.gpu.lanes import APART, INSTALLED, SIMULATED
 
 # Bytes of a block's memory that a kernel may have without asking the driver, which gives more to
 # arrays whose size is only known at a launch, and never to those of a fixed size.
@@ -148,9 +148,8 @@ def _allow(kernel: Any, arguments: tuple[Any, ...], memory: int) -> None:
 
 def over(kernel: Any, items: int, *arguments: Any) -> None:
     """Start a kernel in which every thread does one of `items` items."""
-    threads = 8 if SIMULATED else 128
     if items:
-        launch(kernel, -(-items // threads), threads, *arguments)
+        launch(kernel, -(-items // APART), APART, *arguments)
 
 
 def sent(array: Any, dtype: Any) -> Any:

@@ -19,6 +19,9 @@ _FOR_LAWS = int(Purpose.LAWS)
 _SINE = kernels.SINE
 _HALF = 2.0**-33 - 0.5
 
+# The same function as in the compiled engine.
+horner = inlined(kernels.horner.py_func)
+
 _M0, _M1 = (np.uint64(number) for number in random.MULTIPLIERS)
 _W0, _W1 = (np.uint64(number) for number in random.INCREMENTS)
 _WORD, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -26,7 +29,7 @@ _WORD, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 @inlined
 def philox(key: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> Any:
-    """Return four random words of a counter; a product of two words has 64 bits."""
+    """Return four random words of a counter, by products of 32-bit words, which a card has."""
     x0, x1, x2, x3 = uint32(c0), uint32(c1), uint32(c2), uint32(c3)
     k0, k1 = uint32(key[0]), uint32(key[1])
     for _ in range(random.ROUNDS):
@@ -68,7 +71,7 @@ def normals(count: int) -> Any:
         below = cuda.local.array(count, float64)
         tail = cuda.local.array(count, float64)
         for i in range(count):
-            q[i] = np.float64(words[i]) * 2.0**-32 + _HALF
+            q[i] = uniform(words[i]) + _HALF
             x[i] = math.sqrt(-math.log(0.5 - abs(q[i]))) - 1.6
         polynomials(x, random.TAIL_NUMERATOR, tail)
         polynomials(x, random.TAIL_DENOMINATOR, found)
@@ -93,15 +96,6 @@ def laws(key: Any, k: Any, ranges: Any) -> Any:
     variance = ranges[2, 0] + (ranges[2, 1] - ranges[2, 0]) * uniform(w2)
     noise = ranges[3, 0] + (ranges[3, 1] - ranges[3, 0]) * uniform(w3)
     return memory, centre, math.sqrt(variance), math.sqrt(noise)
-
-
-@inlined
-def horner(x: Any, coefficients: Any) -> Any:
-    """Return a polynomial of x; its coefficients begin with the constant."""
-    value = coefficients[-1]
-    for i in range(len(coefficients) - 2, -1, -1):
-        value = value * x + coefficients[i]
-    return value
 
 
 @cuda.jit(device=True)

@@ -20,6 +20,8 @@ LANES = 1 if SIMULATED else 32
 # The package numba-cuda: the part for CUDA in numba itself is no longer maintained.
 INSTALLED = find_spec("numba_cuda") is not None
 _EVERYONE = 0xFFFFFFFF
+# Threads of a block where every thread has an item of its own.
+APART = 8 if SIMULATED else 128
 
 # Inlined device functions that take arrays in registers, which a call would put into memory.
 inlined = cuda.jit(device=True, **({"forceinline": True} if INSTALLED else {}))

@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda, float64, int64, uint32
 
 from paofed.simulate.engines.gpu.counters import drifted, laws, normals, philox, uniform
-from paofed.simulate.engines.gpu.lanes import LANES, bounded, votes
+from paofed.simulate.engines.gpu.lanes import APART, LANES, bounded, votes
 from paofed.world.realize import PHASE_BITS, Purpose
 
 HAS_DATA, AVAILABLE, LOST_UP, LOST_DOWN = 1, 2, 4, 8  # bits of an event
@@ -106,7 +106,7 @@ def _arrived(phase: Any, ticks: Any, samples: Any, n: Any) -> Any:
     return 0 if due <= 0 else (due + unit - 1) // unit
 
 
-@bounded(128, 5)
+@bounded(APART, 5)
 def draw(
     world_keys: Any, run_keys: Any, ranges: Any, ticks: Any, even: Any, samples: Any, data: Any,
     first: Any, start: Any, stay: Any, presence: Any, ladder: Any, step: Any, lateness: Any,

@@ -111,5 +111,5 @@ def _put_in_place() -> None:
     streaming.THREADS = 2 * _LANES
 
 
-if lanes.SIMULATED:  # not where pytest imports this module to look for doctests
+if lanes.SIMULATED:  # elsewhere a card has warps of its own
     _put_in_place()
