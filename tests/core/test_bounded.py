@@ -15,8 +15,10 @@ from paofed.core.bounded import (
     PATIENCE,
     Bounded,
     BoundedState,
+    _sizes_at_once,
     begin,
     scale_of,
+    sizes_of,
 )
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.core.rules import Newest
@@ -256,3 +258,22 @@ def test_what_else_is_refused() -> None:
         Bounded(0.5)  # type: ignore[arg-type]
     with pytest.raises(AlgorithmError, match=r"^unknown divisor 'many'"):
         Bounded(Geometric(1.0), "many")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("values", [(np.nan, np.nan, 1.0), (np.nan, 2.0, 3.0), (np.nan,)])
+def test_what_is_no_number_is_infinitely_far_away(values: tuple[float, ...]) -> None:
+    """Counted as near, a broken device would hide behind numbers that it does not have."""
+    said = [of(0, FIRST, *values)]
+    away = np.where(np.isnan(values), np.inf, values)
+    w = np.zeros(len(values))
+    assert sizes_of(w, said).tolist() == [np.median(away)]
+    assert _sizes_at_once(w[None], np.array([values])).tolist() == [np.median(away)]
+
+
+def test_who_was_aside_is_back_where_that_is_left_out() -> None:
+    """As when a fleet that sets devices aside is changed to one that does not."""
+    state = lived(RULE, [[of(c, t, 1.0 if c else 1e3) for c in range(5)] for t in range(4, 9)])
+    assert state.aside.tolist() == [True, False, False, False, False]
+    still_wild = [of(c, 9, 1.0 if c else 1e3) for c in range(5)]
+    after = Bounded(Geometric(0.5), clip=3.0, aside=False).apply(state, still_wild, stamp(9))
+    assert not after.aside.any()

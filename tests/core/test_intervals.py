@@ -86,6 +86,12 @@ def test_what_is_no_number_is_missed() -> None:
     assert followed([math.inf] * 9000, 1.0).half_width == math.inf
 
 
+def test_what_is_no_number_is_missed_in_both_forms() -> None:
+    errors = np.array([0.5, math.nan, 0.5, math.nan, 0.5])
+    widths = half_widths(errors, np.zeros(5, dtype=np.int64), 1.0)
+    assert widths.tolist() == [followed([*errors[:n]], 1.0).half_width for n in range(5)]
+
+
 def test_before_the_first_sample_nothing_is_covered_or_missed() -> None:
     assert math.isnan(Interval(2.0).coverage)
     assert Interval(2.0).half_width == 2.0

@@ -12,7 +12,7 @@ from paofed.core.learners import FORGETFUL, NAMES, Chosen, chosen, learner_of
 from paofed.core.least_squares import SquaresWeights
 from paofed.core.parts import Learner, Part, State
 from paofed.core.rules import LMS, lms_step
-from paofed.core.two_speed import TwoSpeedWeights
+from paofed.core.two_speed import FORGETTING, TwoSpeedWeights, trusted
 from paofed.errors import AlgorithmError
 
 FEATURES, MU = 6, 0.4
@@ -73,6 +73,23 @@ def test_the_trust_follows_what_errors_are_like() -> None:
         trust.append(state.trust[0])
     assert trust[0] < 0.3  # independent errors: next to nothing
     assert trust[1] > 0.8  # a level that wanders: nearly all
+
+
+def test_the_trust_by_hand() -> None:
+    """Sums keep 0.99 of themselves; the trust begins at 1, as if four samples had shown that."""
+    assert FORGETTING == 0.9
+    first = trusted(np.array([1.0, 0.0, 0.0, 0.0]), 2.0, -1.0)
+    assert first.tolist() == [(-2.0 + 4.0) / 5.0, -2.0, 1.0, 1.0]
+    second = trusted(first, 1.0, 2.0)
+    product, square, count = -1.98 + 2.0, 0.99 + 4.0, 1.99
+    trust = (count * product / square + 4.0) / (count + 4.0)
+    assert second == pytest.approx([trust, product, square, count], rel=1e-12)
+
+
+@pytest.mark.parametrize(("missing", "trust"), [(10.0, 1.0), (-10.0, 0.0)])
+def test_the_trust_is_a_part(missing: float, trust: float) -> None:
+    """A lead that was too short by far is taken whole and no more, one that misled not at all."""
+    assert trusted(np.array([1.0, 0.0, 0.0, 0.0]), missing, 1.0)[0] == trust
 
 
 @given(samples, st.sampled_from([0.3, 1.0, 10.0]))

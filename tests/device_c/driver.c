@@ -12,6 +12,7 @@
  *   R bytes           receives                                             -> ticks confirmed
  *   M ms              sets the clock (also with C and R in mind)           -> 0
  *   S n               saves; only n bytes are written                      -> 1: written
+ *   Q n               n saves were made before                             -> 0
  *   F                 forgets what was saved                               -> 0
  *   T t               the tick is t further on; T - loses the clock        -> 0
  *   D d               a doubt lasts d ticks                                -> 0
@@ -312,6 +313,10 @@ static void obey(char command)
     case 'S':
         most_written = word();
         (void)printf("%x", (unsigned)paofed_save(&device));
+        break;
+    case 'Q':
+        device.kept.sequence = word();
+        (void)printf("0");
         break;
     case 'F':
         slot_sizes[0] = 0u;

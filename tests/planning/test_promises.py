@@ -8,8 +8,12 @@ import pytest
 
 from paofed.planning.field import Candidate
 from paofed.planning.guards import guard, guarded
+from paofed.planning.judgement import choice
+from paofed.planning.record import Offer
+from paofed.planning.screening import SLACK, fitting
 from paofed.planning.trials import Trials, Won, student_of_trials
-from paofed.racing.rejection import ERROR, Standing
+from paofed.racing.rejection import ERROR, Standing, student_of_race
+from paofed.simulate.results.estimates import estimate
 from paofed.simulate.stopping import ignored
 from tests.effort import effort
 
@@ -183,3 +187,32 @@ def test_over_the_same_units_all_that_might_have_won_share_what_can_be_wrong() -
         assert one.cost is not None
         ends.append(one.cost.high)
     assert ends[0] < ends[1]
+
+
+def test_the_chance_to_fail_is_shared_by_all_budgets() -> None:
+    """Each of four budgets gets a quarter of it, as a race of its own would be given."""
+    many, one = student_of_trials(9, 3, 4), student_of_race(9, 3, ERROR / 2 / 4)
+    assert [many(n) for n in (2, 8, 32)] == [one(n) for n in (2, 8, 32)]
+    assert many(8) > student_of_trials(9, 3, 1)(8)
+
+
+def test_what_costs_a_little_too_much_in_one_world_is_tried_all_the_same() -> None:
+    """Rates come from one world; those that are more than `SLACK` too dear take no part."""
+    rates = {"near": SLACK, "far": 1.01 * SLACK, "cheap": 0.5}
+    found = fitting([*rates], {name: name for name in rates}, rates, [1.0, 0.5])
+    whole = {one.word for one in found if one.contacts == 1.0}
+    assert whole == {"near", "cheap"}
+
+
+def offer(error: float, doubt: float, spends: float) -> Offer:
+    values = np.array([error - 0.1, error + 0.1])
+    return Offer(candidate=Candidate("u1", 1.0), most=9.0, spends=spends, contacts=1.0,
+                 error=estimate(values), reaches=error + doubt, gain=None, at_most=0.0, alike=(),
+                 guards=None, guarded=False)  # fmt: skip
+
+
+def test_an_error_is_reached_by_who_is_surely_below_it() -> None:
+    """The cheap offer is below -8 dB on average alone; the dear one with its whole interval."""
+    cheap, dear = offer(-8.1, 0.5, 1.0), offer(-9.0, 0.5, 4.0)
+    assert choice([cheap, dear], -8.0) == (dear, True)
+    assert choice([cheap], -8.0) == (cheap, False)

@@ -7,7 +7,13 @@ import pytest
 
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
-from paofed.racing.arena import LEAST_DEVICES, LEAST_READINGS, arena_of, calibration_of
+from paofed.racing.arena import (
+    LEAST_DEVICES,
+    LEAST_READINGS,
+    _shared_out,
+    arena_of,
+    calibration_of,
+)
 from paofed.simulate.montecarlo import run
 from paofed.world.realize import half_width_of, start_of, table_map, world_key
 from paofed.world.table.door import read
@@ -105,3 +111,15 @@ def test_presence_that_was_recorded_later_is_told(tmp_path: Path) -> None:
     scenario = racing_fleet(tmp_path / "t.csv", readings(9), availability=law)
     with pytest.raises(InputError, match="says who is there or how late after the calibration"):
         arena_of(scenario)
+
+
+def test_what_a_unit_adds_is_the_slope_of_the_pooled_error() -> None:
+    """A unit counted a little more often moves the pooled error by its value less the mean."""
+    by_run, samples = np.array([[1.0, 6.0, 2.0], [3.0, 2.0, 4.0]]), np.array([10, 20, 70])
+    values, more = _shared_out(by_run, samples), 1e-6
+    for unit in range(3):
+        weights = 1.0 + more * (np.arange(3) == unit)
+        errors = (weights * by_run.mean(axis=0)).sum() / (weights * samples).sum()
+        slope = (decibels(errors) - decibels(9.0 / 100.0)) / more
+        assert (values[unit] - values.mean()) / 3 == pytest.approx(slope, rel=1e-4)
+    assert values.mean() == pytest.approx(decibels(9.0 / 100.0))

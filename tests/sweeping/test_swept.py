@@ -100,6 +100,19 @@ def test_two_points_are_compared_in_pairs() -> None:
         BOWL.compare("pao-fed-u1 shared=3", a)
 
 
+def test_two_points_are_compared_where_both_were_run() -> None:
+    """An interrupted sweep has worlds in which one of two points is missing."""
+    a, b = Point("pao-fed-c2", BEST), Point("pao-fed-u1", BEST)
+    first, second = BOWL.points.index(a), BOWL.points.index(b)
+    finished, finals = BOWL.finished.copy(), BOWL.finals.copy()
+    finished[first, 0] = finished[second, 1] = False
+    finals[first, 0] = finals[second, 1] = 1e9  # nobody may look at them
+    both = replace(BOWL, finished=finished, finals=finals).compare(a, b)
+    whole = replace(BOWL, finished=BOWL.finished[:, 2:], finals=BOWL.finals[:, 2:],
+                    traffic=BOWL.traffic[:, 2:]).compare(a, b)  # fmt: skip
+    assert (both.mean, both.runs) == (whole.mean, 4)
+
+
 def test_a_curve_has_the_best_of_all_other_keys() -> None:
     curve = BOWL.curve("step_size", "pao-fed-u1")
     assert [value for value, _ in curve] == [0.1, 0.2, 0.4, 0.8]

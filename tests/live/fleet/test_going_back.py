@@ -13,10 +13,11 @@ from paofed.live.fleet.going_back import GoneBack, leave_out, roll_back
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.store import Store
-from paofed.live.protocol.coordinator import Coordinator, Send
+from paofed.live.protocol.coordinator import Coordinator, Record, Send
+from paofed.live.protocol.going_back import replayed
 from paofed.live.protocol.messages import REREAD
 from tests.effort import some
-from tests.live.fleets import live, manifest, records, server, update
+from tests.live.fleets import f32, live, manifest, records, server, update
 from tests.live.stores import PowerCutError, lived
 
 POINTS = (
@@ -238,3 +239,16 @@ def test_the_store_is_what_it_was_for_whoever_looks(fleet: Fleet) -> None:
         assert isinstance(store, Store)
         for tick in (0, 10, 30, 59):
             assert store.at(tick).server.w.tobytes() == lived(tick).w.tobytes()
+
+
+def test_without_a_device_what_is_too_old_by_the_present_rule_does_not_count() -> None:
+    """Updates of the fleet's earlier, larger age limit: one at the present limit, one beyond it."""
+    then = server(max_age=6)
+    present = server(max_age=2)
+    present.close(9)
+    late, too_late = Record(7, 0, 5, f32(1.0, 2.0)), Record(7, 1, 3, f32(8.0, 9.0))
+    found = replayed(present, then, [late, too_late], absent={2})
+    twin = server(max_age=6)
+    twin.recover([late])
+    twin.close(9)
+    assert found.w.tobytes() == twin.w.tobytes() != then.w.tobytes()

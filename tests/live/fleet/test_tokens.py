@@ -1,5 +1,6 @@
 """Who may ask over HTTP."""
 
+import hmac
 import json
 from pathlib import Path
 
@@ -30,6 +31,25 @@ def test_a_token_is_good_for_what_was_said_until_it_is_revoked(tmp_path: Path) -
     assert list(revoke_token(tmp_path, "one").holders) == ["two"]
     assert known(tmp_path).rights(one) == set()
     assert known(tmp_path).rights(two) == {"see"}
+
+
+def test_every_token_is_held_against_all_that_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So an answer takes as long for a token that is known as for one that is not."""
+    first, last = (make_token(tmp_path, name, ["see"]) for name in ("first", "last"))
+    asked: list[str] = []
+    compared = hmac.compare_digest
+
+    def noted(kept: str, given: str) -> bool:
+        asked.append(kept)
+        return compared(kept, given)
+
+    monkeypatch.setattr(hmac, "compare_digest", noted)
+    for token in (first, last, known(tmp_path).own, "unknown"):
+        asked.clear()
+        known(tmp_path).rights(token)
+        assert len(set(asked)) == len(asked) == 3
 
 
 def test_no_token_is_kept_as_it_is_and_the_file_is_its_owner_s(tmp_path: Path) -> None:

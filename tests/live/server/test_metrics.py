@@ -15,7 +15,7 @@ from paofed.live.protocol.devices import REASONS
 from paofed.live.protocol.messages import VERSION
 from paofed.live.server import broker_log
 from paofed.live.server.judgement import KINDS
-from paofed.live.server.metrics import prometheus
+from paofed.live.server.metrics import _AGES, prometheus
 from paofed.live.server.status import STANDINGS, FleetError, ServiceStatus, Status
 from tests.live.brokers import work
 from tests.live.fleets import server
@@ -197,3 +197,12 @@ def test_counters_begin_with_the_server_and_the_record_goes_on(tmp_path: Path) -
     assert again.heard_at is not None
     assert at_last.snapshot_at is not None
     assert first.start <= at_last.snapshot_at <= again.heard_at
+
+
+def test_an_update_whose_age_is_a_bucket_s_limit_is_in_that_bucket() -> None:
+    """Prometheus's `le` is "less than or equal"."""
+    status = full()
+    assert status.service is not None
+    at_limits = replace(status.service, ages=dict.fromkeys(_AGES, 1))
+    buckets = page_of(replace(status, service=at_limits)).by("update_age_seconds_bucket", "le")
+    assert [*buckets.values()] == [*range(1, len(_AGES) + 1), len(_AGES)]

@@ -182,6 +182,7 @@ VALUES: list[Any] = [
     rule(1.0), rule(2.0), rule(1.0, "x"), partial(rule(1.0), 1), partial(rule(1.0), 2),
     lambda age: age, lambda age: age + 1,
     lambda age, more=1: age + more, lambda age, more=2: age + more,
+    lambda age, *, more=1: age + more, lambda age, *, more=2: age + more,
     len, max, str.upper, [].append, np.add, np.multiply, remembered, Pair, Counted, Lock,
     algorithm("pao-fed-u1"), algorithm("pao-fed-c1"), algorithm("pao-fed-u1", shared=8), OWN,
     resolve("fed-prox"), resolve("fed-buff"),

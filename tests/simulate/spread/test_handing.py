@@ -99,3 +99,19 @@ def test_before_anything_is_back_nobody_knows_how_long_a_unit_takes(
     now[0] = handing.PATIENCE + 1.0
     hands._give_up_lost()
     assert list(hands._again) == UNITS[1:2]
+
+
+def test_a_unit_that_seems_lost_again_and_again_is_waited_for_twice_as_long_each_time(
+    held: tuple[ByHand, Handing], now: list[float]
+) -> None:
+    """A unit that takes longer than anybody expected is not handed out for ever."""
+    _, hands = held
+    for lost in range(3):
+        patience = handing.PATIENCE * handing._AT_FIRST * 2**lost
+        now[0] += patience
+        hands._give_up_lost()
+        assert not hands._again
+        now[0] += 1.0
+        hands._give_up_lost()
+        assert list(hands._again) == UNITS[:2]
+        hands._hand_out(iter(()))

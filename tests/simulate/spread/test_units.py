@@ -63,6 +63,17 @@ def test_units_hold_every_run_once_and_do_not_depend_on_how_many_there_are(
     assert len({unit.key for unit in longer}) == len(longer)
 
 
+@given(st.integers(0, 300), st.integers(1, 300))
+def test_units_begin_at_multiples_of_their_size_wherever_the_work_begins(
+    first: int, runs: int
+) -> None:
+    """So runs that somebody else began elsewhere are cut into the same units."""
+    asked = task(methods=[resolve("pao-fed-u1")] * 9)
+    size = runs_per_unit("fast", asked)
+    _, *later = cut("fast", asked, range(first, first + runs), {})
+    assert all(unit.runs.start % size == 0 for unit in later)
+
+
 def test_whatever_is_asked_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [
         key(),

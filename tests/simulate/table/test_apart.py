@@ -63,6 +63,18 @@ def test_every_way_of_learning_that_no_baseline_has_is_there_once(scenario: Scen
     assert [kind_of(name) for name in names(scenario, *others)] == ["start alone"] * 4
 
 
+def test_who_learns_alone_learns_at_every_sample_and_is_picked_by_nobody(
+    scenario: Scenario,
+) -> None:
+    """Whatever the row does at contacts: devices without contacts have none."""
+    resting = algorithm("online-fed", subset=0.5, learner="two-speed", exchange="single")
+    assert not resting.learns_while_away
+    (apart,) = learners_apart([resting], scenario, USUAL)
+    assert apart.learns_while_away
+    assert (apart.subset, apart.exchange) == (None, "paper")
+    assert apart.learner == resting.learner
+
+
 def test_lms_steps_of_another_size_are_those_of_the_baseline(scenario: Scenario) -> None:
     """Two programs: the engine where nobody is there, and the baseline's own loop."""
     found = lives(run(scenario, "pao-fed-u1:step_size=0.1", precision="float64"))

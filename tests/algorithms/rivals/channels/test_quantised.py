@@ -117,3 +117,12 @@ def test_a_window_wider_than_the_model_is_refused() -> None:
         wide = quantised(shared=9, **bits)
         with pytest.raises(AlgorithmError, match=r"model has only 7|returned coordinate . twice"):
             replay(small_trace(0, features=7), wide)
+
+
+def test_what_stands_behind_the_last_level_is_looked_at() -> None:
+    """Three levels of five bits leave one bit of the last byte, which `encode` never sets."""
+    channel: Any = quantised_window(3, 5, 0)
+    payload = channel.encode(Part(np.arange(3), np.array([1.0, -2.0, 3.0])), stamp())
+    assert np.isfinite(channel.decode(payload, stamp()).values).all()
+    payload[-1] |= 1
+    assert np.isnan(channel.decode(payload, stamp()).values).all()

@@ -99,6 +99,13 @@ def test_temporally_weighted() -> None:
     np.testing.assert_allclose(models, [[4.0, 0.0], [2.0, 0.0], [6.4, 0.0]])
 
 
+def test_temporally_weighted_counts_what_a_client_said_at_a_tick_once() -> None:
+    """Client 0 said 4 at tick 0: another value of the same tick, come later, is no news."""
+    server = SERVERS["temporally-weighted"](base=2.0).server
+    models = after(server, 1, [part(0, 0, 0, 4.0)], [part(0, 0, 0, 9.0)])
+    assert models == [[4.0, 0.0], [4.0, 0.0]]
+
+
 def test_aso_fed() -> None:
     """The first message is all there is: a step of 4. Then client 1, half of two messages.
 

@@ -106,3 +106,20 @@ def test_a_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(FileError, match="cannot be understood"):
             port.ask("/status")
+
+
+def test_a_file_that_is_written_over_in_its_place_is_read_again(tmp_path: Path) -> None:
+    """As an editor does, or `cp`: the file stays the same, its content does not."""
+    port, path = Port(tmp_path), tmp_path / FILE
+    first = make_token(tmp_path, "one", ["see"])
+    assert port.ask("/", **bearer(first)).code == 200
+    kept = path.read_bytes()
+    revoke_token(tmp_path, "one")
+    second = make_token(tmp_path, "one", ["see"])
+    other = path.read_bytes()
+    assert len(other) == len(kept)
+    assert port.ask("/", **bearer(second)).code == 200
+    inode = path.stat().st_ino
+    path.write_bytes(kept)
+    assert path.stat().st_ino == inode
+    assert [port.ask("/", **bearer(token)).code for token in (first, second)] == [200, 401]

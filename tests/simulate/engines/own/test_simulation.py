@@ -85,6 +85,16 @@ def test_a_method_of_its_own_equals_the_reference(
     equal(got, expected)
 
 
+def test_an_answer_that_is_lost_is_heard_by_nobody_in_either_form() -> None:
+    """The server answers when a message arrives, ticks after nature lost that answer."""
+    method = algorithm("pao-fed-u1", shared=2, exchange="live")
+    trace = small_trace(3, ticks=90, features=7, available=0.6, lost=0.4)
+    found = in_general_form(trace, method)
+    equal(found, reference.replay(trace, method))
+    heard = replace(trace, lost_down=np.zeros_like(trace.available))
+    assert np.abs(in_general_form(heard, method).server_model - found.server_model).max() > 1e-3
+
+
 def with_a_broken_client(seed: int, lost: float = 0.0) -> Trace:
     trace = small_trace(seed, ticks=150, clients=6, features=9, available=0.5, lost=lost)
     y = trace.y.copy()
