@@ -241,7 +241,6 @@ class Fleet(Issuing):
         for number in numbers.difference(store.revoked()):
             store.revoke(number)
         current = mosquitto.has_access(self.folder, self.topics, store.members())
-        # Only if need be: the signal would end a broker that is just starting.
         agree = current and numbers == self._numbers(store)
         return agree or self._tell_broker(store)
 
