@@ -53,7 +53,7 @@ def test_a_rotation_of_one_device_ends_all_it_had(fleet: Path) -> None:
 
 def test_what_is_lent_is_nobody_s(fleet: Path) -> None:
     with opened(fleet) as store:
-        store.lend("99", 500.5)
+        store.lend(["99"], 500.5)
         assert store.due(500.0) == [Expiring("99", NOBODY, 500)]
         store.expire(500.0)
         assert store.revoked() == ["99"]
