@@ -269,7 +269,7 @@ class Fleet(Issuing):
         """
         place, security = self.folder / mosquitto.FOLDER, self.settings.security
         with self.store() as store:
-            self._require_accounts(store, [SERVER])
+            self._require_accounts(store, [SERVER], devices=False)
             if security not in ("none", "external"):
                 if not (self.folder / AUTHORITY).exists() and not (place / AUTHORITY).exists():
                     # The fleet is new, or had no authority until now; a lost authority is an error.

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -147,13 +147,21 @@ class Issuing:
 
         return agreed if security == "password" else certified
 
-    def _require_accounts(self, store: Store, labels: Iterable[str]) -> None:
+    def _require_accounts(
+        self, store: Store, labels: Collection[str], *, devices: bool = True
+    ) -> None:
         """Refuse labels without an account, or with somebody else's, before anything is done.
 
-        A broker cannot tell apart two members that log in under one name.
+        A broker cannot tell apart two members that log in under one name. The labels are those of
+        devices, or else the server's.
         """
         if self.settings.security != "external":
             return
+        if devices and SERVER in labels:
+            raise InputError(
+                f"no device can be called {SERVER!r} here: with a broker that is not the fleet's "
+                f"own, this label stands for the server's account; choose another name"
+            )
         used = {m.credential: m.label for m in store.members() if not m.removed}
         used[store.server()] = SERVER
         for label in labels:
