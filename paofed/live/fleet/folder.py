@@ -26,7 +26,14 @@ from paofed.files import make_folder, write_secret, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount
 from paofed.live.fleet.authority import Authority
-from paofed.live.fleet.issuing import AUTHORITY, DEVICES, SERVER_FILE, VALID, Issuing
+from paofed.live.fleet.issuing import (
+    AUTHORITY,
+    DEVICES,
+    SERVER_FILE,
+    VALID,
+    Issuing,
+    revoked_at_broker,
+)
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.credentials import NOBODY
 from paofed.live.journal.database import FILE as STORE
@@ -244,15 +251,13 @@ class Fleet(Issuing):
         if self.settings.security in ("none", "external"):
             return True
         denied = mosquitto.denied(self.folder, self.topics)
-        numbers = self._revoked_at_broker()
         for member in store.members():
             if member.device in denied and not (member.removed or member.quarantined):
                 store.quarantine(member.device)
                 forgotten(member.label)
-        for number in numbers.difference(store.revoked()):
-            store.revoke(number)
+        self._keep_revoked(store)
         current = mosquitto.has_access(self.folder, self.topics, store.members())
-        agree = current and numbers == self._numbers(store)
+        agree = current and revoked_at_broker(self.folder) >= self._numbers(store)
         return agree or self._tell_broker(store)
 
     def make_room(self, manifest: Manifest) -> bool:

@@ -12,7 +12,7 @@ from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
-from paofed.live.fleet.authority import Authority, revoked_numbers, trusted_text
+from paofed.live.fleet.authority import Authority, is_number, revoked_numbers, trusted_text
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.members import Issue
 from paofed.live.journal.store import Store
@@ -24,6 +24,12 @@ SERVER_FILE = "server.json"
 DEVICES = "devices"
 REVOKED = "revoked.pem"
 VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
+
+
+def revoked_at_broker(folder: Path) -> set[str]:
+    """Return the serial numbers of certificates that the broker of a fleet's folder refuses."""
+    path = folder / mosquitto.FOLDER / REVOKED
+    return revoked_numbers(read_text(path)) if path.is_file() else set()
 
 
 class Issuing:
@@ -180,6 +186,7 @@ class Issuing:
         """
         security, members = self.settings.security, store.members()
         store.expire(time.time())
+        self._keep_revoked(store)
         if security in ("none", "external"):
             # A broker without security asks nobody who they are, and a company's broker is not ours
             # to tell.
@@ -200,14 +207,15 @@ class Issuing:
         """Return the serial numbers of revoked certificates."""
         if self.settings.security != "certificate":
             return set()
-        return {mark for mark in store.revoked() if re.fullmatch("[0-9a-f]+", mark)}
+        return set(filter(is_number, store.revoked()))
 
-    def _revoked_at_broker(self) -> set[str]:
-        """Return the serial numbers that the broker knows to be revoked."""
-        path = self.folder / mosquitto.FOLDER / REVOKED
-        if self.settings.security != "certificate" or not path.is_file():
-            return set()
-        return revoked_numbers(read_text(path))
+    def _keep_revoked(self, store: Store) -> None:
+        """Let the store know what the broker knows to be revoked: nothing ever is good again.
+
+        The store may be a copy from before a revocation, or may have lost rows.
+        """
+        if self.settings.security == "certificate":
+            store.revoke(*revoked_at_broker(self.folder).difference(store.revoked()))
 
     def _trusted(self) -> str:
         """Return the certificates of the authority of a broker that is not the fleet's own."""

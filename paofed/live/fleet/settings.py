@@ -50,8 +50,8 @@ class Settings:
         _check("authority", file, self.authority, "a file: letters, digits, spaces and . / - _")
         right = self.http == "" or self._http_place() is not None
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
-        right = all(map(_is_host, self.http_names.split()))
-        _check("http_names", right, self.http_names, "host names with spaces between them")
+        right = self.http_names == "" or all(map(_is_host, self.http_names.split(" ")))
+        _check("http_names", right, self.http_names, "host names with a space between two")
         _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
         _check("keep_days", self.keep_days >= 0, self.keep_days, "0 days or more")
         _check("budget", self.budget >= 0, self.budget, "bytes a day, or 0 for no budget")

@@ -39,10 +39,12 @@ class Credentials(Epochs):
             self._require_sum(row, "the server's credential")
         return str(rows[0][0]) if rows else ""
 
-    def revoke(self, credential: str) -> None:
-        """Revoke a credential."""
-        with self._changing():
-            self._revoke(credential)
+    def revoke(self, *credentials: str) -> None:
+        """Revoke credentials, all or none."""
+        if credentials:
+            with self._changing():
+                for credential in credentials:
+                    self._revoke(credential)
 
     def revoked(self) -> list[str]:
         """Return the revoked credentials."""
@@ -72,11 +74,7 @@ class Credentials(Epochs):
 
     def expire(self, now: float) -> None:
         """Revoke the credentials whose time is over."""
-        due = self.due(now)
-        if due:
-            with self._changing():
-                for found in due:
-                    self._revoke(found.credential)
+        self.revoke(*(found.credential for found in self.due(now)))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """Who is in a fleet, and what proves it."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from paofed.errors import unknown
 from paofed.live.journal.credentials import Credentials, Expiring
@@ -37,6 +37,14 @@ class Member(NamedTuple):
         """Return the member as it is stored, with its checksum."""
         values = self.device, self.label, self.credential, int(self.quarantined), int(self.removed)
         return *values, checksum(*values)
+
+
+class Mended(NamedTuple):
+    """What became of rows that were damaged or lost."""
+
+    devices: tuple[int, ...]  # devices whose rows were damaged, and that are quarantined now
+    regained: int  # lost rows of revoked credentials that were written again
+    complete: bool  # whether all other rows are there
 
 
 _SEALED = {
@@ -201,24 +209,49 @@ class Members(Credentials):
                 f"{REMEDY}"
             )
 
-    def _mend_members(self) -> tuple[int, ...]:
-        """Go on with the rows that are there; quarantine a device whose row was damaged."""
+    def _mend_members(self, revoked: Iterable[str] = ()) -> Mended:
+        """Go on with the rows that are there; quarantine a device whose row was damaged.
+
+        `revoked` are credentials that the broker refuses: lost rows of them are written again. A
+        credential whose row is damaged is revoked: nobody can tell what its row said.
+        """
         damaged = []
         for device in self._rows("SELECT id FROM device"):
             try:
                 self._members(*device)
             except StoreError:
                 damaged.append(device[0])
+        # Mending does not count as a change: what is lost is still missed.
+        total, changes = self._rows("SELECT total FROM seal"), self._held().changes
         with self._writing():
             execute = self._connection.execute
-            # Mending does not count as a change: what is lost is still missed.
-            changes = self._held().changes
+            doubtful = [row[0] for table in ("revoked", "expiring") for row in self._drop(table)]
+            known = {row[0] for row in self._rows("SELECT credential FROM revoked")}
+            regained = set(revoked) - known
+            for credential in regained:
+                self._revoke(credential)
+            bad = any(self._bad(table) for table in ("server", "spoken"))
+            complete = not bad and self._rows(_TOTAL) == total
+            for credential in doubtful:
+                if isinstance(credential, str):
+                    self._revoke(credential)
             for device in damaged:
                 execute("UPDATE device SET quarantined = 1 WHERE id = ?", (device,))
             for table, columns in _SEALED.items():
                 execute(f"UPDATE {table} SET checksum = crc({columns})")  # noqa: S608 (constants)
             execute(f"UPDATE seal SET total = ({_TOTAL}), changes = ?", (changes,))  # noqa: S608 (constants)
-        return tuple(damaged)
+        return Mended(tuple(damaged), len(regained), complete)
+
+    def _bad(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the damaged rows of a table."""
+        columns = _SEALED[table]
+        return self._rows(f"SELECT {columns} FROM {table} WHERE checksum IS NOT crc({columns})")  # noqa: S608 (constants)
+
+    def _drop(self, table: str) -> list[tuple[Any, ...]]:
+        """Delete the damaged rows of a table, inside a transaction, and return them."""
+        bad, columns = self._bad(table), _SEALED[table]
+        self._connection.execute(f"DELETE FROM {table} WHERE checksum IS NOT crc({columns})")  # noqa: S608 (constants)
+        return bad
 
     def introduce(self, coordinator: Coordinator) -> None:
         """Tell the server's state machine who its devices are."""
