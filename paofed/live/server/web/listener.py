@@ -124,6 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
             return in_words(400, f"{wrong}: the question is not answered")
         try:
             return self._routed(method)
+        except (TimeoutError, ConnectionError):  # whoever asks is slow, or has gone
+            raise
         except Exception:  # noqa: BLE001 (it is counted and logged)
             self.failures.note()
             return in_words(500, "the server failed at this question: its log says where")

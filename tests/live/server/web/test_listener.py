@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from paofed.live.server.web.answers import Answer, Question, Routes, in_words
-from paofed.live.server.web.listener import Listener
+from paofed.live.server.web.listener import Listener, _Handler
 
 HOST = "127.0.0.1"
 
@@ -202,6 +202,14 @@ def test_a_failure_in_the_middle_of_an_answer_ends_it(
     assert answer.endswith(b"\r\n\r\none ")
     assert "LookupError('in the middle')" in caplog.text
     assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_stops_in_the_middle_is_no_failure(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Handler, "timeout", 0.05)
+    assert answers(b"POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\na") == []
+    assert caplog.text == ""
 
 
 def test_sixty_clients_may_come_at_once() -> None:
