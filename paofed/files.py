@@ -115,16 +115,22 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
 
 @contextlib.contextmanager
 def locking(path: Path, otherwise: Exception) -> Iterator[None]:
-    """Be the only process that has locked this file, or raise `otherwise`.
+    """Be the only process that has locked this file or folder, or raise `otherwise`.
 
-    The lock ends with the process at the latest.
+    The lock ends with the process at the latest. A folder that cannot be locked, as on some network
+    file systems, is passed over.
     """
-    with path.open("w") as file:
+    is_folder = path.is_dir()
+    handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT, 0o666)
+    try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise otherwise from None
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if isinstance(error, BlockingIOError) or not is_folder:
+                raise otherwise from None
         yield
+    finally:
+        os.close(handle)
 
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE

@@ -175,6 +175,8 @@ def test_there_is_nothing_to_repair(fleet: Path, capsys: pytest.CaptureFixture[s
         "changes": 0,
         "complete": True,
         "devices": [],
+        "regained": 0,
+        "unknown": False,
         "text": text,
     }
 

@@ -17,7 +17,7 @@ SECURE: tuple[Security, ...] = ("certificate", "password")
 EVERY: tuple[Security, ...] = (*SECURE, "none")  # whose broker is the fleet's own
 
 
-def create(folder: Path, security: Security = "certificate", **changes: str) -> Fleet:
+def create(folder: Path, security: Security = "certificate", **changes: str | int) -> Fleet:
     settings = Settings(name="greenhouse", security=security, http="", **changes)  # type: ignore[arg-type]
     return Fleet.create(folder / "fleet", settings, manifest())
 

@@ -1,12 +1,15 @@
 """Give devices new credentials; the old ones are good no more, or with --until for a while still.
 
 With --server, the server and the broker get theirs, and the broker's settings are written anew;
-restart both afterwards.
+restart both afterwards. After Ctrl-C, the devices whose files were printed have new credentials,
+and no others.
 """
 
 import re
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -46,13 +49,20 @@ def run(args: Namespace) -> int:
         own = fleet.settings.security != "external"
         say_result(args, f"restart {'the broker and ' * own}the server of {args.folder}")
         return 0
-    for path in fleet.rotate_all(args.until) if args.all else map(fleet.rotate, args.labels):
-        _say_file(args, fleet, path)
+    rotated = fleet.rotate_all(args.until) if args.all else _one_by_one(fleet, args.labels)
+    with closing(rotated) as files:  # whatever ends the loop, the broker is told
+        for path in files:
+            _say_file(args, fleet, path)
     if args.until is not None:
         when = datetime.fromtimestamp(args.until).astimezone().isoformat(" ", "minutes")
         say_result(args, f"the old files are good until {when}", until=args.until)
     say_untold(fleet)
     return 0
+
+
+def _one_by_one(fleet: Fleet, labels: Iterable[str]) -> Generator[Path]:
+    for label in labels:
+        yield fleet.rotate(label)
 
 
 def _say_file(args: Namespace, fleet: Fleet, path: Path) -> None:

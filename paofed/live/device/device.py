@@ -72,6 +72,8 @@ class Device:
         # Samples that look back at values that the device does not know, since this start.
         self.unknown_past = 0
         self._edge: Edge | None = None
+        if self._state is not None:
+            self._edge = taken_up(self._state, self.device, credential.since, patience)
         self._topics = credential.topics
         self._inbox: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
         self._why = ""  # why the last connection ended, or could not be made
@@ -86,8 +88,6 @@ class Device:
             lambda topic, payload: self._inbox.put((topic, payload)),
             lost=self._lost,
         )
-        if self._state is not None:
-            self._edge = taken_up(self._state, self.device, credential.since, patience)
         if self._edge is None:
             self._link.subscribe(self._topics.manifest)
         self._stay = stay

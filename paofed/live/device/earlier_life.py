@@ -2,10 +2,11 @@
 
 import logging
 import os
+from itertools import count
 from pathlib import Path
 
 from paofed.errors import FileError, InputError
-from paofed.live.device.state import load_state, saved_manifest
+from paofed.live.device.state import load_state, require_state, saved_manifest
 from paofed.live.protocol.edge import Edge
 
 _log = logging.getLogger("paofed.device")
@@ -16,7 +17,11 @@ TOO_LARGE = (
 
 
 def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | None:
-    """Return a device as it was saved; put aside a file that is damaged or of another fleet."""
+    """Return a device as it was saved.
+
+    A state that is damaged, or of another fleet or device, is put aside, so that a device survives
+    a power cut without a person. A file that never was a state is an error, and is left alone.
+    """
     if not state.exists():
         return None
     if not os.access(state, os.R_OK):
@@ -31,9 +36,15 @@ def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | No
         if edge.restarts:
             _log.warning(TOO_LARGE, "what was saved", manifest.step_size)
     except InputError as error:
-        aside = state.with_name(state.name + ".aside")
-        why = str(error).partition(":")[0]
-        _log.warning("%s; it is now %s, and this device joins anew", why, aside.name)
-        state.replace(aside)
+        require_state(state)
+        _put_aside(state, str(error).partition(":")[0])
         return None
     return edge
+
+
+def _put_aside(state: Path, why: str) -> None:
+    """Give a file another name, which no file has yet."""
+    names = (f"{state.name}.aside{f'-{number}' * (number > 1)}" for number in count(1))
+    aside = next(path for path in map(state.with_name, names) if not path.exists())
+    _log.warning("%s; it is now %s, and this device joins anew", why, aside.name)
+    state.rename(aside)

@@ -1,13 +1,15 @@
 """What a device keeps through a power cut: one small file, whole or not there."""
 
 import math
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.archives import load_arrays, save_arrays
+from paofed.archives import load_arrays, names_of, save_arrays
 from paofed.errors import FileError, NewerFormatError
 from paofed.forms import Contents, Form
 from paofed.live.protocol.edge import Edge
@@ -45,6 +47,11 @@ STATE = Contents(
     may_be_none="UmP",
 )
 
+_OWN = {"merged", "joined", "stamped"}  # names of arrays that no other archive of paofed has
+_FIRST_NAME = re.compile(rb"PK\x03\x04.{26}(\w+)\.npy", re.DOTALL)  # at the beginning of an archive
+_SHOWN = 16  # bytes of a foreign file that its error quotes
+_PART = 2**16  # bytes that are read at a time
+
 
 def save_state(path: str | Path, edge: Edge) -> None:
     """Write a device's state, and the manifest it follows."""
@@ -79,6 +86,43 @@ def saved_manifest(path: str | Path) -> Manifest | None:
         raise
     except (KeyError, FileError):
         raise _foreign(path) from None
+
+
+def require_state(path: Path) -> None:
+    """Refuse a file that never was a device's state, and so may be somebody's only copy of it.
+
+    A power cut, or a disk that fails, leaves an empty file, zeros, or an archive that is cut off or
+    damaged inside. A whole archive without the names of a state is something else.
+    """
+    if not path.is_file():
+        raise FileError(
+            f"{path} is no file: give the name of one that `--state` wrote, or a new name"
+        )
+    if not (_is_blank(path) or _has_names(path)):
+        with path.open("rb") as file:
+            begin = file.read(_SHOWN)
+        raise FileError(
+            f"{path} is no device's state: it begins with {begin!r}, expected a file that "
+            f"`--state` wrote, or none; it was left as it is: give another name, or move it away"
+        )
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether a file has nothing but zeros, or ones as flash memory has where it was erased."""
+    with path.open("rb") as file:
+        return not any(part.strip(b"\0\xff") for part in iter(lambda: file.read(_PART), b""))
+
+
+def _has_names(path: Path) -> bool:
+    """Whether an archive has the names of a state, by the list at its end.
+
+    Where the end is missing or damaged, the archive is known by the name of its first array.
+    """
+    with suppress(FileError):
+        return names_of(path) >= _OWN
+    with path.open("rb") as file:
+        first = _FIRST_NAME.match(file.read(_PART))
+    return first is not None and first[1].decode("latin-1") in STATE.arrays
 
 
 def _read(path: str | Path) -> dict[str, NDArray[Any]]:

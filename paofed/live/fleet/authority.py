@@ -1,6 +1,7 @@
 """A fleet's own certificate authority: it says who may speak to the fleet's broker."""
 
 import ipaddress
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -133,6 +134,11 @@ class Authority:
             )
             builder = builder.add_revoked_certificate(revoked)
         return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is the serial number of a certificate, as `Issued` has it."""
+    return re.fullmatch("[0-9a-f]{1,40}", text) is not None and 0 < int(text, 16) < 2**159
 
 
 def revoked_numbers(revocations: str) -> set[str]:

@@ -12,11 +12,13 @@ broker/          what mosquitto reads; made from the rest
 """
 
 import shutil
+import signal
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from paofed.core.arrays import FloatArray
 from paofed.errors import FileError, InputError
@@ -24,7 +26,14 @@ from paofed.files import make_folder, write_secret, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount
 from paofed.live.fleet.authority import Authority
-from paofed.live.fleet.issuing import AUTHORITY, DEVICES, SERVER_FILE, VALID, Issuing
+from paofed.live.fleet.issuing import (
+    AUTHORITY,
+    DEVICES,
+    SERVER_FILE,
+    VALID,
+    Issuing,
+    revoked_at_broker,
+)
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.credentials import NOBODY
 from paofed.live.journal.database import FILE as STORE
@@ -34,7 +43,9 @@ from paofed.live.network.mqtt import end_connections, take_over
 from paofed.live.network.topics import SERVER
 from paofed.live.protocol.manifest import Manifest
 
+T = TypeVar("T")
 _LONGEST_LABEL = 64
+_GROUP = 100  # devices that get their credentials in one transaction
 # Seconds that a temporary credential is good, which ends a connection by taking its name.
 _LENT = 60.0
 
@@ -84,19 +95,23 @@ class Fleet(Issuing):
 
     # Members of the fleet
 
-    def add(self, labels: Iterable[str]) -> Iterator[Path]:
-        """Add devices.
+    def add(self, labels: Iterable[str]) -> Generator[Path]:
+        """Add devices; yield the file to put on each.
 
-        Yield the file to put on each. The broker is told of all of them in the end.
+        Devices are added in groups, in their order. Ctrl-C takes effect between two groups, so that
+        every device that was added has its file, and that file was yielded. The broker is told of
+        all of them in the end.
         """
         labels = list(labels)
         _require_labels(labels)
         make_folder(self.folder / DEVICES)
         with self.store() as store:
             self._require_accounts(store, labels)
+            store.require_new(*labels)
             try:
-                for device, label in zip(store.add_all(labels), labels, strict=True):
-                    yield self._equip(store, device, label)[0]
+                for group in _groups(labels):
+                    with _uninterrupted():
+                        yield from self._enrol(store, group)
             finally:
                 self._tell_broker(store)
 
@@ -118,7 +133,7 @@ class Fleet(Issuing):
                 gateway = store.add_spoken(names, known[0].device)
             else:
                 gateway = store.add_spoken([label, *names])
-            path, credential = self._equip(store, gateway, label)
+            ((path, credential),) = self._equip(store, [gateway]).items()
             if self._tell_broker(store) and known and credential.certificate is not None:
                 take_over(credential)
         return path
@@ -139,18 +154,19 @@ class Fleet(Issuing):
                     f"{label!r} has no file of its own: the gateway {speaker!r} speaks for it"
                 )
             self._require_accounts(store, [label])
-            path, credential = self._equip(store, member.device, label)
+            ((path, credential),) = self._equip(store, [member.device]).items()
             if self._tell_broker(store) and credential.certificate is not None:
                 # Ends an open connection, since a broker checks certificates only when one begins.
                 take_over(credential)
         return path
 
-    def rotate_all(self, until: float | None = None) -> Iterator[Path]:
+    def rotate_all(self, until: float | None = None) -> Generator[Path]:
         """Give every device a new credential; yield the file to put on each.
 
-        The old credentials are good until `until`, in seconds since 1970; with None, no longer.
+        Ctrl-C takes effect between two groups of devices, as with `add`. The old credentials are
+        good until `until`, in seconds since 1970; with None, no longer.
         """
-        security, issued = self.settings.security, []
+        security, issued = self.settings.security, list[Credential]()
         if until is not None and security != "certificate":
             raise InputError(
                 f"with security {security!r}, old files cannot be good beside new ones: only a "
@@ -161,10 +177,11 @@ class Fleet(Issuing):
             present = [m for m in store.members() if not (m.removed or m.is_spoken_for)]
             self._require_accounts(store, [member.label for member in present])
             try:
-                for member in present:
-                    path, credential = self._equip(store, member.device, member.label, until)
-                    issued.append(credential)
-                    yield path
+                for group in _groups(present):
+                    with _uninterrupted():
+                        equipped = self._equip(store, [member.device for member in group], until)
+                        issued.extend(equipped.values())
+                        yield from equipped
             finally:
                 told = self._tell_broker(store)
             if told and until is None and security == "certificate":
@@ -176,13 +193,14 @@ class Fleet(Issuing):
         Such connections may still be open, since a broker checks certificates only when one begins.
         """
         due = store.due(now)
-        enders = []
+        enders: list[Credential] = []
         if due and self.settings.security == "certificate":
             labels = {member.device: member.label for member in store.members()}
-            for device in sorted({found.device for found in due} - {NOBODY}):
-                credential, number = self._issue(store, str(device), labels[device])
-                store.lend(number, now + _LENT)
-                enders.append(credential)
+            issue = self._issuer(store)
+            devices = sorted({found.device for found in due} - {NOBODY})
+            issued = [issue(str(device), labels[device]) for device in devices]
+            store.lend((number for _, number in issued), now + _LENT)
+            enders = [credential for credential, _ in issued]
         if due:
             store.expire(now)
             self._tell_broker(store)
@@ -201,7 +219,7 @@ class Fleet(Issuing):
             self._file(member.device, label).unlink(missing_ok=True)
             own = self.settings.security == "certificate" and not member.is_spoken_for
             if self._tell_broker(store) and own:
-                credential, number = self._issue(store, str(member.device), label)
+                credential, number = self._issuer(store)(str(member.device), label)
                 take_over(credential)
                 store.revoke(number)
                 self._tell_broker(store)
@@ -233,16 +251,13 @@ class Fleet(Issuing):
         if self.settings.security in ("none", "external"):
             return True
         denied = mosquitto.denied(self.folder, self.topics)
-        numbers = self._revoked_at_broker()
         for member in store.members():
             if member.device in denied and not (member.removed or member.quarantined):
                 store.quarantine(member.device)
                 forgotten(member.label)
-        for number in numbers.difference(store.revoked()):
-            store.revoke(number)
+        self._keep_revoked(store)
         current = mosquitto.has_access(self.folder, self.topics, store.members())
-        # Only if need be: the signal would end a broker that is just starting.
-        agree = current and numbers == self._numbers(store)
+        agree = current and revoked_at_broker(self.folder) >= self._numbers(store)
         return agree or self._tell_broker(store)
 
     def make_room(self, manifest: Manifest) -> bool:
@@ -259,7 +274,7 @@ class Fleet(Issuing):
         """
         place, security = self.folder / mosquitto.FOLDER, self.settings.security
         with self.store() as store:
-            self._require_accounts(store, [SERVER])
+            self._require_accounts(store, [SERVER], devices=False)
             if security not in ("none", "external"):
                 if not (self.folder / AUTHORITY).exists() and not (place / AUTHORITY).exists():
                     # The fleet is new, or had no authority until now; a lost authority is an error.
@@ -270,13 +285,38 @@ class Fleet(Issuing):
                 write_text(place / AUTHORITY, authority.certificate)
                 write_text(place / "certificate.pem", issued.certificate)
                 write_secret(place / "key.pem", issued.key)
-            server, mark = self._issue(store, SERVER, SERVER)
+            server, mark = self._issuer(store)(SERVER, SERVER)
             store.serve_as(mark)
             server.save(self.folder / SERVER_FILE)
             if security != "external":
                 home, manifest = home or self.folder, store.manifest()
                 mosquitto.write_configuration(self.folder, home, self.settings, manifest)
             self._tell_broker(store)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C, and a polite end of the process, wait until the block ends.
+
+    A mask of signals would not do: another thread of the process would take the signal.
+    """
+    came: list[int] = []
+    before = {}
+    with suppress(ValueError):  # fails outside the main thread, where no signals arrive
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in came[:1]:
+            signal.raise_signal(late)
+
+
+def _groups(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield items in groups, each small enough to be worked on in a second or so."""
+    return (items[first : first + _GROUP] for first in range(0, len(items), _GROUP))
 
 
 def _require_labels(labels: list[str]) -> None:

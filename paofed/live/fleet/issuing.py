@@ -2,17 +2,19 @@
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
-from paofed.live.fleet.authority import Authority, revoked_numbers, trusted_text
+from paofed.live.fleet.authority import Authority, is_number, revoked_numbers, trusted_text
 from paofed.live.fleet.settings import Settings
+from paofed.live.journal.members import Issue
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import SYSTEM, Credential
 from paofed.live.network.topics import SERVER, Topics
@@ -22,6 +24,12 @@ SERVER_FILE = "server.json"
 DEVICES = "devices"
 REVOKED = "revoked.pem"
 VALID = 10.0  # years that a certificate is good for, unless it is rotated or revoked
+
+
+def revoked_at_broker(folder: Path) -> set[str]:
+    """Return the serial numbers of certificates that the broker of a fleet's folder refuses."""
+    path = folder / mosquitto.FOLDER / REVOKED
+    return revoked_numbers(read_text(path)) if path.is_file() else set()
 
 
 class Issuing:
@@ -49,56 +57,117 @@ class Issuing:
         """Return the server's own credential."""
         return Credential.load(self.folder / SERVER_FILE)
 
+    def _enrol(self, store: Store, labels: Iterable[str]) -> list[Path]:
+        """Add devices, all or none; return their files."""
+        issued: dict[int, Credential] = {}
+        store.add_all(labels, self._issue_into(issued, store))
+        return self._saved(issued)
+
     def _equip(
-        self, store: Store, device: int, label: str, until: float | None = None
-    ) -> tuple[Path, Credential]:
-        """Issue a credential; the store knows the credential before the device does.
+        self, store: Store, devices: Iterable[int], until: float | None = None
+    ) -> dict[Path, Credential]:
+        """Give members new credentials, all or none; return their files and what these hold.
 
         A gateway's credential says for which devices it speaks.
         """
-        credential, mark = self._issue(store, str(device), label)
-        others = tuple(m.device for m in store.voices(device) if m.is_spoken_for)
-        credential = replace(credential, devices=others or None)
-        store.reissue(device, mark, until)
-        path = self._file(device, label)
-        credential.save(path)
-        return path, credential
+        issued: dict[int, Credential] = {}
+        store.reissue_all(devices, self._issue_into(issued, store), until)
+        members = [member for member in store.members() if not member.removed]
+        for gateway in {member.device for member in members if member.is_gateway} & issued.keys():
+            spoken = (m.device for m in members if m.gateway == gateway and m.is_spoken_for)
+            issued[gateway] = replace(issued[gateway], devices=tuple(spoken) or None)
+        return dict(zip(self._saved(issued), issued.values(), strict=True))
 
-    def _issue(self, store: Store, who: str, label: str) -> tuple[Credential, str]:
-        """Return a credential, and the text by which the broker will know it."""
-        settings, name = self.settings, self.topics.user(who)
-        plain = Credential(
-            fleet=settings.name,
-            since=store.manifest().start,
-            name=name,
-            label=label,
-            host=settings.host,
-            port=settings.port,
-            prefix=settings.prefix or None,
-        )
-        if settings.security == "none":
-            return plain, ""
-        if settings.security == "external":
-            account = account_of(self.accounts, label)
-            given = {"account": account.user, "password": account.password}
-            trusted = self._trusted()
-            return Credential(**{**vars(plain), **given, "authority": trusted}), mark_of(account)
+    def _saved(self, issued: Mapping[int, Credential]) -> list[Path]:
+        """Write the files of devices.
+
+        This comes last: the store knows a credential before anybody has it.
+        """
+        files = {self._file(device, held.label): held for device, held in issued.items()}
+        for path, credential in files.items():
+            credential.save(path)
+        return list(files)
+
+    def _issue_into(self, issued: dict[int, Credential], store: Store) -> Issue:
+        """Return what issues a credential to a device and puts the credential into `issued`."""
+        issue = self._issuer(store)
+
+        def keep(device: int, label: str) -> str:
+            issued[device], mark = issue(str(device), label)
+            return mark
+
+        return keep
+
+    def _issuer(self, store: Store) -> Callable[[str, str], tuple[Credential, str]]:
+        """Return what issues a credential, for a name and a label.
+
+        It returns beside the credential the text by which the broker will know it.
+        """
+        settings, since, prove = self.settings, store.manifest().start, self._prover()
+
+        def issue(who: str, label: str) -> tuple[Credential, str]:
+            name = self.topics.user(who)
+            proof, mark = prove(name, label)
+            credential = Credential(
+                fleet=settings.name,
+                since=since,
+                name=name,
+                label=label,
+                host=settings.host,
+                port=settings.port,
+                prefix=settings.prefix or None,
+                **proof,
+            )
+            return credential, mark
+
+        return issue
+
+    def _prover(self) -> Callable[[str, str], tuple[dict[str, Any], str]]:
+        """Return what makes the secret part of a credential, for a name at the broker and a label.
+
+        It returns beside that part the text by which the broker will know it.
+        """
+        security = self.settings.security
+        if security == "none":
+            return lambda *_: ({}, "")
+        if security == "external":
+            trusted = {"authority": self._trusted()}
+
+            def given(_: str, label: str) -> tuple[dict[str, Any], str]:
+                account = account_of(self.accounts, label)
+                secret = {"account": account.user, "password": account.password}
+                return trusted | secret, mark_of(account)
+
+            return given
         authority = self._authority()
-        known = {**vars(plain), "authority": authority.certificate}
-        if settings.security == "password":
-            password = mosquitto.new_password()
-            return Credential(**{**known, "password": password}), mosquitto.hashed(password)
-        issued = authority.issue(name, years=VALID)
-        proof = {"certificate": issued.certificate, "key": issued.key}
-        return Credential(**{**known, **proof}), issued.number
+        trusted = {"authority": authority.certificate}
 
-    def _require_accounts(self, store: Store, labels: Iterable[str]) -> None:
+        def agreed(*_: str) -> tuple[dict[str, Any], str]:
+            password = mosquitto.new_password()
+            return trusted | {"password": password}, mosquitto.hashed(password)
+
+        def certified(name: str, _: str) -> tuple[dict[str, Any], str]:
+            issued = authority.issue(name, years=VALID)
+            proof = {"certificate": issued.certificate, "key": issued.key}
+            return trusted | proof, issued.number
+
+        return agreed if security == "password" else certified
+
+    def _require_accounts(
+        self, store: Store, labels: Collection[str], *, devices: bool = True
+    ) -> None:
         """Refuse labels without an account, or with somebody else's, before anything is done.
 
-        A broker cannot tell apart two members that log in under one name.
+        A broker cannot tell apart two members that log in under one name. The labels are those of
+        devices, or else the server's.
         """
         if self.settings.security != "external":
             return
+        if devices and SERVER in labels:
+            raise InputError(
+                f"no device can be called {SERVER!r} here: with a broker that is not the fleet's "
+                f"own, this label stands for the server's account; choose another name"
+            )
         used = {m.credential: m.label for m in store.members() if not m.removed}
         used[store.server()] = SERVER
         for label in labels:
@@ -117,6 +186,7 @@ class Issuing:
         """
         security, members = self.settings.security, store.members()
         store.expire(time.time())
+        self._keep_revoked(store)
         if security in ("none", "external"):
             # A broker without security asks nobody who they are, and a company's broker is not ours
             # to tell.
@@ -137,14 +207,15 @@ class Issuing:
         """Return the serial numbers of revoked certificates."""
         if self.settings.security != "certificate":
             return set()
-        return {mark for mark in store.revoked() if re.fullmatch("[0-9a-f]+", mark)}
+        return set(filter(is_number, store.revoked()))
 
-    def _revoked_at_broker(self) -> set[str]:
-        """Return the serial numbers that the broker knows to be revoked."""
-        path = self.folder / mosquitto.FOLDER / REVOKED
-        if self.settings.security != "certificate" or not path.is_file():
-            return set()
-        return revoked_numbers(read_text(path))
+    def _keep_revoked(self, store: Store) -> None:
+        """Let the store know what the broker knows to be revoked: nothing ever is good again.
+
+        The store may be a copy from before a revocation, or may have lost rows.
+        """
+        if self.settings.security == "certificate":
+            store.revoke(*revoked_at_broker(self.folder).difference(store.revoked()))
 
     def _trusted(self) -> str:
         """Return the certificates of the authority of a broker that is not the fleet's own."""

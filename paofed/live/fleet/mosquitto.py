@@ -7,6 +7,7 @@ import pwd
 import re
 import secrets
 import signal
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,8 @@ LOCAL = "127.0.0.1"
 _KIND = "$7$"  # PBKDF2 with SHA-512
 _ROUNDS = 101  # mosquitto's own number; these passwords are random, so none is worth guessing
 _WORDS = 128  # the most bytes of a packet beside its payload
+_STARTING = 20.0  # seconds that a broker may take before it can be told anything
+_LOOK = 0.005  # seconds between two looks at whether it can
 _GROWTH = 1024  # bytes by which a manifest may grow before the broker has to be restarted
 _MANAGED = {
     "certificate": """\
@@ -199,7 +202,32 @@ def reload(folder: Path) -> bool:
     with suppress(OSError, ValueError):
         pid = int((folder / FOLDER / "mosquitto.pid").read_text())
         # Another process may have this number by now.
-        if "mosquitto" in Path(f"/proc/{pid}/comm").read_text():
+        if "mosquitto" in Path(f"/proc/{pid}/comm").read_text() and _is_ready(pid):
             os.kill(pid, signal.SIGHUP)
             return True
     return False
+
+
+def _is_ready(pid: int) -> bool:
+    """Wait until a broker that has just started can be told anything; whether it can.
+
+    A broker writes its process number and listens before it handles the signal SIGHUP.
+    """
+    ends = time.monotonic() + _STARTING
+    while not handles_reload(pid):
+        if "Z" in _status(pid)["State"] or time.monotonic() > ends:
+            return False
+        time.sleep(_LOOK)
+    return True
+
+
+def handles_reload(pid: int) -> bool:
+    """Whether a process handles the signal SIGHUP, which would end the process if it did not."""
+    handled = int(_status(pid)["SigCgt"], 16)
+    return bool(handled >> (signal.SIGHUP - 1) & 1)
+
+
+def _status(pid: int) -> dict[str, str]:
+    """Return what Linux says of a process: its state, the signals that it handles."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value for name, _, value in (line.partition(":") for line in lines)}

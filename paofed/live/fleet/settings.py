@@ -31,6 +31,7 @@ class Settings:
     prefix: str = ""
     authority: str = ""
     http: str = "127.0.0.1:9883"
+    http_names: str = ""
     snapshot_every: int = 100
     keep_days: int = 30
     budget: int = 0
@@ -49,6 +50,8 @@ class Settings:
         _check("authority", file, self.authority, "a file: letters, digits, spaces and . / - _")
         right = self.http == "" or self._http_place() is not None
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
+        right = self.http_names == "" or all(map(_is_host, self.http_names.split(" ")))
+        _check("http_names", right, self.http_names, "host names with a space between two")
         _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
         _check("keep_days", self.keep_days >= 0, self.keep_days, "0 days or more")
         _check("budget", self.budget >= 0, self.budget, "bytes a day, or 0 for no budget")
@@ -112,6 +115,7 @@ prefix = "{prefix}"  # stands before all topics: company/site7
 authority = "{authority}"  # with external: the file with its broker's authority; "": the system's
 
 http = "{http}"  # where the server shows health and metrics; "" for nowhere
+http_names = "{http_names}"  # further names by which it may be asked while there are no tokens
 snapshot_every = {snapshot_every}  # ticks
 keep_days = {keep_days}  # of the journal: how far the fleet can go back
 budget = {budget}  # bytes that a device may cost in a day, as MQTT messages; 0 for no budget

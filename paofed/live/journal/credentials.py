@@ -1,6 +1,6 @@
 """What proves who is who: credentials in use, revoked, or good for a while still."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -39,10 +39,12 @@ class Credentials(Epochs):
             self._require_sum(row, "the server's credential")
         return str(rows[0][0]) if rows else ""
 
-    def revoke(self, credential: str) -> None:
-        """Revoke a credential."""
-        with self._changing():
-            self._revoke(credential)
+    def revoke(self, *credentials: str) -> None:
+        """Revoke credentials, all or none."""
+        if credentials:
+            with self._changing():
+                for credential in credentials:
+                    self._revoke(credential)
 
     def revoked(self) -> list[str]:
         """Return the revoked credentials."""
@@ -51,10 +53,11 @@ class Credentials(Epochs):
             self._require_sum(row, "a revocation")
         return sorted(row[0] for row in rows)
 
-    def lend(self, credential: str, until: float) -> None:
-        """Let a credential that belongs to nobody be good until a time."""
+    def lend(self, credentials: Iterable[str], until: float) -> None:
+        """Let credentials that belong to nobody be good until a time."""
         with self._changing():
-            self._let_expire(Expiring(credential, NOBODY, int(until)))
+            for credential in credentials:
+                self._let_expire(Expiring(credential, NOBODY, int(until)))
 
     def expiring(self) -> list[Expiring]:
         """Return the credentials that will be revoked, the next one first."""
@@ -71,11 +74,7 @@ class Credentials(Epochs):
 
     def expire(self, now: float) -> None:
         """Revoke the credentials whose time is over."""
-        due = self.due(now)
-        if due:
-            with self._changing():
-                for found in due:
-                    self._revoke(found.credential)
+        self.revoke(*(found.credential for found in self.due(now)))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -97,9 +96,9 @@ class Credentials(Epochs):
                 (*found, checksum(*found)),
             )
 
-    def _revoke_expiring(self, device: int) -> None:
+    def _revoke_expiring(self, devices: Collection[int]) -> None:
         for found in self.expiring():
-            if found.device == device:
+            if found.device in devices:
                 self._revoke(found.credential)
 
     def _revoke(self, credential: str) -> None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from paofed.errors import InputError
+from paofed.errors import InputError, PaofedError
 from paofed.files import locking
 from paofed.live.journal import confirmed
 from paofed.live.journal.confirmed import Confirmed
@@ -29,6 +29,10 @@ _GO_ON = (
 
 class StoreError(InputError):
     """Raised for a store that cannot be opened, is damaged, or is no store."""
+
+
+class TakenOverError(PaofedError):
+    """Raised when another server does the work of this one."""
 
 
 class Database:
@@ -227,10 +231,12 @@ class Database:
 def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
     """Be the only process that changes a fleet's model; the lock ends with the process.
 
-    `by` says in the error for others who holds the lock.
+    `by` says in the error for others who holds the lock. The folder itself is locked, since nobody
+    can delete it and go on; the file `lock` is what earlier versions look at.
     """
+    folder = Path(folder)
     running = f"a server of {folder}{by} is running: stop it first, or leave it at work"
-    with locking(Path(folder) / "lock", StoreError(running)):
+    with locking(folder / "lock", StoreError(running)), locking(folder, StoreError(running)):
         yield
 
 

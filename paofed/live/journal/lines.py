@@ -3,12 +3,13 @@
 import io
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.live.journal.database import FILE, REMEDY, StoreError
+from paofed.live.journal.database import FILE, REMEDY, StoreError, TakenOverError
 from paofed.live.journal.members import Members
 from paofed.live.journal.retention import Snapshot, deletable, kept, most_bytes
 from paofed.live.journal.schema import checksum
@@ -31,6 +32,32 @@ class Disk(NamedTuple):
 class Lines(Members):
     """Writes and reads lines and snapshots, and deletes those past their retention."""
 
+    # Where the journal stood after this process read or wrote it last; None: it has done neither.
+    _stood: tuple[int, ...] | None = None
+
+    def _stands(self) -> tuple[int, ...]:
+        """Return numbers that change with whatever is written to the journal."""
+        ticks = "SELECT coalesce(max(generation), 0), coalesce(max(tick), 0) FROM snapshot"
+        return *self._held()[:2], *self._rows(ticks)[0]
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Write to the journal from where this process left it, in one transaction.
+
+        If another process has written to it meanwhile, past the lock, this process must not: its
+        model lacks the other's updates, and lines of both would be no one's journal.
+        """
+        with self._writing():
+            if self._stood not in (None, self._stands()):
+                raise TakenOverError(
+                    f"another process has written to the journal of {self.folder}: this one stops; "
+                    f"two servers of one fleet must not run, look for the other before you start "
+                    f"again"
+                )
+            yield
+            stands = self._stands()
+        self._stood = stands
+
     def write(
         self, records: Iterable[Record], sync: Callable[[str], None] = lambda _: None
     ) -> None:
@@ -39,7 +66,7 @@ class Lines(Members):
         `sync` is called at each stage of the write: tests let the power fail there.
         """
         rows = [_row(record) for record in records]
-        with self._writing():
+        with self._going_on():
             self._connection.executemany(
                 "INSERT INTO journal (arrived, device, sent, vals, level, checksum) "
                 "VALUES (?,?,?,?,?,?)",
@@ -131,7 +158,7 @@ class Lines(Members):
         keep: float = 0.0,
     ) -> None:
         """Write the state, and delete what is not needed to go back `keep` seconds from it."""
-        with self._writing():
+        with self._going_on():
             before = self.snapshots()[-1].line
             line, generation = self._last_line(), self._present().generation
             self._make_way(line, generation)

@@ -1,13 +1,16 @@
 """Who is in a fleet, and what proves it."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from paofed.errors import unknown
 from paofed.live.journal.credentials import Credentials, Expiring
 from paofed.live.journal.database import FILE, REMEDY, StoreError
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator
+
+# Issues a credential to the device of an index and a label; returns the text that the broker knows.
+Issue = Callable[[int, str], str]
 
 
 class Member(NamedTuple):
@@ -34,6 +37,14 @@ class Member(NamedTuple):
         """Return the member as it is stored, with its checksum."""
         values = self.device, self.label, self.credential, int(self.quarantined), int(self.removed)
         return *values, checksum(*values)
+
+
+class Mended(NamedTuple):
+    """What became of rows that were damaged or lost."""
+
+    devices: tuple[int, ...]  # devices whose rows were damaged, and that are quarantined now
+    regained: int  # lost rows of revoked credentials that were written again
+    complete: bool  # whether all other rows are there
 
 
 _SEALED = {
@@ -81,10 +92,10 @@ class Members(Credentials):
         """Give a device the next index, which is returned, under the label that people use."""
         return self.add_all([label])[0]
 
-    def add_all(self, labels: Iterable[str]) -> list[int]:
-        """Add many devices, all or none."""
+    def add_all(self, labels: Iterable[str], issue: Issue = lambda *_: "") -> list[int]:
+        """Add many devices with their credentials, all or none."""
         with self._changing():
-            return self._insert(labels)
+            return self._insert(labels, issue)
 
     def add_spoken(self, labels: Iterable[str], gateway: int | None = None) -> int:
         """Add devices for whom a gateway speaks, all or none.
@@ -101,20 +112,25 @@ class Members(Credentials):
                 )
         return speaker
 
-    def _insert(self, labels: Iterable[str]) -> list[int]:
+    def _insert(self, labels: Iterable[str], issue: Issue = lambda *_: "") -> list[int]:
         first = found = self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0]
+        for label in labels:
+            self.require_new(label)
+            self._connection.execute(
+                "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                Member(found, label, issue(found, label), quarantined=False, removed=False).row(),
+            )
+            found += 1
+        return list(range(first, found))
+
+    def require_new(self, *labels: str) -> None:
+        """Refuse a label that a device of the fleet has."""
         for label in labels:
             if self._rows("SELECT 1 FROM device WHERE label = ? AND NOT removed", (label,)):
                 raise StoreError(
                     f"there is a device {label!r} already (`paofed fleet rotate` makes a new file)"
                 )
-            self._connection.execute(
-                "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                Member(found, label, "", quarantined=False, removed=False).row(),
-            )
-            found += 1
-        return list(range(first, found))
 
     def quarantine(self, device: int, *, on: bool = True) -> None:
         """Remember that a device's messages are refused or, with `on` False, no longer."""
@@ -123,21 +139,27 @@ class Members(Credentials):
 
     def reissue(self, device: int, credential: str, until: float | None = None) -> None:
         """Give a device this credential; revoke the others, or the last one only at `until`."""
+        self.reissue_all([device], lambda *_: credential, until)
+
+    def reissue_all(self, devices: Iterable[int], issue: Issue, until: float | None = None) -> None:
+        """Give devices new credentials, all or none, as `reissue` does for one device."""
         with self._changing():
-            member = self._of(device)
+            known, chosen = {m.device: m for m in self.members()}, set(devices)
             if until is None:
-                self._revoke(member.credential)
-                self._revoke_expiring(device)
-            else:
-                self._let_expire(Expiring(member.credential, device, int(until)))
-            self._put(member._replace(credential=credential))
+                self._revoke_expiring(chosen)
+            for member in (known[device] for device in sorted(chosen)):
+                if until is None:
+                    self._revoke(member.credential)
+                else:
+                    self._let_expire(Expiring(member.credential, member.device, int(until)))
+                self._put(member._replace(credential=issue(member.device, member.label)))
 
     def remove(self, device: int) -> None:
         """Let a device leave for good: revoke its credentials; its index is never used again."""
         with self._changing():
             member = self._of(device)
             self._revoke(member.credential)
-            self._revoke_expiring(device)
+            self._revoke_expiring({device})
             self._put(member._replace(removed=True))
 
     def _members(self, device: int | None = None) -> list[Member]:
@@ -187,24 +209,49 @@ class Members(Credentials):
                 f"{REMEDY}"
             )
 
-    def _mend_members(self) -> tuple[int, ...]:
-        """Go on with the rows that are there; quarantine a device whose row was damaged."""
+    def _mend_members(self, revoked: Iterable[str] = ()) -> Mended:
+        """Go on with the rows that are there; quarantine a device whose row was damaged.
+
+        `revoked` are credentials that the broker refuses: lost rows of them are written again. A
+        credential whose row is damaged is revoked: nobody can tell what its row said.
+        """
         damaged = []
         for device in self._rows("SELECT id FROM device"):
             try:
                 self._members(*device)
             except StoreError:
                 damaged.append(device[0])
+        # Mending does not count as a change: what is lost is still missed.
+        total, changes = self._rows("SELECT total FROM seal"), self._held().changes
         with self._writing():
             execute = self._connection.execute
-            # Mending does not count as a change: what is lost is still missed.
-            changes = self._held().changes
+            doubtful = [row[0] for table in ("revoked", "expiring") for row in self._drop(table)]
+            known = {row[0] for row in self._rows("SELECT credential FROM revoked")}
+            regained = set(revoked) - known
+            for credential in regained:
+                self._revoke(credential)
+            bad = any(self._bad(table) for table in ("server", "spoken"))
+            complete = not bad and self._rows(_TOTAL) == total
+            for credential in doubtful:
+                if isinstance(credential, str):
+                    self._revoke(credential)
             for device in damaged:
                 execute("UPDATE device SET quarantined = 1 WHERE id = ?", (device,))
             for table, columns in _SEALED.items():
                 execute(f"UPDATE {table} SET checksum = crc({columns})")  # noqa: S608 (constants)
             execute(f"UPDATE seal SET total = ({_TOTAL}), changes = ?", (changes,))  # noqa: S608 (constants)
-        return tuple(damaged)
+        return Mended(tuple(damaged), len(regained), complete)
+
+    def _bad(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the damaged rows of a table."""
+        columns = _SEALED[table]
+        return self._rows(f"SELECT {columns} FROM {table} WHERE checksum IS NOT crc({columns})")  # noqa: S608 (constants)
+
+    def _drop(self, table: str) -> list[tuple[Any, ...]]:
+        """Delete the damaged rows of a table, inside a transaction, and return them."""
+        bad, columns = self._bad(table), _SEALED[table]
+        self._connection.execute(f"DELETE FROM {table} WHERE checksum IS NOT crc({columns})")  # noqa: S608 (constants)
+        return bad
 
     def introduce(self, coordinator: Coordinator) -> None:
         """Tell the server's state machine who its devices are."""

@@ -9,7 +9,7 @@ gaps, and by what was confirmed (paofed.live.journal.confirmed).
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -48,6 +48,10 @@ class Repair(NamedTuple):
     changes: int = 0  # lost changes of who is in the fleet, or of what it has agreed on
     complete: bool = True  # whether these counts are right; False: what was confirmed is not known
     devices: tuple[int, ...] = ()  # devices whose rows were damaged, and that are quarantined now
+    regained: int = 0  # lost rows of revoked credentials that the broker's list had still
+    unknown: bool = (
+        False  # whether other rows of devices or credentials are lost: nobody knows whose
+    )
 
 
 class Store(Tallies):
@@ -119,7 +123,7 @@ class Store(Tallies):
         Updates that wait in the journal, and not in the coordinator, are never applied.
         """
         self._count()  # first, since a change that could not be counted must not be made
-        with self._writing():
+        with self._going_on():
             line = self._last_line()
             generation = self._rows("SELECT coalesce(max(generation), 0) + 1 FROM manifest")[0][0]
             text, tick = coordinator.manifest.to_json(), coordinator.tick
@@ -140,6 +144,7 @@ class Store(Tallies):
             newest = snapshots[-1]
             coordinator = self._unpacked(newest)
             coordinator.recover(self.journal(newest.line))
+            self._stood = self._stands()
         return coordinator
 
     def verify(self, progress: Callable[[float], None] = lambda _: None) -> Verification:
@@ -190,16 +195,17 @@ class Store(Tallies):
         except StoreError:
             return False
 
-    def repair(self) -> Repair:
+    def repair(self, revoked: Iterable[str] = ()) -> Repair:
         """Go on from the newest intact snapshot and the lines after it that can still be read.
 
-        Older snapshots stay, as far back as they agree with the journal.
+        Older snapshots stay, as far back as they agree with the journal. `revoked` are credentials
+        that the broker refuses, which the database may have forgotten.
         """
         known, held = self._noted(), self._held()
         complete = known is not None and known.history == held.history
         if known is None or not complete:
             known = held._replace(lines=0)
-        devices = self._mend_members()
+        mended = self._mend_members(revoked)
         intact = [found for found in self.snapshots() if self._state(found) is not None]
         snapshot = self._newest_intact(intact)
         coordinator = self._unpacked(snapshot)
@@ -224,7 +230,10 @@ class Store(Tallies):
             self._connection.execute("UPDATE seal SET history = abs(random() / 2)")
         self._begin_confirming()
         lost = max(known.lines, written, last) - last
-        return Repair(lost, max(known.changes - held.changes, 0), complete, devices)
+        changes = max(known.changes - held.changes, 0)
+        return Repair(
+            lost, changes, complete, mended.devices, mended.regained, unknown=not mended.complete
+        )
 
     def _newest_intact(self, snapshots: list[Snapshot]) -> Snapshot:
         """Return the newest snapshot, unless its manifest, or a newer manifest, is missing."""

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from paofed.errors import FileError, PaofedError
+from paofed.errors import FileError
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import StoreError, locked
+from paofed.live.journal.database import StoreError, TakenOverError, locked
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
@@ -42,10 +42,6 @@ from paofed.words import counted
 _LONGEST_WAIT = 0.5  # seconds between two looks at the clock
 _LOOK_AGAIN = 1.0  # seconds between looks at who is in the fleet, and after a full disk
 _FLOOD = 1000  # messages of one device in a second that count as a flood
-
-
-class TakenOverError(PaofedError):
-    """Raised when another server works under this one's name."""
 
 
 class Service:

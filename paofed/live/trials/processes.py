@@ -16,7 +16,7 @@ from typing import Self
 from paofed.errors import InputError
 from paofed.files import write_text
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER, LOCAL
+from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER, LOCAL, handles_reload
 
 # Folders of daemons that may not be in PATH.
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")
@@ -123,7 +123,7 @@ class LocalBroker:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the broker and wait until it listens."""
+        """Start the broker and wait until it listens, and can be told to read its files again."""
         place = (self._fleet.folder / FOLDER).resolve()
         configuration = place / CONFIGURATION
         settings = self._fleet.settings
@@ -133,7 +133,7 @@ class LocalBroker:
             write_text(configuration, text)
         self._process = start([self.program, "-c", str(configuration)], self.log)
         ends = time.monotonic() + _STARTING
-        while not self._listens():
+        while not (self._listens() and self._can_be_told()):
             if self._process.poll() is not None or time.monotonic() > ends:
                 self.kill()
                 raise InputError(f"the broker did not start: see {self.log}")
@@ -142,6 +142,9 @@ class LocalBroker:
     def _listens(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex((LOCAL, self._fleet.settings.port)) == 0
+
+    def _can_be_told(self) -> bool:
+        return not Path("/proc").is_dir() or handles_reload(self.pid)
 
     def kill(self) -> None:
         """End the broker as a power cut would: all it has to do is pass messages on."""

@@ -175,13 +175,15 @@ def test_a_damaged_state_is_put_aside(
     site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     state = tmp_path / "state.npz"
-    state.write_bytes(b"flash wears out")
+    save_state(state, Edge(site.manifest, 6))
+    torn = state.read_bytes()[:300]
+    state.write_bytes(torn)
     with Device(offline(site, 6, tmp_path), state=state) as device:
         assert not device.knows_fleet()
     with site.device(6, state=state) as device:
         assert device.contact(PATIENCE)
     assert "it is now state.npz.aside, and this device joins anew" in caplog.text
-    assert (tmp_path / "state.npz.aside").read_bytes() == b"flash wears out"
+    assert (tmp_path / "state.npz.aside").read_bytes() == torn
     assert state.exists()
 
 

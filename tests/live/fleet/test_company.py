@@ -229,6 +229,19 @@ def test_nobody_is_added_without_an_account_or_with_another_s(
         assert [member.label for member in store.members()] == ["north", "south"]
 
 
+@pytest.mark.parametrize("words", [["add"], ["gateway", "--places", "2"]])
+def test_no_device_gets_the_server_s_account(
+    words: list[str], company: Company, fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    action, *rest = words
+    given = ["--accounts", str(company.accounts)]
+    assert main(["fleet", action, str(fleet.folder), "server", *rest, *given]) == 2
+    assert "no device can be called 'server' here: with a broker" in capsys.readouterr().err
+    with fleet.store() as store:
+        assert [member.label for member in store.members()] == ["north", "south"]
+    assert not list(fleet.folder.glob("devices/*server*"))
+
+
 def test_an_authority_is_certificates_alone(
     company: Company, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,9 +2,8 @@
 
 import os
 import pwd
-import shutil
-import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,9 @@ from paofed.live.fleet.issuing import DEVICES, SERVER_FILE
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.topics import SERVER
+from paofed.live.trials.processes import free_port, kill, start
+from tests.effort import effort
+from tests.live.brokers import until
 from tests.live.fleets import manifest
 from tests.live.folders import (
     EVERY,
@@ -33,6 +35,7 @@ from tests.live.folders import (
     revoked,
     text,
 )
+from tests.system import needs
 
 # The broker's settings
 
@@ -242,22 +245,31 @@ def test_passwords_are_long_and_never_the_same() -> None:
 # A broker that runs
 
 
+# A process under another name. Before it handles the signal SIGHUP, that signal ends it.
+_CALLED = """\
+import signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and children inherit that
+with open("/proc/self/comm", "w") as name:
+    name.write(sys.argv[1])
+print("running", flush=True)
+time.sleep(float(sys.argv[2]))
+signal.signal(signal.SIGHUP, lambda *_: sys.exit(int(sys.argv[3])))
+time.sleep(60)
+"""
+TOLD = 7  # the exit code of a process that was told to read its files again
+
+
 @contextmanager
-def running(name: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is called so, and that a signal ends, however these tests were started."""
-    sleep = shutil.which("sleep")
-    assert sleep is not None
-    (folder / name).symlink_to(sleep)
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and children inherit
-    try:
-        process = subprocess.Popen(["sleep", "60"], executable=folder / name)  # noqa: S607
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+def running(name: str, starting: float = 0.0) -> Iterator[subprocess.Popen[str]]:
+    """A process that is called so, and that takes `starting` seconds until it can be told."""
+    words = [sys.executable, "-I", "-S", "-c", _CALLED, name, str(starting), str(TOLD)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "running\n"
+            yield process
+        finally:
+            process.kill()
 
 
 def known_as(fleet: Fleet, pid: object) -> None:
@@ -269,13 +281,56 @@ def test_a_broker_that_runs_is_told(tmp_path: Path) -> None:
     add(fleet, "north")
     fleet.rotate("north")
     assert not fleet.told
-    with running("mosquitto", tmp_path) as process:
+    with running("mosquitto") as process:
         known_as(fleet, process.pid)
         fleet.quarantine("north")
         assert fleet.told
-        assert process.wait(10) == -signal.SIGHUP
+        assert process.wait(10) == TOLD
     fleet.quarantine("north", on=False)
     assert not fleet.told
+
+
+def test_a_broker_that_has_just_started_is_told_when_it_can_be(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    with running("mosquitto", starting=0.2) as process:
+        known_as(fleet, process.pid)
+        assert mosquitto.reload(fleet.folder)
+        assert process.wait(10) == TOLD  # it does not end by the signal itself
+
+
+def test_a_broker_that_can_never_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mosquitto, "_STARTING", 0.1)
+    fleet = create(tmp_path, "none")
+    with running("mosquitto", starting=60.0) as process:
+        known_as(fleet, process.pid)
+        assert mosquitto.reload(fleet.folder) is False
+        assert process.poll() is None
+
+
+def test_a_broker_that_has_ended_and_whose_parent_has_not_noticed(tmp_path: Path) -> None:
+    fleet = create(tmp_path, "none")
+    with running("mosquitto", starting=60.0) as process:
+        known_as(fleet, process.pid)
+        process.kill()
+        until(lambda: "Z" in Path(f"/proc/{process.pid}/stat").read_text())
+        assert mosquitto.reload(fleet.folder) is False
+
+
+def test_a_real_broker_outlives_being_told_as_soon_as_it_has_a_number(tmp_path: Path) -> None:
+    """Without the wait, mosquitto 2.0.11 died of 1 in 6 of these."""
+    program = needs("mosquitto")
+    fleet = create(tmp_path, "password", port=free_port())
+    number = fleet.folder / mosquitto.FOLDER / "mosquitto.pid"
+    for _ in range(effort(everyday=3, thorough=20)):
+        number.unlink(missing_ok=True)
+        broker = start([program, "-c", str(number.with_name(mosquitto.CONFIGURATION))])
+        try:
+            until(lambda: number.is_file() and number.read_text())
+            assert mosquitto.reload(fleet.folder)
+            with pytest.raises(subprocess.TimeoutExpired):
+                broker.wait(0.02)
+        finally:
+            kill(broker)
 
 
 @pytest.mark.parametrize("security", SECURE)
@@ -380,7 +435,7 @@ def test_nobody_is_taken_over_where_it_is_not_needed_or_in_vain(
 def test_without_security_there_is_nothing_to_tell(tmp_path: Path) -> None:
     fleet = create(tmp_path, "none")
     add(fleet, "north")
-    with running("mosquitto", tmp_path) as process:
+    with running("mosquitto") as process:
         known_as(fleet, process.pid)
         fleet.remove("north")
         assert process.poll() is None
@@ -389,7 +444,7 @@ def test_without_security_there_is_nothing_to_tell(tmp_path: Path) -> None:
 
 def test_a_number_that_belongs_to_something_else_by_now_is_left_alone(tmp_path: Path) -> None:
     fleet = create(tmp_path)
-    with running("other", tmp_path) as process:
+    with running("other") as process:
         known_as(fleet, process.pid)
         assert mosquitto.reload(fleet.folder) is False
         assert process.poll() is None
@@ -408,6 +463,6 @@ def test_a_broker_that_never_ran(tmp_path: Path) -> None:
 
 def test_a_broker_that_has_ended(tmp_path: Path) -> None:
     fleet = create(tmp_path)
-    with running("mosquitto", tmp_path) as process:
+    with running("mosquitto") as process:
         known_as(fleet, process.pid)
     assert mosquitto.reload(fleet.folder) is False

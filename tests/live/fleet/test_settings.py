@@ -21,6 +21,7 @@ OTHER: dict[str, Any] = {
     "prefix": "company/site7",
     "authority": "broker/authority.pem",
     "http": "0.0.0.0:80",
+    "http_names": "fleet.example proxy",
     "snapshot_every": 7,
     "keep_days": 3,
     "budget": 2000,
@@ -65,7 +66,7 @@ def test_whatever_is_accepted_comes_back(
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30))
 def test_no_text_makes_a_file_that_reads_otherwise(name: str, host: str, http: str) -> None:
     try:
-        settings = Settings(name=name, host=host, http=http + ":80")
+        settings = Settings(name=name, host=host, http=http + ":80", http_names=http)
     except SettingsError:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -111,6 +112,10 @@ def test_a_fleet_that_was_made_before_names_were_full_keeps_short_ones(tmp_path:
         *(
             ({"http": place}, '"HOST:PORT", or "" for none')
             for place in ("a:0", "127.0.0.1:00000", "a:b:80", "-a:80", "http://a:80")
+        ),
+        *(
+            ({"http_names": names}, "host names with a")
+            for names in ("a,b", "a b/c", 'a"', " ", "a\nb")
         ),
         *(({"http": place}, '"HOST:PORT"') for place in ("a\n:80", "a:٣", "a:" + "9" * 5000)),
         *(({"snapshot_every": ticks}, "1 tick or more") for ticks in (0, -5)),

@@ -1,7 +1,11 @@
 """One SQLite file: what is none, what is damaged, older schemas, and the lock."""
 
+import errno
+import fcntl
 import json
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import zlib
@@ -496,6 +500,29 @@ def test_one_server_at_a_time(fleet: Path) -> None:
         with opened(fleet) as store:
             assert store.verify().agrees
     with locked(str(fleet)):
+        pass
+
+
+def test_deleting_the_file_lock_lets_no_second_server_in(fleet: Path) -> None:
+    with locked(fleet):
+        (fleet / "lock").unlink()
+        with pytest.raises(StoreError, match="is running"), locked(fleet):
+            pass
+        assert is_locked(fleet)
+
+
+def test_a_folder_that_cannot_be_locked_is_served_by_the_file_s_lock(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = fcntl.flock
+
+    def on_nfs(handle: int, operation: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EBADF, "a folder cannot be opened for writing")
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", on_nfs)
+    with locked(fleet), pytest.raises(StoreError, match="is running"), locked(fleet):
         pass
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from paofed.live.journal import confirmed
-from paofed.live.journal.database import CONFIRMED, StoreError
+from paofed.live.journal.database import CONFIRMED, StoreError, TakenOverError
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import REPORT_AFTER, Send, Suspect
@@ -278,3 +278,51 @@ def test_nobody_is_asked_again_while_nothing_changes(
         for _ in range(3):
             host.refresh()
         assert asked == [host.coordinator]
+
+
+def test_of_two_servers_past_the_lock_the_first_to_write_goes_on(tmp_path: Path) -> None:
+    """However both came to run: the journal is never written by two."""
+    with stored(tmp_path):
+        pass
+    with opened(tmp_path) as one, opened(tmp_path) as two:
+        first, second = (Host(store, lambda _: None) for store in (one, two))
+        second.receive(0, update(0))
+        second.flush()
+        first.receive(1, update(0))
+        for writes in (first.flush, first.snapshot, lambda: one.begin_epoch(first.coordinator, "")):
+            with pytest.raises(TakenOverError, match="another process has written to the journal"):
+                writes()
+        second.advance(3)
+        second.snapshot()
+        second.receive(1, update(2))
+        second.advance(6)
+        expected = second.coordinator.digest()
+    with opened(tmp_path) as store:
+        assert store.is_intact()
+        again = Host(store, lambda _: None)
+        again.advance(6)
+        assert again.coordinator.digest() == expected
+
+
+def test_a_snapshot_of_another_server_is_noticed_as_well(tmp_path: Path) -> None:
+    with stored(tmp_path):
+        pass
+    with opened(tmp_path) as one, opened(tmp_path) as two:
+        first, second = (Host(store, lambda _: None) for store in (one, two))
+        second.advance(5)
+        second.snapshot()
+        first.receive(1, update(0))
+        with pytest.raises(TakenOverError):
+            first.flush()
+
+
+def test_people_may_change_who_is_in_the_fleet_beside_a_server(tmp_path: Path) -> None:
+    with stored(tmp_path):
+        pass
+    with opened(tmp_path) as one, opened(tmp_path) as two:
+        host = Host(one, lambda _: None)
+        two.add("new")
+        host.receive(0, update(0))
+        host.advance(3)
+        host.snapshot()
+        assert one.lines() == 1

@@ -213,11 +213,41 @@ def test_repair_quarantines_a_device_whose_row_is_damaged(known: Path) -> None:
         ("UPDATE server SET credential = '5f'", ()),
     )
     with opened(known, to_repair=True) as store:
-        assert store.repair() == Repair(devices=(1,))
+        assert store.repair() == Repair(devices=(1,), unknown=True)
     with opened(known) as store:
         assert [m.quarantined for m in store.members()] == [False, True, False]
         assert [m.label for m in store.members()] == ["device 0", "devica 1", "device 2"]
         assert (store.revoked(), store.server()) == (["a1"], "5f")
+        assert store.is_intact()
+
+
+def test_repair_knows_that_all_lost_rows_are_back(known: Path) -> None:
+    """The sum of the rows' checksums tells."""
+    with opened(known) as store:
+        before = store.revoked()
+        assert before
+    execute(known, ("DELETE FROM revoked", ()))
+    with opened(known, to_repair=True) as store:
+        assert store.repair(before) == Repair(regained=len(before))
+        assert store.revoked() == before
+        assert store.is_intact()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM device WHERE id = 2",
+        "DELETE FROM revoked",
+        "UPDATE server SET credential = '5f'",
+        "UPDATE revoked SET credential = x'00'",
+        "UPDATE revoked SET credential = NULL",
+    ],
+)
+def test_repair_says_that_rows_are_lost_which_nobody_knows(statement: str, known: Path) -> None:
+    execute(known, (statement, ()))
+    with opened(known, to_repair=True) as store:
+        assert store.repair(["99"]) == Repair(regained=1, unknown=True)
+        assert "99" in store.revoked()
         assert store.is_intact()
 
 

@@ -19,11 +19,10 @@ import pytest
 from paofed.live.device.device import Device
 from paofed.live.fleet.authority import Authority
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import StoreError
+from paofed.live.journal.database import StoreError, TakenOverError
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link, packet_size
-from paofed.live.server.service import TakenOverError
 from paofed.live.trials.processes import free_port
 from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from paofed.live.fleet.mosquitto import handles_reload
 from paofed.live.trials import processes
-from paofed.live.trials.processes import end, kill, start
+from paofed.live.trials.processes import LocalBroker, end, free_port, kill, start
 from tests.live.brokers import until
+from tests.live.folders import create
 
 # Starts a program in a process with threads, says its number, and waits.
 _PARENT = """\
@@ -69,3 +71,24 @@ def test_it_can_be_ended(does: object, number: signal.Signals) -> None:
     assert does(process) == -number
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+# A broker that listens a while before it handles the signal SIGHUP, as mosquitto does.
+_LISTENS_FIRST = """\
+#!{python} -IS
+import signal, socket, sys, time
+configuration = open(sys.argv[2]).read()
+server = socket.create_server(("127.0.0.1", int(configuration.split("listener ")[1].split()[0])))
+time.sleep(0.2)
+signal.signal(signal.SIGHUP, lambda *_: None)
+time.sleep(60)
+"""
+
+
+def test_a_broker_that_has_started_can_be_told_to_read_its_files(tmp_path: Path) -> None:
+    program = tmp_path / "broker"
+    program.write_text(_LISTENS_FIRST.format(python=sys.executable))
+    program.chmod(0o700)
+    fleet = create(tmp_path, "none", port=free_port())
+    with LocalBroker(fleet, str(program)) as broker:
+        assert handles_reload(broker.pid)

@@ -48,6 +48,8 @@ def _predict(predictor: FleetPredictor, question: Question) -> Answer:
         predicted = predictor.predict_all(readings)
     except InputError as error:
         return in_words(422, str(error))
+    except RecursionError:  # from quoting the value in that error
+        return in_words(422, "a value is nested too deeply: expected numbers and texts")
     return as_json(
         200,
         {

@@ -3,19 +3,26 @@
 A token comes as `Authorization: Bearer TOKEN`; from a browser it comes as `?token=TOKEN`, which is
 kept as a cookie, or as that cookie. A route that is not named here, also one that is added later,
 takes the right to see.
+
+While there are no tokens, whoever reaches the port may ask. A page from elsewhere could reach it
+through the browser of somebody who may, if the page's own name leads to this machine (DNS
+rebinding). So the name by which the server was asked, in the field `Host`, is looked at until then.
 """
 
+import ipaddress
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
+from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import FILE, Right, Tokens
 from paofed.live.server.web.answers import Answer, Question, Route, Routes, in_words
 
+_SHOWN = 100  # characters of a name that an answer repeats
 _PREDICT = ("/predict", "/model")
 _HOW = "send the field `Authorization: Bearer TOKEN` (`paofed fleet token` makes one)"
 
@@ -53,10 +60,23 @@ class KeptTokens:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def guarded(routes: Routes, tokens: Kept, *, cookie: str, anybody: Routes) -> Routes:
-    """Return the same routes behind their rights; `anybody` answers those without a token."""
+def names_of(settings: Settings) -> frozenset[str]:
+    """Return the names by which a fleet's server may be asked while there are no tokens."""
+    own = (settings.http_place()[0], settings.host, socket.gethostname(), "localhost")
+    return frozenset(name.lower() for name in (*own, *settings.http_names.split()))
+
+
+def guarded(
+    routes: Routes, tokens: Kept, *, cookie: str, anybody: Routes, names: Collection[str] = ()
+) -> Routes:
+    """Return the same routes behind their rights; `anybody` answers those without a token.
+
+    While there are no tokens, the server has to be asked by an address or by one of `names`.
+    """
     return {
-        (method, path): _Guard(route, _right(path), tokens, cookie, anybody.get((method, path)))
+        (method, path): _Guard(
+            route, _right(path), tokens, cookie, anybody.get((method, path)), names
+        )
         for (method, path), route in routes.items()
     }
 
@@ -74,11 +94,13 @@ class _Guard:
     tokens: Kept
     cookie: str
     otherwise: Route | None
+    names: Collection[str]
 
     def __call__(self, question: Question) -> Answer:
         tokens = self.tokens()
         if tokens is None:
-            return self.route(question)
+            host = question.fields.get("Host", "localhost")  # browsers always send one
+            return self.route(question) if _is_of(host, self.names) else _elsewhere(host)
         sent = _sent(question, self.cookie)
         may = tokens.rights(sent.token) if sent is not None else frozenset()
         if self.right in may and sent is not None:
@@ -98,6 +120,31 @@ def _refused(right: Right, *, known: bool) -> Answer:
     return refused._replace(fields=(("WWW-Authenticate", "Bearer"),))
 
 
+def _is_of(host: str, names: Collection[str]) -> bool:
+    """Whether a field `Host` has an address, or one of these names; any port will do.
+
+    Nobody can make an address lead elsewhere, as a name can.
+    """
+    try:
+        name = (urlsplit(f"//{host.strip()}").hostname or "").removesuffix(".")
+    except ValueError:
+        return False
+    try:
+        ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        return name in names
+    return True
+
+
+def _elsewhere(host: str) -> Answer:
+    return in_words(
+        421,
+        f"the server was asked as {host[:_SHOWN]!r}, which is not known to be its name: ask it by "
+        f"its address, add the name to http_names in fleet.toml, or let questions take tokens "
+        f"(`paofed fleet token`)",
+    )
+
+
 def _sent(question: Question, cookie: str) -> _Sent | None:
     """Return the token that somebody shows: the first of the three ways that is used."""
     kind, _, token = question.fields.get("Authorization", "").strip().partition(" ")
@@ -105,8 +152,9 @@ def _sent(question: Question, cookie: str) -> _Sent | None:
         return _Sent(token.strip())
     if found := parse_qs(question.query).get("token"):
         return _Sent(found[0], by_address=True)
-    try:
-        kept = SimpleCookie(question.fields.get("Cookie", ""))
-    except CookieError:
-        return None
-    return _Sent(kept[cookie].value) if cookie in kept else None
+    # By hand, since http.cookies takes half a minute for a long field of backslashes.
+    for part in question.fields.get("Cookie", "").split(";"):
+        name, _, kept = part.strip().partition("=")
+        if name == cookie:
+            return _Sent(kept)
+    return None

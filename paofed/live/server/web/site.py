@@ -11,7 +11,7 @@ from paofed.live.server.web.answers import Routes
 from paofed.live.server.web.listener import Listener
 from paofed.live.server.web.page import page
 from paofed.live.server.web.page.feed import Feed
-from paofed.live.server.web.rights import KeptTokens, guarded
+from paofed.live.server.web.rights import KeptTokens, guarded, names_of
 
 
 @contextmanager
@@ -38,4 +38,5 @@ def _allowed(fleet: Fleet, routes: Routes, ask: health.Ask) -> Routes:
         KeptTokens(fleet.folder),
         cookie=f"paofed-{fleet.settings.name}",
         anybody=health.for_anybody(ask),
+        names=names_of(fleet.settings),
     )

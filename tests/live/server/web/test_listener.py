@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from paofed.live.server.web.answers import Answer, Question, Routes, in_words
-from paofed.live.server.web.listener import Listener
+from paofed.live.server.web.listener import Listener, _Handler
 
 HOST = "127.0.0.1"
 
@@ -25,7 +25,21 @@ def pieces(_: Question) -> Answer:
     return Answer(200, "text/plain", content(), (("Cache-Control", "no-store"),))
 
 
+def broken(_: Question) -> Answer:
+    raise LookupError("nobody thought of this")
+
+
+def breaking(_: Question) -> Answer:
+    def content() -> Iterator[bytes]:
+        yield b"one "
+        raise LookupError("in the middle")
+
+    return Answer(200, "text/plain", content())
+
+
 ROUTES: Routes = {
+    ("GET", "/broken"): broken,
+    ("GET", "/breaking"): breaking,
     ("GET", "/echo"): echo,
     ("POST", "/echo"): echo,
     ("GET", "/pieces"): pieces,
@@ -118,6 +132,8 @@ def test_a_connection_takes_one_question_after_the_other() -> None:
         b"POST /pieces HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
         b"POST /echo HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc",
         b"POST /echo HTTP/1.1\r\nContent-Length: 2000000\r\n\r\nabc",
+        GET + b"Content-Length : 3\r\n\r\nabc",
+        GET + b"Content-Length\t: 3\r\n\r\nabc",
     ],
 )
 def test_what_was_not_read_is_never_taken_for_a_question(said: bytes) -> None:
@@ -135,3 +151,76 @@ def test_an_answer_that_nothing_has_changed_has_no_content_and_no_length() -> No
     assert first.startswith(b"304 ")
     assert b"Content-Length" not in first
     assert second.startswith(b"200 ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (b"Content-Length: 3\r\nContent-Length: 4\r\n", b"Content-Length is there twice"),
+        (b"Content-Length: 3\r\ncontent-length: 3\r\n", b"Content-Length is there twice"),
+        (b"Content-Length : 3\r\n", b"a line of the header is not `Name: value`"),
+        (b"Content-Length: 3\r\n folded\r\n", b"a line of the header is not `Name: value`"),
+        (b"Content-Length: 3\r\nFrom me\r\n", b"a line of the header is not `Name: value`"),
+        (b"Content-Length: 3\r\n: x\r\n", b"a line of the header is not `Name: value`"),
+        (b"Content-Length: 3\r\nHost: a\r\nHost: b\r\n", b"Host is there twice"),
+    ],
+)
+def test_a_question_that_can_be_read_in_two_ways_is_refused(lines: bytes, says: bytes) -> None:
+    (answer,) = answers(b"POST /echo HTTP/1.1\r\nX-Mine: mine\r\n", lines, b"\r\nabc", LAST)
+    assert answer.startswith(b"400 ")
+    assert b"\r\nConnection: close\r\n" in answer
+    assert answer.endswith(says + b": the question is not answered\n")
+
+
+@pytest.mark.parametrize("target", [b"http://[", b"http://[::1"])
+def test_an_address_that_is_none_is_answered(
+    target: bytes, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (answer,) = answers(b"GET " + target + b" HTTP/1.1\r\n\r\n")
+    assert answer.startswith(b"400 ")
+    assert (caplog.text, capfd.readouterr().err) == ("", "")
+
+
+def test_a_failure_of_ours_is_answered_and_told_ever_more_seldom(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    *failed, well = answers(*[b"GET /broken HTTP/1.1\r\n\r\n"] * 9, LAST)
+    assert well.startswith(b"200 ")
+    assert [answer[:4] for answer in failed] == [b"500 "] * 9
+    told = [record.getMessage() for record in caplog.records]
+    assert [text.partition(" times")[0] for text in told] == [
+        f"a question over HTTP failed, {times}" for times in (1, 2, 4, 8)
+    ]
+    assert "LookupError('nobody thought of this') in broken, line" in told[0]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_failure_in_the_middle_of_an_answer_ends_it(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (answer,) = answers(b"GET /breaking HTTP/1.1\r\n\r\n", LAST)
+    assert answer.endswith(b"\r\n\r\none ")
+    assert "LookupError('in the middle')" in caplog.text
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_stops_in_the_middle_is_no_failure(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Handler, "timeout", 0.05)
+    assert answers(b"POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\na") == []
+    assert caplog.text == ""
+
+
+def test_sixty_clients_may_come_at_once() -> None:
+    listener, clients = Listener(HOST, 0, ROUTES), list[socket.socket]()
+    try:
+        for _ in range(60):  # nobody is taken before the block begins
+            clients.append(socket.create_connection((HOST, listener.port), timeout=5))
+        with listener:
+            for client in clients:
+                client.sendall(LAST)
+            assert [client.recv(12) for client in clients] == [b"HTTP/1.1 200"] * 60
+    finally:
+        for client in clients:
+            client.close()

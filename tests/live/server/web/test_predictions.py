@@ -93,6 +93,14 @@ def test_a_bad_reading_is_told_and_nothing_is_answered_beside(
     assert answer.content.decode().startswith(words)
 
 
+@pytest.mark.parametrize("shape", ["%s", '{"a": %s}'])
+def test_every_depth_of_nesting_is_answered(shape: str) -> None:
+    """Some are read, and are too deep to be quoted in the error that they cause."""
+    depths = range(800, 1001)
+    asked = [(shape % ("[" * depth + "]" * depth)).encode() for depth in depths]
+    assert {ask(content).code for content in asked} <= {400, 422}
+
+
 def test_a_fleet_that_has_learned_nothing_has_no_model_yet() -> None:
     empty = FleetModel(manifest(), 0, np.zeros(8))
     for answer in (ask(GOOD, lambda: empty), get(model=empty)):

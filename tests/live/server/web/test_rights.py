@@ -1,13 +1,16 @@
 """Who may ask what."""
 
+import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from paofed.errors import FileError
+from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import FILE, make_token, revoke_token
 from paofed.live.server.web.answers import Answer, Fields, Question, Routes, in_words
-from paofed.live.server.web.rights import KeptTokens, guarded
+from paofed.live.server.web.rights import KeptTokens, guarded, names_of
 
 PATHS = ("/health", "/status", "/metrics", "/", "/events", "/model", "/predict")
 ROUTES: Routes = {("GET", path): (lambda _: in_words(200, "all")) for path in PATHS}
@@ -18,7 +21,14 @@ class Port:
     """Routes behind the tokens of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._routes = guarded(ROUTES, KeptTokens(folder), cookie="paofed-g", anybody=ANYBODY)
+        settings = Settings(name="g", host="broker.example", http_names="fleet.example Proxy")
+        self._routes = guarded(
+            ROUTES,
+            KeptTokens(folder),
+            cookie="paofed-g",
+            anybody=ANYBODY,
+            names=names_of(settings),
+        )
 
     def ask(self, path: str, query: str = "", **fields: str) -> Answer:
         return self._routes["GET", path](Question(query, Fields(fields.items())))
@@ -123,3 +133,58 @@ def test_a_file_that_is_written_over_in_its_place_is_read_again(tmp_path: Path) 
     path.write_bytes(kept)
     assert path.stat().st_ino == inode
     assert [port.ask("/", **bearer(token)).code for token in (first, second)] == [200, 401]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "LOCALHOST:80", "localhost.", "127.0.0.1:9883", "10.1.2.3", "[::1]:9883"),
+        *("broker.example", "fleet.example:443", "proxy", socket.gethostname(), "[fe80::1%25eth0]"),
+    ],
+)
+def test_without_tokens_a_server_is_asked_by_its_own_names(host: str, tmp_path: Path) -> None:
+    assert set(Port(tmp_path).codes(Host=host).values()) == {200}
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:9883", "", "[", "1.2.3", "a b"]
+)
+def test_without_tokens_no_other_name_is_answered(host: str, tmp_path: Path) -> None:
+    """A page under another's name that leads here must not read what its visitor may see."""
+    port = Port(tmp_path)
+    assert set(port.codes(Host=host).values()) == {421}
+    refused = port.ask("/status", Host=host).content
+    assert isinstance(refused, bytes)
+    assert refused.decode() == (
+        f"the server was asked as {host!r}, which is not known to be its name: ask it by its "
+        f"address, add the name to http_names in fleet.toml, or let questions take tokens "
+        f"(`paofed fleet token`)\n"
+    )
+    token = make_token(tmp_path, "one", ["see"])
+    assert port.ask("/status", Host=host, **bearer(token)).code == 200
+
+
+def test_a_cookie_among_others(tmp_path: Path) -> None:
+    token, port = make_token(tmp_path, "one", ["see"]), Port(tmp_path)
+    for cookies, code in [
+        (f"a=b; paofed-g={token}; c", 200),
+        (f'a="; paofed-g={token}', 200),
+        (f"paofed-g={token}x", 401),
+        (f"xpaofed-g={token}", 401),
+        ("paofed-g", 401),
+        ("", 401),
+    ]:
+        assert port.ask("/status", Cookie=cookies).code == code
+
+
+def test_a_cookie_takes_no_longer_the_longer_it_is(tmp_path: Path) -> None:
+    """http.cookies took the square of the length: 27 s for 65,000 bytes of this."""
+    make_token(tmp_path, "one", ["see"])
+    port, times = Port(tmp_path), []
+    for length in (2_000, 32_000):
+        cookie = 'a="' + "\\" * length
+        began = time.process_time()
+        for _ in range(20):
+            assert port.ask("/status", Cookie=cookie).code == 401
+        times.append(time.process_time() - began)
+    assert times[1] < 64 * times[0]  # the square of the length would be 256 times as long
