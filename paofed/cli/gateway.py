@@ -96,5 +96,8 @@ def _list(settings: GatewaySettings, *, as_json: bool) -> int:
     header = ["source", "device", "standing", "messages", "samples", "implausible", "last seen"]
     if rows:
         print(table(header, rows, left=(0, 2, 6)))
+    for name in names:
+        if known[name].why:
+            print(f"nothing comes of {name}: {known[name].why}")
     print(f"passed over: {in_words(Counter(passed_over))}")
     return 0

@@ -73,7 +73,7 @@ def test_sources_are_listed(tmp_path: Path, capsys: Capture) -> None:
         "s9 waits for a place 1 0 0",
         "s10 1 takes part 1 0 0",
     ]
-    assert "2 from sources that do not take part" in lines[-1]
+    assert "1 from sources that do not take part; 1 from sources that wait for a place" in lines[-1]
     assert main(["gateway", str(site.toml), "--list", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["places"] == [1]

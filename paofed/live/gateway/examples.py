@@ -27,6 +27,11 @@ _EXAMPLES = {
         'load = "meter/power"',
         "NODE/PROPERTY of homie/5/DEVICE/NODE/PROPERTY, whose payload is the number",
     ),
+    "statestream": _Example(
+        'temperature = "temperature"\nhumidity = "humidity"',
+        'load = "power"',
+        "the end of homeassistant/sensor/SOURCE_VALUE/state, whose payload is the number",
+    ),
 }
 _TEXT = """\
 file = "gateway.json"    # that `paofed fleet gateway` wrote; readable by its owner alone

@@ -9,7 +9,7 @@ import logging
 import queue
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 from paofed.errors import InputError
 from paofed.files import locking, make_folder
 from paofed.live.device.device import Device, seconds
-from paofed.live.gateway.life import Life, disagreement
+from paofed.live.gateway.life import Hearing, Life, disagreement
 from paofed.live.gateway.pairing import Paired
 from paofed.live.gateway.settings import GatewaySettings
 from paofed.live.gateway.sources import Sources, TelemetrySource, load, save
@@ -26,13 +26,14 @@ from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Mqtt
 from paofed.live.network.shared import Shared
 from paofed.live.network.transport import Transport
-from paofed.words import counted
+from paofed.words import counted, listed
 
 _MOST = 10_000  # the most messages that wait; more are dropped
 _TURN = 0.05  # seconds that a turn waits for messages
 _AT_ONCE = 1000  # the most messages of a turn
 _LIST_SOON = 2.0  # seconds until a new source is in the list on disk
 _TELL_AGAIN = 60.0  # seconds between two lines of the log on what is passed over
+_IN_VAIN = 10  # messages of a source of which nothing came, after which the source is named
 
 
 class Arrival(NamedTuple):
@@ -43,13 +44,19 @@ class Arrival(NamedTuple):
     at: float  # by the steady clock
 
 
-class SourceMessage(NamedTuple):
-    """A message of telemetry of a source that takes part."""
+class Told(NamedTuple):
+    """The values of a message, and when they were measured."""
+
+    values: Mapping[str, float]
+    at: float  # seconds by which readings are paired
+    since_1970: float  # to be added to `at` for seconds since 1970
+
+
+class Newcomer(NamedTuple):
+    """A source without a place, and the first readings of all inputs that it has told."""
 
     name: str
-    source: TelemetrySource
-    shape: TelemetryShape
-    arrival: Arrival
+    paired: Paired
 
 
 class Gateway:
@@ -73,6 +80,10 @@ class Gateway:
         self.sources = Sources(self._credential.devices or (), settings.admit, known)
         self.passed_over: Counter[str] = Counter(passed_over)
         self.lives: dict[str, Life] = {}
+        self._hearings: dict[str, Hearing] = {}  # of all sources that are admitted
+        # What is told to all sources at once: who is heard, and the newest that was told.
+        self._common = Hearing(settings.rule)
+        self._common_told: dict[Pattern, Told] = {}
         self._to_save: deque[Life] = deque()
         self._log, self._wall, self._steady = log, wall, steady
         self._inbox: queue.Queue[Arrival] = queue.Queue(_MOST)
@@ -83,6 +94,7 @@ class Gateway:
         self._saved = self._listed = self._told = steady()
         self._listed_sources = len(known)
         self._last_told = sum(passed_over.values())
+        self._told_in_vain: list[str] = []
         self._differs = ""  # how names differ from the fleet's, as was logged last
         self._publish = Pattern.of(settings.publish.topic)
         self._shared = Shared(
@@ -151,7 +163,7 @@ class Gateway:
     def turn(self, wait: float = _TURN) -> None:
         """Process messages, contact the server where it is time, save a little."""
         arrivals = self._arrivals(wait)
-        self._let_in([known for arrival in arrivals for known in self._take(arrival)])
+        self._let_in([found for arrival in arrivals for found in self._take(arrival)])
         now = self._steady()
         if self._shared.link.up.is_set():
             for life in self.lives.values():
@@ -172,52 +184,81 @@ class Gateway:
             self.passed_over["dropped, since too many came at once"] += dropped
         return found
 
-    def _take(self, arrival: Arrival) -> Iterator[SourceMessage]:
-        """Process one message; yield it if its source is about to take part."""
+    def _take(self, arrival: Arrival) -> Iterator[Newcomer]:
+        """Process one message; yield sources that have now told all inputs and have no place."""
         for shape in self.settings.shapes:
             name = shape.pattern.source(arrival.topic)
             if name is None:
                 continue
+            if shape.pattern.is_shared:
+                told = self._read(shape, arrival, self._common)
+                if told is not None:
+                    self._common_told[shape.pattern] = told
+                    for other in self._hearings:
+                        yield from self._take_in(other, told)
+                continue
+            name = self.settings.same.get(name, name)
             source, why = self.sources.see(name, self._wall())
             if source is None:
                 self.passed_over[why] += 1
-            elif name in self.lives:
-                self._message(SourceMessage(name, source, shape, arrival))
-            else:
-                yield SourceMessage(name, source, shape, arrival)
+                continue
+            if name not in self._hearings:
+                self._hearings[name] = Hearing(self.settings.rule)
+                for known in self._common_told.values():
+                    yield from self._take_in(name, known)
+            told = self._read(shape, arrival, self._hearings[name])
+            if told is not None:
+                yield from self._take_in(name, told)
 
-    def _let_in(self, messages: list[SourceMessage]) -> None:
+    def _let_in(self, newcomers: list[Newcomer]) -> None:
         """Let new sources take part; their places are on disk before anything else happens."""
-        if messages and not self._save_list():
-            self.passed_over["while nobody's place can be written down"] += len(messages)
+        placed = [found for found in newcomers if self.sources.give_place(found.name)]
+        if len(placed) < len(newcomers):
+            self.passed_over["from sources that wait for a place"] += len(newcomers) - len(placed)
+        if placed and not self._save_list():
+            self.passed_over["while nobody's place can be written down"] += len(placed)
             return
-        for message in messages:
-            if message.name not in self.lives:
-                self._log.info("%s takes part, as device %s", message.name, message.source.device)
-                self._begin(message.name, message.source)
-            self._message(message)
+        for name, paired in placed:
+            if name not in self.lives:
+                source = self.sources.known[name]
+                self._log.info("%s takes part, as device %s", name, source.device)
+                self._begin(name, source)
+            self._paired(name, self.lives[name], paired)
 
-    def _message(self, message: SourceMessage) -> None:
-        """Process a message of a source that takes part."""
-        name, _, shape, arrival = message
-        life = self.lives[name]
-        if not life.may_speak(arrival.at, self.settings.most_per_second):
+    def _read(self, shape: TelemetryShape, arrival: Arrival, hearing: Hearing) -> Told | None:
+        """Return what a message tells; None if that is nothing."""
+        if not hearing.may_speak(arrival.at, self.settings.most_per_second):
             self.passed_over["more in a second than a source may send"] += 1
-            return
+            return None
         told = shape.read(arrival.payload)
         self.passed_over.update(told.passed_over)
+        for why in told.passed_over:
+            hearing.passed_over(why)
         if not told.values:
-            return
+            return None
         # Readings that say their time are paired by it, all others by a clock that nobody sets.
         ahead = self._wall() - self._steady()
         at, since_1970 = (arrival.at, ahead) if told.at is None else (told.at, 0.0)
         if at + since_1970 > arrival.at + ahead + self.settings.window:
             self.passed_over["with a time to come"] += 1
-            return
-        paired, late = life.paired(told.values, at)
-        self.passed_over.update({"older than what is known": late} if late else {})
-        if paired is not None:
-            self._paired(name, life, paired._replace(at=paired.at + since_1970))
+            return None
+        return Told(told.values, at, since_1970)
+
+    def _take_in(self, name: str, told: Told) -> Iterator[Newcomer]:
+        """Pair what was told with what a source told before, and learn from it or predict."""
+        taken = self._hearings[name].taken(told.values, told.at)
+        for why, count in (
+            ("older than what is known", taken.late),
+            ("targets without inputs of their time", taken.alone),
+        ):
+            if count:
+                self.passed_over[why] += count
+        for paired in taken.paired:
+            dated = paired._replace(at=paired.at + told.since_1970)
+            if name in self.lives:
+                self._paired(name, self.lives[name], dated)
+            else:
+                yield Newcomer(name, dated)
 
     def _paired(self, name: str, life: Life, paired: Paired) -> None:
         """Predict or learn from paired readings, and publish what came of it."""
@@ -238,7 +279,8 @@ class Gateway:
         """Whether the fleet's manifest is known, and the gateway's names are those of the fleet."""
         if not life.device.knows_fleet():
             return False
-        differs = disagreement(life.device.manifest, self.settings.rule)
+        settings = self.settings
+        differs = disagreement(life.device.manifest, settings.inputs, settings.rule.target)
         if differs != self._differs:
             self._log.warning("%s", differs or "the fleet's names and this gateway's agree again")
         self._differs = differs
@@ -255,7 +297,7 @@ class Gateway:
             save_every=float("inf"),
             transport=self._shared,
         )
-        life = self.lives[name] = Life(source, device, self.settings.rule)
+        life = self.lives[name] = Life(source, device, self.settings.calendar)
         self._to_save.append(life)
 
     def _save_some(self, now: float) -> None:
@@ -271,7 +313,19 @@ class Gateway:
         if now - self._listed >= (_LIST_SOON if changed else min(every, _TELL_AGAIN)):
             self._save_list()
 
+    def _in_vain(self) -> list[str]:
+        """Name the sources of whose messages nothing comes, each with the reason."""
+        told = []
+        for name, hearing in self._hearings.items():
+            source = self.sources.known[name]
+            in_vain = name not in self.lives and not source.waits and source.messages >= _IN_VAIN
+            source.why = hearing.why_nothing() if in_vain else ""
+            if in_vain:
+                told.append(f"{name} ({source.why})")
+        return told
+
     def _save_list(self) -> bool:
+        self._in_vain()
         self._listed, self._listed_sources = self._steady(), len(self.sources.known)
         try:
             save(self.settings.state, self._credential, self.sources, self.passed_over)
@@ -288,7 +342,12 @@ class Gateway:
             self._dropped += 1
 
     def _tell(self) -> None:
-        """Log how many messages were passed over, if there are more of them."""
+        """Log how many messages were passed over, if there are more of them, and who is unheard."""
+        in_vain = self._in_vain()
+        if in_vain != self._told_in_vain:
+            self._told_in_vain = in_vain
+            if in_vain:
+                self._log.warning("nothing comes of what these sources tell: %s", listed(in_vain))
         total = sum(self.passed_over.values())
         if total > self._last_told:
             self._last_told = total

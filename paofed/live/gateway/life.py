@@ -1,29 +1,26 @@
-"""One source of a gateway: the device that it is to the fleet, and what it has told of late."""
+"""One source of a gateway: what it has told of late, and the device that it is to the fleet."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paofed.live.device.device import Device
-from paofed.live.gateway.pairing import HeldReadings, Paired, Rule, take
+from paofed.live.gateway.calendar_inputs import CalendarInput
+from paofed.live.gateway.pairing import HeldReadings, Paired, Rule, Taken, take
 from paofed.live.gateway.sources import TelemetrySource
 from paofed.live.protocol.manifest import Manifest
+from paofed.words import listed
 
 
-class Life:
-    """A source that takes part."""
+class Hearing:
+    """What is heard of a source that is admitted, whether it has a place or not."""
 
-    def __init__(self, source: TelemetrySource, device: Device, rule: Rule) -> None:
-        self.source = source
-        self.device = device
+    def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._readings = HeldReadings()
         self._second, self._in_second = -math.inf, 0
-        self._published: dict[bool, float] = {}  # when, by whether the message told an error
-        self._contacted = -math.inf
-        self._begun = False  # whether it knew model and time at the last contact
-        self._news = False  # whether it has learned since then
-        self._implausible = source.implausible  # samples that were not plausible before this start
+        self._told: set[str] = set()  # names of which a number was read
+        self._bad = ""  # why the last value that could not be taken was none
 
     def may_speak(self, now: float, most: int) -> bool:
         """Whether a message is within the limit of messages in a second."""
@@ -32,23 +29,52 @@ class Life:
         self._in_second += 1
         return self._in_second <= most
 
-    def paired(self, values: Mapping[str, float], at: float) -> tuple[Paired | None, int]:
-        """Return what these readings allow to predict or learn from, and how many were late."""
-        self._readings, paired, late = take(self._readings, values, at, self._rule)
-        return paired, late
+    def passed_over(self, why: str) -> None:
+        """Note why something that the source told is of no use."""
+        self._bad = why
+
+    def taken(self, values: Mapping[str, float], at: float) -> Taken:
+        """Return what these readings allow to predict or learn from."""
+        self._told.update(values)
+        taken = take(self._readings, values, at, self._rule)
+        self._readings = taken.readings
+        return taken
+
+    def why_nothing(self) -> str:
+        """Say what is missing for a sample, or a prediction."""
+        missing = [n for n in (*self._rule.inputs, self._rule.target) if n not in self._told]
+        never = f"{listed(missing)} never came" if missing else "its readings lie too far apart"
+        return "; ".join(filter(None, (self._bad, never)))
+
+
+class Life:
+    """A source that takes part."""
+
+    def __init__(
+        self, source: TelemetrySource, device: Device, calendar: Mapping[str, CalendarInput]
+    ) -> None:
+        self.source = source
+        self.device = device
+        self._calendar = calendar
+        self._published: dict[bool, float] = {}  # when, by whether the message told an error
+        self._contacted = -math.inf
+        self._begun = False  # whether it knew model and time at the last contact
+        self._news = False  # whether it has predicted or learned since then
+        self._implausible = source.implausible  # samples that were not plausible before this start
 
     def learn(self, paired: Paired) -> dict[str, Any] | None:
         """Predict, and learn where the target is known; return what to publish, if anything."""
         device = self.device
         at = paired.at
-        x = [paired.inputs[number.name] for number in device.manifest.inputs]
+        by_name = {**paired.inputs, **{n: one.at(paired.at) for n, one in self._calendar.items()}}
+        x = [by_name[number.name] for number in device.manifest.inputs]
         predicted, (low, high) = device.predict(x, at), device.interval(x, at)
         if paired.target is not None:
             before = device.edge.implausible + device.edge.unknown_past
             device.learn(x, paired.target, at)
             self.source.samples += device.edge.implausible + device.edge.unknown_past == before
             self.source.implausible = self._implausible + device.implausible
-            self._news = True
+        self._news = True
         if not math.isfinite(predicted):
             return None
         told = {"time": at, "prediction": predicted, "low": low, "high": high}
@@ -65,7 +91,9 @@ class Life:
         return True
 
     def follow(self, now: float) -> None:
-        """Process the server's messages; contact it once in a tick where there is something to say.
+        """Process the server's messages; contact it once in a tick in which something was told.
+
+        A source that tells no targets takes the fleet's model and predicts with it.
 
         A device that has just learned the time and the model contacts the server again at once.
         """
@@ -78,17 +106,16 @@ class Life:
         passed = now - self._contacted >= device.manifest.tick_seconds
         if waiting and (passed or (begun and not self._begun)):
             self._contacted, self._begun = now, begun
-            told = device.contact(0.0)
-            # Else the contact was a hello, and the news still waits.
-            self._news = self._news and not told and not edge.unconfirmed
+            device.contact(0.0)
+            self._news = self._news and not begun  # the contact was a hello: the news still waits
 
 
-def disagreement(manifest: Manifest, rule: Rule) -> str:
+def disagreement(manifest: Manifest, names: Sequence[str], target: str) -> str:
     """Say how the names of a gateway differ from those that the fleet has agreed on; or nothing."""
     inputs = [number.name for number in manifest.inputs]
-    if set(inputs) == set(rule.inputs) and manifest.target.name == rule.target:
+    if set(inputs) == set(names) and manifest.target.name == target:
         return ""
     return (
         f"the fleet has the inputs {', '.join(inputs)} and the target {manifest.target.name}, this "
-        f"gateway {', '.join(rule.inputs)} and {rule.target}: nothing is learned until they agree"
+        f"gateway {', '.join(names)} and {target}: nothing is learned until they agree"
     )

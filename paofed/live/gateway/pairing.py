@@ -1,15 +1,22 @@
 """Readings that come one by one become samples: a state machine without clock or network.
 
-For each name, the newest reading that no sample has used yet is held. A reading is stale when it is
-`window` seconds or more older than the newest reading that is held: it is forgotten. As soon as all
-inputs are held, a prediction can be made. As soon as the target is held as well, there is a sample,
-which uses all of the held readings up. So the readings of a sample lie less than `window` seconds
-apart, in any order, and no reading is in two samples.
+For each name, readings that no sample has used yet are held. A reading is stale when it is `window`
+seconds or more older than the newest reading that is held: it is forgotten. As soon as all inputs
+are held, a prediction can be made from the newest of each.
+
+Where readings do not say their time, a sample is made of the newest reading of each name, as soon
+as all inputs and the target are held. Where readings say their time, a target belongs to the
+readings that are nearest to it in time, and the sample waits until these are known: a target may
+come long after newer inputs. A sample uses its readings up: the readings of a sample lie less than
+`window` seconds apart, and no reading is in two samples. Inputs that all sources share are not used
+up.
 """
 
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
+
+_MOST = 1000  # the most readings of one name that are held
 
 
 class Rule(NamedTuple):
@@ -18,6 +25,8 @@ class Rule(NamedTuple):
     inputs: tuple[str, ...]
     target: str
     window: float  # seconds
+    shared: frozenset[str] = frozenset()  # inputs that all sources have in common
+    timed: bool = False  # whether readings say when they were made
 
 
 class Held(NamedTuple):
@@ -30,7 +39,7 @@ class Held(NamedTuple):
 class HeldReadings(NamedTuple):
     """The state: the readings held, and by name when the reading was made that was used last."""
 
-    held: Mapping[str, Held] = {}
+    held: Mapping[str, tuple[Held, ...]] = {}  # the oldest first
     used: Mapping[str, float] = {}
 
 
@@ -43,32 +52,107 @@ class Paired(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What comes of a message: the new state, and perhaps inputs or a sample."""
+    """What comes of a message: the new state, samples, and perhaps inputs to predict from."""
 
     readings: HeldReadings
-    paired: Paired | None = None
+    paired: tuple[Paired, ...] = ()  # samples, then inputs alone
     late: int = 0  # readings that are not newer than the one held or used last
+    alone: int = 0  # targets without inputs of their time
+
+
+Match = dict[str, Held] | None  # the inputs of a target; empty: not known yet; None: there are none
 
 
 def take(readings: HeldReadings, told: Mapping[str, float], at: float, rule: Rule) -> Taken:
     """Take the readings of one message, all of the same time."""
-    known = {**readings.used, **{name: found.at for name, found in readings.held.items()}}
-    new = {n: Held(value, at) for n, value in told.items() if at > known.get(n, -math.inf)}
-    held = _fresh({**readings.held, **new}, rule.window)
-    late = sum(name not in new or name not in held for name in told)
-    inputs = {name: held[name].value for name in rule.inputs if name in held}
-    after = HeldReadings(held, readings.used)
-    target = held.get(rule.target)
-    news = any(name in new for name in (rule.inputs if target is None else held))
-    if len(inputs) < len(rule.inputs) or not news:
-        return Taken(after, None, late)
-    newest = max(held[name].at for name in rule.inputs)
-    if target is None:
-        return Taken(after, Paired(inputs, None, newest), late)
-    used = {**readings.used, **{name: found.at for name, found in held.items()}}
-    return Taken(HeldReadings({}, used), Paired(inputs, target.value, newest), late)
+    new = [name for name in told if _is_new(readings, name, at, rule)]
+    held = {**readings.held}
+    for name in new:
+        known = sorted((*held.get(name, ()), Held(told[name], at)), key=_time)
+        held[name] = tuple(known[-(_MOST if rule.timed else 1) :])
+    newest = max((known[-1].at for known in held.values()), default=-math.inf)
+    state, paired, alone = HeldReadings(held, readings.used), list[Paired](), 0
+    for target in held.get(rule.target, ()):
+        inputs = _match(state, target, newest, rule)
+        if inputs:
+            paired.append(_paired(inputs, target.value))
+        if inputs is None:
+            alone += 1
+        if inputs != {}:
+            state = _used_up(state, target, inputs or {}, rule)
+    state = _fresh(state, newest - rule.window)
+    late = len(told) - len(new) + sum(at <= newest - rule.window for n in new if n != rule.target)
+    if set(new) & set(rule.inputs) and all(name in state.held for name in rule.inputs):
+        paired.append(_paired({name: state.held[name][-1] for name in rule.inputs}, None))
+    return Taken(state, tuple(paired), late, alone)
 
 
-def _fresh(held: Mapping[str, Held], window: float) -> dict[str, Held]:
-    newest = max((found.at for found in held.values()), default=0.0)
-    return {name: found for name, found in held.items() if found.at > newest - window}
+def _time(reading: Held) -> float:
+    return reading.at
+
+
+def _is_new(readings: HeldReadings, name: str, at: float, rule: Rule) -> bool:
+    """Whether a reading of this time may be used: it comes neither twice nor after its use."""
+    known = readings.held.get(name, ())
+    if rule.timed:
+        came_before = any(one.at == at for one in known)
+    else:
+        came_before = bool(known) and at <= known[-1].at
+    return at > readings.used.get(name, -math.inf) and not came_before
+
+
+def _match(state: HeldReadings, target: Held, newest: float, rule: Rule) -> Match:
+    """Return the readings of all inputs that are nearest to a target, once they are known.
+
+    They are known when no later reading can be nearer: each input was read at the target's time or
+    later, and so was the target at the time of the inputs. A `window` later nothing is waited for.
+    """
+    over = target.at <= newest - rule.window
+    found = {}
+    for name in rule.inputs:
+        near = [one for one in state.held.get(name, ()) if _apart(one, target) < rule.window]
+        if not near:
+            return None if over else {}
+        found[name] = min(near, key=lambda one: _apart(one, target))
+        used = abs(state.used.get(name, -math.inf) - target.at)
+        if rule.timed and used < _apart(found[name], target):
+            return None  # its inputs are in another sample
+    if not rule.timed:
+        return found
+    if not over and any(state.held[name][-1].at < target.at for name in rule.inputs):
+        return {}
+    last = max(found.values(), key=_time)
+    targets = state.held[rule.target]
+    if any(_apart(other, last) < _apart(target, last) for other in targets):
+        return None
+    return found if over or targets[-1].at >= last.at else {}
+
+
+def _apart(one: Held, other: Held) -> float:
+    return abs(one.at - other.at)
+
+
+def _paired(inputs: Mapping[str, Held], target: float | None) -> Paired:
+    values = {name: one.value for name, one in inputs.items()}
+    return Paired(values, target, max(one.at for one in inputs.values()))
+
+
+def _used_up(
+    state: HeldReadings, target: Held, inputs: Mapping[str, Held], rule: Rule
+) -> HeldReadings:
+    """Return the state without a target, its inputs, and all that was read before each of them."""
+    until = {name: one.at for name, one in inputs.items() if name not in rule.shared}
+    until[rule.target] = target.at
+    held = {
+        name: tuple(one for one in known if one.at > until.get(name, -math.inf))
+        for name, known in state.held.items()
+    }
+    return HeldReadings(held, {**state.used, **until})
+
+
+def _fresh(state: HeldReadings, after: float) -> HeldReadings:
+    """Return the state without readings that are stale."""
+    fresh = {
+        name: tuple(one for one in known if one.at > after) for name, known in state.held.items()
+    }
+    return state._replace(held={name: known for name, known in fresh.items() if known})

@@ -6,9 +6,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
+from paofed.core.columns.calendar import zone_of
 from paofed.errors import InputError, unknown
 from paofed.files import read_text
 from paofed.live.gateway import telemetry
+from paofed.live.gateway.calendar_inputs import PARTS, CalendarInput
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.pairing import Rule
 from paofed.live.gateway.telemetry import PRESETS, SOURCE, VALUE, Pattern, TelemetryShape, shapes_of
@@ -40,7 +42,14 @@ class GatewaySettings:
     broker: TelemetryLogin
     shapes: tuple[TelemetryShape, ...]
     rule: Rule
+    calendar: Mapping[str, CalendarInput]  # inputs that the clock tells, by name
+    same: Mapping[str, str]  # the source to which each of several names in topics belongs
     publish: Publishing = Publishing()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of all inputs."""
+        return (*self.rule.inputs, *self.calendar)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -65,10 +74,15 @@ class GatewaySettings:
         window = _positive("window", values.get("window", cls.window))
         source = _table("telemetry", values["telemetry"], _TELEMETRY)
         found = {key: source.pop(key) for key in _OF_TOPICS if key in source}
-        inputs = _values("inputs", values["inputs"], found)
+        told, calendar = _with_calendar(values["inputs"])
+        inputs = _values("inputs", told, found)
         target = _values("target", values["target"], found)
-        if len(target) != 1 or set(target) & set(inputs):
+        if len(target) != 1 or set(target) & {*inputs, *calendar}:
             raise GatewayError("target needs one name, which is not an input's")
+        shared = frozenset(name for name, (pattern, _) in inputs.items() if pattern.is_shared)
+        for name, (pattern, _) in target.items():
+            if pattern.is_shared:
+                raise GatewayError(f"target.{name} has a topic of all sources: expected {SOURCE}")
         publish = _publishing(values.get("publish", {}))
         time = _path("telemetry.time", found.get("time", ""))
         shapes = tuple(shapes_of({**inputs, **target}, time).values())
@@ -87,14 +101,16 @@ class GatewaySettings:
             save_every=_positive("save_every", values.get("save_every", cls.save_every)),
             broker=TelemetryLogin.of(source, folder),
             shapes=shapes,
-            rule=Rule(tuple(inputs), next(iter(target)), window),
+            rule=Rule(tuple(inputs), next(iter(target)), window, shared, timed=bool(time)),
+            calendar=calendar,
+            same=_same(values.get("same", {})),
             publish=publish,
         )
 
 
 _OF_TOPICS: tuple[str, ...] = ("preset", "topic", "time")
 _TELEMETRY = (*_OF_TOPICS, *(field.name for field in fields(TelemetryLogin)))
-_TABLES = ("telemetry", "inputs", "target", "publish")
+_TABLES = ("telemetry", "inputs", "target", "same", "publish")
 KEYS = ("file", "state", "admit", "window", "most_per_second", "save_every", *_TABLES)
 _Found = Mapping[str, tuple[Pattern, telemetry.Path]]
 
@@ -106,11 +122,48 @@ def _values(key: str, values: object, where: Mapping[str, Any]) -> _Found:
     return {name: _value(f"{key}.{name}", told, where) for name, told in values.items()}
 
 
+def _with_calendar(values: object) -> tuple[object, dict[str, CalendarInput]]:
+    """Part the inputs that the clock tells from all others."""
+    if not isinstance(values, dict):
+        return values, {}
+    told = {name: one for name, one in values.items() if _is_calendar(one)}
+    others = {name: one for name, one in values.items() if name not in told}
+    if told and not others:
+        raise GatewayError("inputs are of the calendar alone: expected one that is measured")
+    return others, {name: _calendar(f"inputs.{name}", one) for name, one in told.items()}
+
+
+def _is_calendar(told: object) -> bool:
+    return isinstance(told, dict) and "calendar" in told
+
+
+def _calendar(key: str, told: object) -> CalendarInput:
+    own = _table(key, told, ("calendar", "zone"))
+    if own["calendar"] not in PARTS:
+        raise GatewayError(unknown(f"calendar of {key}", str(own["calendar"]), PARTS))
+    zone = _text(f"{key}.zone", own.get("zone", "UTC"))
+    zone_of(zone)
+    return CalendarInput(own["calendar"], zone)
+
+
+def _same(values: object) -> dict[str, str]:
+    """Return by every name in topics the source to which it belongs."""
+    if not isinstance(values, dict):
+        raise GatewayError(f'same is {values!r}: expected lines of SOURCE = ["NAME", "NAME"]')
+    found: dict[str, str] = {}
+    for source, names in values.items():
+        for name in _texts(f"same.{source}", names):
+            if found.setdefault(name, source) != source:
+                raise GatewayError(f"same.{source} has {name!r}, which is {found[name]}'s already")
+    return found
+
+
 def _value(key: str, told: object, where: Mapping[str, Any]) -> tuple[Pattern, telemetry.Path]:
     """Read a path in the common messages, a part of their topic, or a topic with a path."""
     if isinstance(told, dict):
         own = _table(key, told, ("topic", "path"))
-        return _pattern(key, own.get("topic")), _path(key, own.get("path", ""))
+        pattern = _pattern(key, own.get("topic"), may_be_shared=True)
+        return pattern, _path(key, own.get("path", ""))
     topic = _topic(where)
     if VALUE in topic:
         return _pattern(key, topic.replace(VALUE, _text(key, told))), ()
@@ -129,15 +182,14 @@ def _topic(where: Mapping[str, Any]) -> str:
     return _text("telemetry.topic", where.get("topic", PRESETS.get(preset or "", "")))
 
 
-def _pattern(key: str, topic: object) -> Pattern:
+def _pattern(key: str, topic: object, *, may_be_shared: bool = False) -> Pattern:
     text = _text(f"{key} (topic)", topic)
     pattern = Pattern.of(text)
-    rest = [part for part in pattern.parts if part != SOURCE]
-    wild = any(set(part) & set("+#{}\0") for part in rest)
-    if len(rest) != len(pattern.parts) - 1 or wild:
-        raise GatewayError(
-            f"{key} has the topic {text!r}: expected {SOURCE} as one part of it, and no + or #"
-        )
+    shared = may_be_shared and pattern.is_shared
+    wild = set(text.replace(SOURCE, "")) & set("+#{}\0")
+    if wild or text.count(SOURCE) != 1 - shared:
+        expected = "no + or #" if shared else f"{SOURCE} in it once, and no + or #"
+        raise GatewayError(f"{key} has the topic {text!r}: expected {expected}")
     return pattern
 
 

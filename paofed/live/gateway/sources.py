@@ -1,8 +1,9 @@
 """Who is who: sources that were seen, and the fleet's device that each of them is, for ever.
 
 A source takes part if a pattern admits it and it has a place, which is one of the fleet's devices
-for which the gateway speaks. Places are given in the order of arrival and never change hands: the
-past of a device is that of one source. The places are on disk before the first sample.
+for which the gateway speaks. Places are given in the order in which sources have told all inputs
+for the first time, and never change hands: the past of a device is that of one source. The places
+are on disk before the first sample.
 """
 
 import json
@@ -33,6 +34,8 @@ class TelemetrySource:
     messages: int = 0
     samples: int = 0  # samples that were learned from
     implausible: int = 0  # samples outside the plausible ranges
+    waits: bool = False  # whether it has told all inputs and found no place left
+    why: str = ""  # why nothing comes of its messages, where nothing has until now
 
 
 class Sources:
@@ -53,10 +56,7 @@ class Sources:
         self._others = sum(source.device is None for source in self.known.values())
 
     def see(self, name: str, now: float) -> tuple[TelemetrySource | None, str]:
-        """Note a message of a source; return the source if it takes part, and else why it does not.
-
-        A source that is admitted and has no place gets one, while there are some left.
-        """
+        """Note a message of a source; return the source if it may take part, and else why not."""
         source = self.known.get(name)
         if source is None:
             if not is_name(name):
@@ -67,12 +67,18 @@ class Sources:
             self._others += 1
         source.last = now
         source.messages += 1
-        if name not in self._taking_part and not self._let_in(name, source):
+        away = source.device is not None and name not in self._taking_part
+        if away or not self.admits(name):
             return None, "from sources that do not take part"
         return source, ""
 
-    def _let_in(self, name: str, source: TelemetrySource) -> bool:
-        if source.device is not None or not self._free or not self.admits(name):
+    def give_place(self, name: str) -> bool:
+        """Give a place to a source that has told all inputs; return whether it has one."""
+        if name in self._taking_part:
+            return True
+        source = self.known[name]
+        source.waits = not self._free
+        if source.waits:
             return False
         source.device = self._free.pop(0)
         self._others -= 1
@@ -85,12 +91,12 @@ class Sources:
 
     def standing(self, name: str) -> str:
         """Say how a source stands, for people."""
-        device = self.known[name].device
+        source = self.known[name]
         if not self.admits(name):
             return "not admitted"
-        if device is None:
-            return "waits for a place"
-        return "takes part" if device in self._places else "its place was taken away"
+        if source.device is None:
+            return "waits for a place" if source.waits else "has not told all inputs"
+        return "takes part" if source.device in self._places else "its place was taken away"
 
 
 def is_name(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a telemetry message says: topics in which one part is the source, and values in payloads."""
+"""What a telemetry message says: topics that name their source, and values in payloads."""
 
 import json
 import math
@@ -12,6 +12,7 @@ PRESETS = {
     "zigbee2mqtt": "zigbee2mqtt/{source}",
     "tasmota": "tele/{source}/SENSOR",
     "homie5": "homie/5/{source}/{value}",
+    "statestream": "homeassistant/sensor/{source}_{value}/state",
 }
 LONGEST = 65_536  # the most bytes of a message
 # A number above this is a time in milliseconds: in seconds, it would be the year 5138.
@@ -20,7 +21,7 @@ Path = tuple[str, ...]  # keys from the outside to the inside; an empty path is 
 
 
 class Pattern(NamedTuple):
-    """A topic in which one part is the source's name."""
+    """A topic with the source's name in one of its parts; without it, all sources share it."""
 
     parts: tuple[str, ...]
 
@@ -32,29 +33,39 @@ class Pattern(NamedTuple):
     @property
     def subscription(self) -> str:
         """The topic to subscribe to."""
-        return self.of_source("+")
+        return "/".join("+" if SOURCE in part else part for part in self.parts)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the topic is one for all sources."""
+        return not any(SOURCE in part for part in self.parts)
 
     def of_source(self, source: str) -> str:
         """The topic of one source."""
-        return "/".join(source if part == SOURCE else part for part in self.parts)
+        return "/".join(part.replace(SOURCE, source) for part in self.parts)
 
     def source(self, topic: str) -> str | None:
-        """Return the source whose topic this is, or None if the pattern does not match."""
+        """Return the source whose topic this is, "" for one of all sources; None: no match."""
         parts = topic.split("/")
         if len(parts) != len(self.parts):
             return None
-        found = None
+        found = ""
         for part, own in zip(parts, self.parts, strict=True):
-            if own == SOURCE:
-                found = part
-            elif own != part:
+            begin, named, end = own.partition(SOURCE)
+            if not named and own != part:
                 return None
+            if named:
+                if len(part) < len(begin + end) or not (
+                    part.startswith(begin) and part.endswith(end)
+                ):
+                    return None
+                found = part[len(begin) : len(part) - len(end)]
         return found
 
     def may_be(self, other: "Pattern") -> bool:
-        """Whether some topic matches both patterns."""
+        """Whether some topic may match both patterns."""
         return len(self.parts) == len(other.parts) and all(
-            mine == theirs or SOURCE in (mine, theirs)
+            mine == theirs or SOURCE in mine or SOURCE in theirs
             for mine, theirs in zip(self.parts, other.parts, strict=True)
         )
 
@@ -111,8 +122,11 @@ def shapes_of(
 
 
 def _plain(payload: bytes) -> float:
+    return _written(payload.decode())
+
+
+def _written(text: str) -> float:
     """Read a number as people write it; true is 1, and false is 0."""
-    text = payload.decode()
     words = {"true": 1.0, "false": 0.0}
     if "_" in text:  # Python alone would take an underscore
         raise ValueError(text)
@@ -132,11 +146,11 @@ def _at(content: Any, path: Path) -> Any:
 
 
 def _number(value: Any) -> tuple[float | None, str]:
-    """Return a number as it is (true is 1, false is 0), or why the value is no number."""
-    if not isinstance(value, int | float):
-        return None, "is not a number"
+    """Return a number, also of a text that is one, or why the value is no number."""
     try:
-        number = float(value)
+        number = _written(value) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return None, "is not a number"
     except OverflowError:
         number = math.inf
     return (number, "") if math.isfinite(number) else (None, "is not finite")

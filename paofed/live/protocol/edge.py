@@ -161,17 +161,19 @@ class Edge:
     def learn(self, x: Sample, y: float, at: float | None = None) -> bool:
         """Take one step on one sample (eq. 5 or 8); an implausible sample is only counted.
 
-        A sample whose inputs look back at a value that the device does not know is counted
-        separately. Returns whether the sample was learned from.
+        What is no number is counted as implausible as well, and is an error. A sample whose inputs
+        look back at a value that the device does not know is counted separately. Returns whether
+        the sample was learned from.
         """
-        if not np.isfinite(y):
-            raise InputError(f"the target is {y!r}: expected a finite number")
-        numbers, unit = self._numbers(x, at), self.manifest.unit
+        try:
+            numbers, unit = self._checked(x, y, at), self.manifest.unit
+        except InputError:
+            self.not_plausible()
+            raise
         plausible = self.manifest.is_plausible(x, y)
         known = plausible and bool(np.isfinite(numbers).all())
         if not plausible:
-            self.recent.passed_over()
-            self.implausible += 1
+            self.not_plausible()
         elif not known:
             self.unknown_past += 1
         else:
@@ -179,6 +181,11 @@ class Edge:
             self.learn_mapped(z, float(unit.numbers(np.array([y]))[0, 0]))
         self.remember(x, y, at)
         return known
+
+    def not_plausible(self) -> None:
+        """Count a sample that cannot be learned from; the next contacts tell the server."""
+        self.recent.passed_over()
+        self.implausible += 1
 
     def remember(self, x: Measured, y: float | None, at: float | None) -> None:
         """Keep what was measured for inputs that look back, and learn nothing from it.
@@ -217,6 +224,12 @@ class Edge:
             self.learned = self._begun()
             self.joined = False
             self.restarts += 1
+
+    def _checked(self, x: Sample, y: float, at: float | None) -> FloatArray:
+        """Return what the model sees of a sample's inputs; what is no number is an error."""
+        if not np.isfinite(y):
+            raise InputError(f"the target is {y!r}: expected a finite number")
+        return self._numbers(x, at)
 
     def _numbers(self, x: Sample, at: float | None) -> FloatArray:
         """Return what the model sees of an input."""

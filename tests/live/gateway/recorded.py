@@ -1,8 +1,13 @@
-"""Messages as zigbee2mqtt, Tasmota and Homie 5 devices publish them, after these documents.
+"""Messages as zigbee2mqtt, Tasmota, Homie 5, Home Assistant and ChirpStack publish them.
+
+After these documents:
 
 Zigbee2MQTT, "MQTT Topics and Messages": JSON at zigbee2mqtt/FRIENDLY_NAME; `last_seen` where it is
 switched on. Tasmota: JSON at tele/TOPIC/SENSOR and tele/TOPIC/STATE every teleperiod, with a local
-`Time`. Homie 5: plain payloads at homie/5/DEVICE/NODE/PROPERTY, attributes begin with $.
+`Time`. Homie 5: plain payloads at homie/5/DEVICE/NODE/PROPERTY, attributes begin with $. Home
+Assistant, "MQTT Statestream": the state as a plain text at BASE_TOPIC/DOMAIN/ENTITY/state,
+attributes as JSON beside it. ChirpStack v4, "MQTT" integration: JSON at
+application/ID/device/DEV_EUI/event/up, the decoded payload in `object`.
 """
 
 ZIGBEE2MQTT = [
@@ -42,4 +47,17 @@ HOMIE5 = [
     ("homie/5/bike/engine/speed", b"true"),
     ("homie/5/boat/engine/speed", b""),
     ("homie/5/boat/engine/temperature", b"NaN"),
+]  # fmt: skip
+STATESTREAM = [
+    ("homeassistant/sensor/kitchen_temperature/state", b"21.5"),
+    ("homeassistant/sensor/kitchen_temperature/unit_of_measurement", b'"\xc2\xb0C"'),
+    ("homeassistant/sensor/kitchen_humidity/state", b"44"),
+    ("homeassistant/sensor/living_room_temperature/state", b"unavailable"),
+    ("homeassistant/switch/kitchen_temperature/state", b"on"),
+]
+CHIRPSTACK = [
+    ("application/1/device/0102030405060708/event/up", (b'{"deduplicationId":"3ac7e3c4",'
+     b'"time":"2022-07-18T09:34:15.775023242+00:00","deviceInfo":{"devEui":"0102030405060708"},'
+     b'"fCnt":0,"fPort":1,"data":"qg==","object":{"temperature":22.5,"humidity":"48"}}')),
+    ("application/1/device/0102030405060708/event/join", b'{"devAddr":"00189440"}'),
 ]  # fmt: skip

@@ -40,7 +40,8 @@ def tables() -> dict[str, list[str]]:
 def test_every_setting_is_documented_with_its_default() -> None:
     own, told = [f.name for f in fields(TelemetryLogin)], [f.name for f in fields(Publishing)]
     keys = [
-        f"[{key}]" if key in ("telemetry", "inputs", "target", "publish") else key for key in KEYS
+        f"[{key}]" if key in ("telemetry", "inputs", "target", "same", "publish") else key
+        for key in KEYS
     ]
     lines = [
         line.split("`")[1]

@@ -2,16 +2,19 @@
 
 import json
 import random
+import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paofed.errors import FileError, InputError
-from paofed.live.device.device import Device
+from paofed.live.device.device import Device, seconds
 from paofed.live.fleet.change import change_fleet
+from paofed.live.gateway.calendar_inputs import CalendarInput
 from paofed.live.gateway.gateway import Gateway, in_words
-from paofed.live.gateway.sources import FILE, MOST_OTHERS
+from paofed.live.gateway.sources import FILE, MOST_OTHERS, Sources, TelemetrySource
 from paofed.live.protocol.change import Changes
 from paofed.live.protocol.scaling import Scaling
 from tests.live.brokers import sample
@@ -129,7 +132,10 @@ BAD = {
     b"[]": "without any of the values",
     b"{}": "without any of the values",
     b'{"a": {}}': "a is not a number",
-    b'{"a": "21.5"}': "a is not a number",
+    b'{"a": "21.5 C"}': "a is not a number",
+    b'{"a": "21,5"}': "a is not a number",
+    b'{"a": "nan"}': "a is not finite",
+    b'{"a": "unavailable"}': "a is not a number",
     b'{"a": NaN}': "a is not finite",
     b'{"in": {"b": -Infinity}}': "b is not finite",
     b'{"y": 1e999}': "y is not finite",
@@ -278,3 +284,114 @@ def test_either_broker_may_be_away_for_a_while(site: GatewaySite) -> None:
             turn_until(gateway, saying(site, "s1", partial(more, device, confirmed)))
     with site.fleet.store() as store:
         assert store.verify().agrees
+
+
+def test_a_late_target_is_learned_with_the_inputs_of_its_time(site: GatewaySite) -> None:
+    """The target of each reading comes after the next reading, and both say their time."""
+    site.toml.write_text(site.toml.read_text().replace("[inputs]", 'time = "at"\n[inputs]'))
+    with site.served(), site.gateway() as gateway:
+        turn_until(gateway, lambda: gateway._shared.link.up.is_set())
+        start = time.time() - 50.0
+        for n in range(40):
+            site.publish("s1", json.dumps({"a": n, "in": {"b": 0.0}, "at": start + n}).encode())
+            late = {"y": 10.0 + n - 1, "at": start + n - 1}
+            site.publish("s1", json.dumps(late).encode())
+            turn_until(gateway, gateway._inbox.empty)
+        learned = [told for _, told in site.told if "target" in told]
+        assert len(learned) > 30
+        for told in learned:
+            assert told["target"] - 10.0 == pytest.approx(told["time"] - start, abs=1e-3)
+
+
+def test_a_source_without_targets_takes_the_fleet_s_model_and_goes_on_taking_it(
+    site: GatewaySite,
+) -> None:
+    with site.served(), site.gateway() as gateway:
+        teach = saying(site, "s1", lambda: "s2" in gateway.lives)
+        inputs = b'{"a": 0.1, "in": {"b": 0.2}}'
+
+        def model() -> bytes:
+            site.publish("s2", inputs)
+            return gateway.lives["s2"].device.edge.w.tobytes() if teach() else b""
+
+        turn_until(gateway, lambda: model() and gateway.lives["s2"].device.edge.joined)
+        first = model()
+        turn_until(gateway, lambda: model() != first)
+        assert gateway.lives["s2"].source.samples == 0
+        assert any(topic == "paofed/s2" and "error" not in told for topic, told in site.told)
+
+
+def test_a_source_has_no_place_before_it_told_all_inputs_and_is_named(site: GatewaySite) -> None:
+    with site.gateway() as gateway:
+        for _ in range(20):
+            site.publish("s-null", b'{"a": null, "in": {"b": 1.0}, "y": 2.0}')
+            site.publish("s-text", b'{"a": "unavailable", "in": {"b": 1.0}, "y": 2.0}')
+        for number in range(3):
+            site.publish(f"s{number}", reading(number))
+        turn_until(gateway, lambda: len(gateway.lives) == 3)
+        assert gateway.sources.standing("s-null") == "has not told all inputs"
+        gateway._tell()
+        named = [line for line in site.said if "nothing comes of" in line]
+        (line,) = named
+        assert line.endswith(": s-null (a never came), s-text (a is not a number; a never came)")
+    saved = json.loads((site.folder / "state" / FILE).read_text())["sources"]
+    assert (saved["s-null"]["device"], saved["s-null"]["why"]) == (None, "a never came")
+    assert saved["s0"]["why"] == ""
+
+
+def test_inputs_of_all_sources_of_the_calendar_and_of_several_names(tmp_path: Path) -> None:
+    """The weather is one for all; a sensor and a plug of one room have different names."""
+    hour = Scaling(name="hour", offset=12.0, scale=6.0)
+    site = GatewaySite(tmp_path, inputs=(Scaling(name="a"), Scaling(name="out"), hour))
+    text = site.toml.read_text().replace(
+        'b = "in.b"',
+        """\
+out = { topic = "weather", path = "t" }
+hour = { calendar = "hour" }
+[same]
+s-kitchen = ["sensor-1", "plug-7"]""",
+    )
+    site.toml.write_text(text)
+    begun = seconds()
+    with site.served(), site.gateway(wall=lambda: 43_200.0 + seconds() - begun) as gateway:
+        site.link.send("weather", b'{"t": 3.5}')
+
+        def told() -> list[Any]:
+            site.publish("sensor-1", b'{"a": 1.5}')
+            site.publish("plug-7", b'{"y": 12.0}')
+            return [said for topic, said in site.told if topic == "paofed/s-kitchen"]
+
+        turn_until(gateway, told)
+        life = gateway.lives["s-kitchen"]
+        turn_until(gateway, lambda: told() and life.source.samples > 3)  # the weather is used again
+        turn_until(gateway, gateway._inbox.empty)
+        site.told.clear()
+        site.publish("sensor-1", b'{"a": 1.25}')
+        turn_until(gateway, lambda: site.told)
+        told_last = site.told[0][1]
+        hour_then = CalendarInput("hour").at(told_last["time"])
+        assert hour_then == pytest.approx(12.0, abs=0.02)
+        assert told_last["prediction"] == life.device.predict([1.25, 3.5, hour_then])
+        assert list(gateway.sources.known) == ["s-kitchen"]
+
+
+def test_a_reading_from_the_future_is_passed_over(site: GatewaySite) -> None:
+    site.toml.write_text(site.toml.read_text().replace("[inputs]", 'time = "at"\n[inputs]'))
+    with site.gateway() as gateway:
+        (a, b), y = sample(0)
+        for ahead in (59.0, 61.0):
+            told = {"a": a, "in": {"b": b}, "y": y, "at": time.time() + ahead}
+            site.publish("s1", json.dumps(told).encode())
+        turn_until(gateway, lambda: gateway.passed_over["with a time to come"])
+        turn_until(gateway, gateway._inbox.empty)
+        assert gateway.passed_over["with a time to come"] == 1
+        assert gateway.sources.known["s1"].device == 1
+
+
+def test_places_that_are_taken_are_not_given_again() -> None:
+    known = {"a": TelemetrySource(device=2), "b": TelemetrySource(device=7)}
+    sources = Sources((1, 2, 3), ("*",), known)
+    for name in ("c", "d", "e"):
+        sources.see(name, 0.0)
+    assert [sources.give_place(name) for name in ("c", "d", "e")] == [True, True, False]
+    assert [sources.known[name].device for name in "abcde"] == [2, 7, 1, 3, None]

@@ -6,16 +6,23 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.live.gateway.pairing import Held, HeldReadings, Paired, Rule, take
+from paofed.live.gateway.pairing import Held, HeldReadings, Paired, Rule, Taken, take
 
 RULE = Rule(("a", "b"), "y", 10.0)
+
+
+def only(taken: Taken) -> Paired | None:
+    """What came of a message: one thing at most, where readings do not say their time."""
+    assert len(taken.paired) <= 1
+    return taken.paired[0] if taken.paired else None
 
 
 def after(*messages: tuple[Mapping[str, float], float]) -> tuple[HeldReadings, list[Paired | None]]:
     readings, found = HeldReadings(), []
     for told, at in messages:
-        readings, paired, _ = take(readings, told, at, RULE)
-        found.append(paired)
+        taken = take(readings, told, at, RULE)
+        readings = taken.readings
+        found.append(only(taken))
     return readings, found
 
 
@@ -41,7 +48,7 @@ def test_the_target_may_come_first() -> None:
 def test_readings_a_window_apart_are_no_sample() -> None:
     readings, found = after(({"a": 1.0}, 0.0), ({"b": 2.0, "y": 3.0}, 10.0))
     assert found == [None, None]
-    assert readings.held == {"b": Held(2.0, 10.0), "y": Held(3.0, 10.0)}
+    assert readings.held == {"b": (Held(2.0, 10.0),), "y": (Held(3.0, 10.0),)}
 
 
 def test_a_newer_reading_takes_the_place_of_one_that_was_not_used() -> None:
@@ -50,11 +57,13 @@ def test_a_newer_reading_takes_the_place_of_one_that_was_not_used() -> None:
 
 
 def test_what_comes_late_or_twice_is_passed_over_and_counted() -> None:
-    readings, _, late = take(HeldReadings({"a": Held(1.0, 5.0)}, {"y": 6.0}), {"a": 9.0}, 4.0, RULE)
-    assert (readings.held, late) == ({"a": Held(1.0, 5.0)}, 1)
+    one = (Held(1.0, 5.0),)
+    readings, _, late, _ = take(HeldReadings({"a": one}, {"y": 6.0}), {"a": 9.0}, 4.0, RULE)
+    assert (readings.held, late) == ({"a": one}, 1)
     assert take(readings, {"y": 3.0, "b": 2.0}, 6.0, RULE).late == 1  # that y is in a sample
-    stale = take(HeldReadings({"a": Held(1.0, 50.0)}), {"b": 2.0}, 4.0, RULE)
-    assert (stale.readings.held, stale.late) == ({"a": Held(1.0, 50.0)}, 1)
+    newer = {"a": (Held(1.0, 50.0),)}
+    stale = take(HeldReadings(newer), {"b": 2.0}, 4.0, RULE)
+    assert (stale.readings.held, stale.late) == (newer, 1)
 
 
 class Message(NamedTuple):
@@ -85,7 +94,8 @@ def test_every_sample_is_of_readings_close_together_and_no_reading_is_in_two(
     for told, at in sorted(messages, key=lambda message: message.at) if sort else messages:
         when.update(dict.fromkeys(told.values(), at))
         before = readings
-        readings, paired, late = take(readings, told, at, RULE)
+        taken = take(readings, told, at, RULE)
+        readings, paired, late = taken.readings, only(taken), taken.late
         assert 0 <= late <= len(told)
         assert set(readings.held) | set(readings.used) >= set(before.used)
         if paired is None:
@@ -108,8 +118,9 @@ def test_no_sample_is_missed_where_time_goes_on(messages: list[Message]) -> None
     last: dict[str, Held] = {}
     for second, (told, _) in enumerate(messages):
         at = 3.0 * second
-        readings, paired, late = take(readings, told, at, RULE)
-        assert late == 0
+        taken = take(readings, told, at, RULE)
+        readings, paired = taken.readings, only(taken)
+        assert taken.late == 0
         last |= {name: Held(value, at) for name, value in told.items()}
         fresh = {name: held.value for name, held in last.items() if at - held.at < RULE.window}
         whole = set(fresh) == {"a", "b", "y"}
@@ -118,3 +129,92 @@ def test_no_sample_is_missed_where_time_goes_on(messages: list[Message]) -> None
             assert paired is not None
             assert {**paired.inputs, "y": paired.target} == fresh
             last.clear()
+
+
+TIMED = RULE._replace(timed=True)
+
+
+def samples_of(messages: list[Message], rule: Rule = TIMED) -> tuple[list[Paired], int]:
+    """All samples of some messages, and how many targets were given up."""
+    readings, found, alone = HeldReadings(), [], 0
+    for told, at in messages:
+        taken = take(readings, told, at, rule)
+        readings, alone = taken.readings, alone + taken.alone
+        found += [paired for paired in taken.paired if paired.target is not None]
+    return found, alone
+
+
+def test_a_late_target_belongs_to_the_inputs_of_its_own_time() -> None:
+    """A laboratory's value of each reading comes after the reading that follows it."""
+    messages = []
+    for n in range(40):
+        messages.append(Message({"a": float(n), "b": -float(n)}, 4.0 * n))
+        if n:
+            messages.append(Message({"y": 10.0 * (n - 1)}, 4.0 * (n - 1)))
+    found, alone = samples_of(messages)
+    assert found == [Paired({"a": n, "b": -n}, 10.0 * n, 4.0 * n) for n in range(39)]
+    assert alone == 0
+    wrong, _ = samples_of(messages, RULE)
+    assert all(paired.target != 10.0 * paired.inputs["a"] for paired in wrong)
+
+
+def test_where_targets_come_more_often_the_nearest_counts_and_the_others_are_told() -> None:
+    """Inputs at 0, 6 and 12, a target every two seconds."""
+    messages = []
+    for second in range(0, 14, 2):
+        messages += [Message({"a": 1.0, "b": 2.0}, second)] if second % 6 == 0 else []
+        messages.append(Message({"y": float(second)}, second))
+    found, alone = samples_of(messages)
+    assert [paired.target for paired in found] == [0.0, 6.0, 12.0]
+    assert alone == 4
+
+
+def test_a_target_after_which_nothing_is_read_for_long_is_not_lost() -> None:
+    """Inputs at 0, their target stamped a second later, the next inputs after the window."""
+    found, alone = samples_of(
+        [Message({"a": 1.0, "b": 2.0}, 0.0), Message({"y": 3.0}, 1.0), Message({"a": 4.0}, 50.0)]
+    )
+    assert (found, alone) == ([Paired(*SAMPLE, 0.0)], 0)
+
+
+def test_a_target_that_no_inputs_are_near_to_is_told() -> None:
+    far = [Message({"a": 1.0, "b": 2.0}, 0.0), Message({"y": 3.0}, 15.0), Message({"a": 1.0}, 30.0)]
+    for rule in (RULE, TIMED):
+        assert samples_of(far, rule) == ([], 1)
+
+
+def test_what_all_sources_share_is_not_used_up() -> None:
+    shared = RULE._replace(shared=frozenset("b"))
+    found, _ = samples_of([
+        Message({"b": 2.0}, 0.0), Message({"a": 1.0, "y": 3.0}, 1.0),
+        Message({"a": 1.0, "y": 3.0}, 9.0), Message({"a": 1.0, "y": 3.0}, 10.0),
+    ], shared)  # fmt: skip
+    assert found == [Paired(*SAMPLE, 1.0), Paired(*SAMPLE, 9.0)]  # and then b is too old
+
+
+@given(histories())
+def test_by_their_times_no_reading_that_came_is_nearer_to_a_target(messages: list[Message]) -> None:
+    """Of the readings that are neither stale, nor used, nor older than one that was used."""
+    readings, when = HeldReadings(), dict[float, float]()
+    came: dict[str, set[float]] = {"a": set(), "b": set(), "y": set()}
+    used: set[float] = set()
+    for told, at in messages:
+        for name, value in told.items():
+            when[value] = at
+            came[name].add(value)
+        before, newest = readings.used, max(when.values())
+        taken = take(readings, told, at, TIMED)
+        readings = taken.readings
+        for paired in taken.paired:
+            if paired.target is None:
+                continue
+            for name, value in paired.inputs.items():
+                away = abs(when[value] - when[paired.target])
+                assert away < TIMED.window
+                since = max(before.get(name, -1.0), newest - TIMED.window)
+                others = {when[other] for other in came[name] - used if when[other] > since}
+                assert all(away <= abs(other - when[paired.target]) for other in others)
+            values = {*paired.inputs.values(), paired.target}
+            assert not used & values
+            used |= values
+            before = {**before, **{name: when[paired.inputs[name]] for name in paired.inputs}}

@@ -1,9 +1,11 @@
 """GATEWAY.toml."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from paofed.live.gateway.calendar_inputs import CalendarInput
 from paofed.live.gateway.examples import example
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.pairing import Rule
@@ -60,9 +62,25 @@ WRONG = {
     "most_per_second is 0": ('state = "state"', 'state = "s"\nmost_per_second = 0'),
     "admit is 3: expected a list of texts": ('state = "state"', 'state = "s"\nadmit = 3'),
     "unknown setting of telemetry 'topik': did you mean": ('topic = "plant', 'topik = "plant'),
-    "expected {source} as one part of it": ("plant/{source}/data", "plant/data"),
-    "expected {source} as one part of it, and": ("plant/{source}/data", "plant/{source}/+"),
-    "has the topic 'x{source}/data'": ("plant/{source}/data", "x{source}/data"),
+    "expected {source} in it once": ("plant/{source}/data", "plant/data"),
+    "expected {source} in it once, and": ("plant/{source}/data", "plant/{source}/+"),
+    "has the topic '{source}/{source}'": ("plant/{source}/data", "{source}/{source}"),
+    "inputs.b has the topic 'meter/#': expected no + or #": ("meter/{source}", "meter/#"),
+    "target.y has a topic of all sources: expected {source}": ("target/{source}", "target/all"),
+    "unknown calendar of inputs.a 'ours': did you mean 'hour'?": (
+        'a = "x.a"',
+        'a = { calendar = "ours" }',
+    ),
+    "'Oslo' is no zone": ('a = "x.a"', 'a = { calendar = "hour", zone = "Oslo" }'),
+    "inputs are of the calendar alone": (
+        SMALL.partition("[inputs]\n")[2].partition("[target]")[0],
+        'a = { calendar = "hour" }\n',
+    ),
+    "same is 3: expected lines of": ('state = "state"', 'state = "s"\nsame = 3'),
+    "same.b has 'x', which is a's already": (
+        "[target]",
+        '[same]\na = ["x", "y"]\nb = ["x"]\n[target]',
+    ),
     "unknown preset 'zigbee': did you mean 'zigbee2mqtt'?": (
         'topic = "plant/{source}/data"',
         'preset = "zigbee"',
@@ -105,3 +123,25 @@ def test_how_telemetry_is_encrypted(tmp_path: Path) -> None:
         missing.tls()
     assert "secret" not in f"{refused.value} {missing!r}"
     assert (missing.name, TelemetryLogin().name) == ("u", "gateway")
+
+
+def test_inputs_of_all_sources_of_the_calendar_and_sources_of_several_names(tmp_path: Path) -> None:
+    text = SMALL.replace("[target]", '''\
+outdoor = { topic = "weather/now", path = "t" }
+hour = { calendar = "hour", zone = "Europe/Oslo" }
+[same]
+kitchen = ["kitchen-sensor", "kitchen-plug"]
+[target]''')  # fmt: skip
+    found = load(tmp_path, text)
+    assert found.rule == Rule(("a", "b", "outdoor"), "y", 60.0, frozenset({"outdoor"}))
+    assert found.inputs == ("a", "b", "outdoor", "hour")
+    assert found.calendar == {"hour": CalendarInput("hour", "Europe/Oslo")}
+    assert found.same == {"kitchen-sensor": "kitchen", "kitchen-plug": "kitchen"}
+
+
+@pytest.mark.parametrize(
+    ("part", "number"), [("hour", 1.75), ("weekday", 4.0), ("month", 3.0), ("yearday", 61.0)]
+)
+def test_what_the_clock_tells(part: Any, number: float) -> None:
+    """Friday, 1 March 2024, 00:45 UTC: in Oslo an hour later."""
+    assert CalendarInput(part, "Europe/Oslo").at(1709253900.0) == number

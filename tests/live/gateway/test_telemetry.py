@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from paofed.live.gateway.telemetry import PRESETS, Pattern, TelemetryShape, Telling, shapes_of
-from tests.live.gateway.recorded import HOMIE5, TASMOTA, ZIGBEE2MQTT
+from tests.live.gateway.recorded import CHIRPSTACK, HOMIE5, STATESTREAM, TASMOTA, ZIGBEE2MQTT
 
 
 def told(preset: str, messages: Sequence[tuple[str, bytes]], **values: str) -> list[object]:
@@ -56,6 +56,45 @@ def test_messages_of_homie_5() -> None:
         ("boat", {}, ["not a number"]),
         ("boat", {}, ["t is not finite"]),
     ]
+
+
+def test_messages_of_home_assistant() -> None:
+    heard = told("statestream", STATESTREAM, t="temperature", h="humidity")
+    assert heard == [
+        ("kitchen", {"t": 21.5}, []),
+        ("kitchen", {"h": 44.0}, []),
+        ("living_room", {}, ["not a number"]),
+    ]
+
+
+def test_messages_of_chirpstack() -> None:
+    pattern = Pattern.of("application/1/device/{source}/event/up")
+    paths = {"t": ("object", "temperature"), "h": ("object", "humidity")}
+    shape = TelemetryShape(pattern, paths, ("time",))
+    (up, payload), (join, _) = CHIRPSTACK
+    assert (pattern.source(up), pattern.source(join)) == ("0102030405060708", None)
+    heard = shape.read(payload)
+    assert (heard.values, heard.passed_over) == ({"t": 22.5, "h": 48.0}, [])
+    assert heard.at == pytest.approx(1658136855.775023)
+
+
+@pytest.mark.parametrize("text", ["21.5", " 21.5 ", "2.15e1", "+21.5"])
+def test_a_text_that_is_a_number_is_one(text: str) -> None:
+    assert read(b'{"t": "%s"}' % text.encode()).values == {"t": 21.5}
+
+
+def test_a_source_may_be_a_piece_of_a_part() -> None:
+    pattern = Pattern.of("x/s-{source}_t/state")
+    assert pattern.subscription == "x/+/state"
+    assert pattern.source("x/s-a_b_t/state") == "a_b"
+    for topic in ("x/s-a/state", "x/a_t/state", "x/s_t/state", "x/s-/t/state"):
+        assert pattern.source(topic) is None
+    assert pattern.may_be(Pattern.of("x/{source}/state"))
+    shared = Pattern.of("weather/now")
+    assert (shared.is_shared, shared.subscription, shared.source("weather/now")) == (
+        *(True, "weather/now", ""),
+    )
+    assert shared.source("weather/then") is None
 
 
 def read(payload: bytes, path: str = "t", time: str = "") -> Telling:

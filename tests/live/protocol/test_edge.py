@@ -112,6 +112,7 @@ def test_inputs_that_are_none(x: object) -> None:
     with pytest.raises(InputError, match="expected 2 finite numbers"):
         edge.predict(np.asarray(x))
     assert edge.w is before
+    assert edge.implausible == 1
 
 
 @pytest.mark.parametrize("y", [np.nan, np.inf, -np.inf])
@@ -121,6 +122,16 @@ def test_targets_that_are_none(y: float) -> None:
     with pytest.raises(InputError, match="expected a finite number"):
         edge.learn(np.array([1.0, 2.0]), y)
     assert edge.w is before
+    assert edge.implausible == 1
+
+
+def test_a_device_that_meets_no_numbers_tells_its_fleet() -> None:
+    """Its program may catch the error and go on: the server's people have to hear of it."""
+    edge = joined()
+    for _ in range(2):
+        with pytest.raises(InputError, match="expected a finite number"):
+            edge.learn(np.array([1.0, 2.0]), np.nan)
+    assert edge.recent.level == IMPLAUSIBLE
 
 
 def ranged() -> Edge:
