@@ -41,8 +41,8 @@ from paofed.world.battery import Battery
 from paofed.world.delays import Delay
 from paofed.world.faults import KINDS, FaultyReadings
 from paofed.world.loss import Loss
+from paofed.world.names import PRESETS
 from paofed.world.outages import Outages
-from paofed.world.scenario import PRESETS
 from paofed.world.streams import Stream
 from paofed.world.table.columns import TRANSFORMS
 from paofed.world.value import Value

@@ -13,6 +13,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, whole
+from paofed.racing import TOLERANCE
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.candidates import asks, expanded
 from paofed.racing.meeting import kept_by
@@ -27,8 +28,7 @@ from paofed.racing.rejection import (
     survivors,
     winner_of,
 )
-from paofed.simulate.engines import USUAL
-from paofed.simulate.engines.task import Precision
+from paofed.simulate.engines import USUAL, Precision
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
@@ -36,7 +36,6 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
 
-TOLERANCE = 0.1  # dB that a cheaper candidate may be worse than the best
 ROUNDS = 4
 _FIRST, _FRESH = 4, 16  # worlds of the first round and of the last judgement
 _POINTS = 200  # points of a curve, if it has so many ticks

@@ -19,8 +19,8 @@ from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
-from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of, preferred
-from paofed.simulate.engines.task import Precision, Task
+from paofed.simulate.engines import ENGINES, LAST, USUAL, Precision, engine_of, preferred
+from paofed.simulate.engines.task import Task
 from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.places import Tally

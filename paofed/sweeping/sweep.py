@@ -10,14 +10,14 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray
 from paofed.racing.race import seed_of
-from paofed.simulate.engines import USUAL
-from paofed.simulate.engines.task import Precision
+from paofed.simulate.engines import USUAL, Precision
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import MODELS
 from paofed.simulate.results.result import Result, versions
 from paofed.simulate.spread.crew import HERE, Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
-from paofed.sweeping.asked import RUNS, Sweep, asked_for, described
+from paofed.sweeping import RUNS
+from paofed.sweeping.asked import Sweep, asked_for, described
 from paofed.sweeping.points import Point, Site
 from paofed.sweeping.swept import Swept
 from paofed.words import counted
