@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _show_every_character() -> None:
-    """Let a terminal or a file that cannot hold a character, as ASCII some, show it as \\u2212."""
+    """Let streams that cannot hold a character, such as ASCII a minus sign, show its number."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a program that calls `main` may have put others
             stream.reconfigure(errors="backslashreplace")

@@ -11,10 +11,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paofed import words
 from paofed.cli.shared import worlds
 from paofed.errors import InputError
 from paofed.files import make_folder, replacing, write_text
-from paofed import words
 from paofed.world.names import PRESETS, source_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def _list(args: Namespace) -> int:
         named = args.scenario or f"--table {args.table}"
         raise InputError(f"list takes no scenario: leave out {named}, or show it")
     told = {name: _comments(source_of(name)).splitlines()[0].lstrip("# ") for name in PRESETS}
-    print(json.dumps(told) if args.json else words.table(["scenario", ""], list(told.items()), (0, 1)))
+    print(
+        json.dumps(told) if args.json else words.table(["scenario", ""], list(told.items()), (0, 1))
+    )
     return 0
 
 

@@ -89,10 +89,14 @@ def plan(
 ) -> FleetPlan:
     """Find settings for a fleet: the least error for a budget, or the least bytes for an error.
 
-    `budget` is in words, as in 2kB/day/device, of bytes on the wire under a tariff; `error` is in
-    dB, as in -7dB. `algorithms` names the methods that are tried (None: those that a live fleet can
-    follow), `exchange` is the order of a contact, `engine` simulates, as in `run`. An interrupt
-    (Ctrl-C) raises Interrupted, whose `plan` says what is known.
+    `scenario` is a Scenario, a preset's name or a file's path. `budget` is in words, as in
+    2kB/day/device, of bytes on the wire under a `tariff`, a Tariff or its name; `error` is in dB,
+    as in -7dB. One of the two is needed.
+
+    `algorithms` names the methods that are tried (None: those that a live fleet can follow), and
+    `exchange` is the order of a contact. Cheaper settings are taken that are worse than the best by
+    no more than `tolerance`, in dB. `seed`, `engine`, `workers`, `executor`, `store` and `report`
+    are as in `run`. An interrupt (Ctrl-C) raises Interrupted, whose `plan` says what is known.
     """
     setting = scenario_of(scenario)
     if budget is None and error is None:

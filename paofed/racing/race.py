@@ -70,11 +70,17 @@ def race(
     store: Path | str | None = None,
     report: Report | None = None,
 ) -> Race:
-    """Find the best of some candidates: algorithms by name, with `auto` for options to be chosen.
+    """Find the best of some candidates, and return what is known of each.
 
-    The first candidate, or the first that a word with `auto` stands for, is the usual one: it wins
-    where nothing can be chosen. `seed` is that of the run to come, whose worlds have no part in the
-    race. An interrupt (Ctrl-C) raises Interrupted, whose `race` holds what is known.
+    `scenario` is a Scenario, a preset's name or a file's path. `candidates` are algorithms by name,
+    with `auto` for options to be chosen, or as records. The first candidate, or the first that a
+    word with `auto` stands for, is the usual one: it wins where nothing can be chosen.
+
+    `seed` is that of the run to come, whose worlds have no part in the race. There are at most
+    `rounds`; after each, candidates that are clearly worse drop out. A cheaper candidate wins over
+    the best if it is worse by no more than `tolerance`, in dB. `engine`, `precision`, `workers`,
+    `executor`, `store` and `report` are as in `run`. An interrupt (Ctrl-C) raises Interrupted,
+    whose `race` holds what is known.
     """
     setting, asked = scenario_of(scenario), _listed(candidates)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)

@@ -201,7 +201,8 @@ class Scenario(Value):
             _misfit(
                 "stream.samples",
                 f"stream.samples asks for {max(stream.samples)} samples in {self.ticks} "
-                f"ticks: a client sees at most one sample per tick",
+                f"ticks: a client sees at most one sample per tick, so give fewer samples, or more "
+                f"ticks",
             )
         if max(stream.drifts, default=0) >= self.ticks:
             _misfit(
@@ -303,6 +304,35 @@ class Scenario(Value):
             # helps.
             errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
             raise ScenarioError(_explain(errors[0], text, origin)) from None
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the scenario with other values, checked whole as those of a file are.
+
+        A name with a dot changes one value of a law, and leaves its other values as they are. What
+        a table of readings says itself is read from the table again if the stream is changed.
+
+        >>> Scenario.load("ideal").replace(clients=8, **{"loss.up": 0.1}).loss
+        Loss(up=0.1, down=0.0)
+        >>> Scenario.load("ideal").replace(ticks=200)
+        Traceback (most recent call last):
+        paofed.errors.ScenarioError: stream.samples asks for 2000 samples in 200 ticks: ...
+        """
+        values = self.model_dump()
+        if isinstance(self.stream, Table) and any(key.split(".")[0] == "stream" for key in changes):
+            usual = self.kernel_width == read(self.stream).kernel_width
+            for key in (*_FOUND_IN_TABLE, *(["kernel_width"] if usual else [])):
+                del values[key]
+        for key, value in changes.items():
+            *path, last = key.split(".")
+            place = values
+            for step in path:
+                law = place.get(step) or {}
+                if not isinstance(law, dict):
+                    raise ScenarioError(f"{key} is no key: {step} is {law!r}, which has no keys")
+                place[step] = dict(law)
+                place = place[step]
+            place[last] = value
+        return self.made(values, "")
 
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
@@ -429,7 +459,9 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
         return f"{place}{message}"
     got = f"{key} is {error['input']!r}" if path else repr(error["input"])
     if kind in _EXPECTED:
-        limits = {k: f"{v:g}" if isinstance(v, float) else v for k, v in error.get("ctx", {}).items()}
+        limits = {
+            k: f"{v:g}" if isinstance(v, float) else v for k, v in error.get("ctx", {}).items()
+        }
         message = f"expected {_EXPECTED[kind].format(**limits)}"
     return f"{place}{got}: {message[0].lower()}{message[1:]}"
 

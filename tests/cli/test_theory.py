@@ -274,7 +274,12 @@ def test_a_target_that_changes_is_followed(
     [
         ("theory", "kernel_width", "1e-06", "too much for the integrals of theory"),
         ("theory", "centre", "[1e150, 1e150]", "stream.centre.0 is 1e+150: expected at most 1e+06"),
-        ("run", "centre", "[-1e150, 1e150]", "stream.centre.0 is -1e+150: expected at least -1e+06"),
+        (
+            "run",
+            "centre",
+            "[-1e150, 1e150]",
+            "stream.centre.0 is -1e+150: expected at least -1e+06",
+        ),
         ("run", "variance", "[1.0, 1e308]", "stream.variance.1 is 1e+308: expected at most 1e+12"),
     ],
 )

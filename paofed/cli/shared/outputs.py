@@ -10,7 +10,7 @@ from typing import Any
 
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
-from paofed.files import make_folder, require_folder, require_writable
+from paofed.files import require_folder, require_writable
 from paofed.simulate.results.result import Result
 from paofed.words import counted
 
@@ -96,11 +96,7 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
         result.to_csv(args.csv, args.tariff)
     _draw(result, args)
     if args.report is not None:
-        from paofed.report.run.page import write
-
-        make_folder(args.report)
-        write(result, args.report, args.tariff, saved)
-        say(f"open {args.report / 'report.html'}")
+        say(f"open {result.report(args.report, args.tariff, saved)}")
     for line in result.summary():
         if line["diverged_runs"]:
             say(
