@@ -13,6 +13,8 @@ from paofed.errors import ScenarioError
 from paofed.world.names import PRESETS
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, to_toml
+from paofed.world.table.door import read
+from tests.natures import small_scenario
 
 # What the three presets share, with the values that the paper does not state (sigma and mu).
 COMMON = {
@@ -887,3 +889,49 @@ def test_no_such_tick_and_no_such_share(key: str, value: str, says: str) -> None
     line, said = complaint(SMALL.replace("max_age = 3\n", f"max_age = 3\n{key} = {value}\n"))
     assert line == f"{key} = {value}"
     assert said.startswith(says)
+
+
+# Other values, from Python
+
+
+def test_other_values_are_checked_like_those_of_a_file() -> None:
+    scenario = small_scenario()
+    other = scenario.replace(name="other", clients=24, **{"loss.up": 0.5, "delay.base": 0.1})
+    assert (other.name, other.clients, other.loss and other.loss.up) == ("other", 24, 0.5)
+    assert other.delay == scenario.delay.model_copy(update={"base": 0.1})
+    assert scenario == small_scenario()  # itself it stays as it is
+    assert scenario.replace() == scenario
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"ticks": 20},
+            r"^stream\.samples asks for 150 samples in 20 ticks: .* give fewer samples",
+        ),
+        ({"clients": 7}, r"^stream\.samples has 3 groups, which do not divide 7 clients evenly"),
+        ({"ticks": 0}, "^ticks is 0: expected at least 1$"),
+        ({"tikcs": 20}, r"^unknown key 'tikcs': did you mean 'ticks'\?"),
+        ({"loss.upp": 0.1}, r"^unknown key 'upp': did you mean 'up'\?"),
+        ({"nature.loss": 0.1}, "^unknown key 'nature'"),
+        ({"ticks.all": 3}, "^ticks.all is no key: ticks is 150, which has no keys$"),
+        ({"delay": 3}, "^delay is 3: expected keys with values$"),
+    ],
+)
+def test_other_values_that_cannot_be(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ScenarioError, match=says):
+        small_scenario().replace(**changes)
+
+
+def test_what_a_table_says_is_read_again_from_another_one() -> None:
+    air = Scenario.load("air-quality")
+    assert air.replace(step_size=0.1).ticks == air.ticks
+    later = air.replace(**{"stream.calibration": "30d"})
+    assert air.ticks - later.ticks == 10 * 24
+    assert later.kernel_width == air.kernel_width == 3.0  # given in the file, and kept
+    usual = Scenario.made({k: v for k, v in air.model_dump().items() if k != "kernel_width"}, "")
+    again = usual.replace(**{"stream.calibration": "30d"})
+    assert usual.kernel_width != again.kernel_width == read(again.table).kernel_width
+    with pytest.raises(ScenarioError, match=r"^ticks is 20, but the table has 1368: leave it out$"):
+        air.replace(ticks=20)
