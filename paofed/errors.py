@@ -83,9 +83,27 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     "unknown algorithm 'pao-fed-u3': did you mean 'pao-fed-u1'? (known: pao-fed-u1, online-fed)"
     """
     names = list(known)
-    near = get_close_matches(got, names, n=1)
-    hint = f": did you mean {near[0]!r}?" if near else ""
+    near = nearest(got, names)
+    hint = f": did you mean {near!r}?" if near else ""
     return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
+
+
+def nearest(got: str, known: Iterable[str]) -> str | None:
+    """Return the name that was probably meant, or None: a wrong guess is worse than none.
+
+    A name that was cut short is taken first; one that begins otherwise has to be more alike.
+
+    >>> nearest("rnu", ["run", "trace"]), nearest("--step", ["--store", "--step-size"])
+    ('run', '--step-size')
+    >>> nearest("train", ["readings", "trace"])
+    """
+    names = list(known)
+    whole = [name for name in names if len(got) > 2 and name.startswith(got)]
+    alike = [name for name in names if name[:1] == got[:1]]
+    found = (
+        whole or get_close_matches(got, names, 1, 0.75) or get_close_matches(got, alike, 1, 0.65)
+    )
+    return found[0] if found else None
 
 
 def in_one_line(error: BaseException) -> str:

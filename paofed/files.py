@@ -25,6 +25,13 @@ def require_writable(path: Path) -> None:
         raise FileError(f"{folder} may not be written to: write elsewhere")
 
 
+def require_archive(path: Path) -> None:
+    """Refuse a place, as `require_writable` does, or a name that is not that of an archive."""
+    if path.suffix != ".npz":
+        raise FileError(f"{path} is no archive's name: expected one that ends in .npz")
+    require_writable(path)
+
+
 def require_folder(path: Path) -> None:
     """Refuse a place where no folder can be made, before any long work begins."""
     nearest = next(place for place in (path, *path.parents) if place.exists())

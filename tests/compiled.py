@@ -8,9 +8,8 @@ import sys
 from typing import get_args
 
 from paofed.algorithms import algorithm
-from paofed.simulate.engines import engine_of
+from paofed.simulate.engines import Precision, engine_of
 from paofed.simulate.engines.fast.own.compiler import kernel_of
-from paofed.simulate.engines.task import Precision
 from paofed.simulate.faulty import with_faults
 from paofed.simulate.montecarlo import run
 from tests.natures import small_scenario, small_trace

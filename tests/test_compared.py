@@ -10,11 +10,12 @@ import pytest
 from paofed.cli import parser_of
 from paofed.report.compare.comparison import Plan
 from paofed.report.compare.digest import digest, summary
+from paofed.report.compare.extent import FULL
 from paofed.report.compare.judged import Judged
 from paofed.report.compare.lineup import LINEUP, PAO_FED
 from paofed.report.compare.page import in_short
 from paofed.report.compare.published import published
-from paofed.report.compare.search import BUDGETS, FULL
+from paofed.report.compare.search import BUDGETS
 from paofed.report.compare.settings import USUAL
 from paofed.simulate.results.estimates import Estimate
 from paofed.words import size

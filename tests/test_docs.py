@@ -41,8 +41,8 @@ from paofed.world.battery import Battery
 from paofed.world.delays import Delay
 from paofed.world.faults import KINDS, FaultyReadings
 from paofed.world.loss import Loss
+from paofed.world.names import PRESETS
 from paofed.world.outages import Outages
-from paofed.world.scenario import PRESETS
 from paofed.world.streams import Stream
 from paofed.world.table.columns import TRANSFORMS
 from paofed.world.value import Value
@@ -214,7 +214,7 @@ def test_commands_in_running_text_exist(document: str) -> None:
     prose = re.sub(r"^```.*?^```$", "", DOCUMENTS[document], flags=re.MULTILINE | re.DOTALL)
     for command in re.findall(r"`paofed ([^`]+)`", prose):
         verb, *rest = command.split()
-        if verb not in ("VERB", "--help", "--version") and rest[:1] != ["ACTION"]:
+        if verb not in ("VERB", "help", "--help", "--version") and rest[:1] != ["ACTION"]:
             assert verb in VERBS, command
             if actions_of(verb) and not rest:
                 continue

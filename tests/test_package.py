@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from inspect import isfunction, signature
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,18 @@ PROJECT = PYPROJECT["project"]
 @pytest.mark.parametrize("name", paofed.__all__)
 def test_public_names_exist(name: str) -> None:
     assert getattr(paofed, name) is not None
-    assert name in dir(paofed)
+
+
+def test_a_prompt_offers_the_public_names_alone() -> None:
+    assert dir(paofed) == sorted(paofed.__all__)
+
+
+@pytest.mark.parametrize("name", [n for n in paofed.__all__ if isfunction(getattr(paofed, n))])
+def test_a_docstring_names_every_parameter(name: str) -> None:
+    function = getattr(paofed, name)
+    text, parameters = function.__doc__, signature(function).parameters
+    assert parameters
+    assert [one for one in parameters if f"`{one}`" not in text] == []
 
 
 def test_it_tells_type_checkers_that_it_is_typed() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import parser_of
+from paofed.report.readings.amount import FULL
 from paofed.report.readings.readings import AS_U1, READINGS, Reading
 from paofed.report.readings.study import LABELS, STATEMENTS
-from paofed.report.readings.unit import FULL
 from paofed.simulate.results.estimates import Estimate
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from paofed.cli import parser_of
 from paofed.report.paper.claims import CLAIMS
-from paofed.report.paper.experiment import FULL
+from paofed.report.paper.effort import FULL
 from paofed.simulate.results.estimates import Count, Estimate
 
 ROOT = Path(__file__).parents[1]

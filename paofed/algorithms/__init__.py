@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from paofed.algorithms import outside
 from paofed.algorithms.base import Algorithm, Exchange, require_record
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
-from paofed.algorithms.pao_fed import VERSIONS, pao_fed
+from paofed.algorithms.pao_fed import PAO_FED
 from paofed.algorithms.pso_fed import pso_fed
 from paofed.algorithms.rivals import RIVALS
 from paofed.core.bounded import Bounded
@@ -29,7 +28,7 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
     "online-fedsgd": online_fedsgd,
     "online-fed": online_fed,
     "pso-fed": pso_fed,
-    **{f"pao-fed-{version}": partial(pao_fed, version) for version in VERSIONS},
+    **PAO_FED,
 }
 
 
@@ -67,6 +66,15 @@ def algorithm(
 
     An option that is None keeps the algorithm's own value. Options become part of the new
     algorithm's name, so that variants can be told apart.
+
+    Of a row that takes them: `shared` coordinates in a message, the `subset` of the available
+    clients that the server picks, as a fraction or a count, and whether windows are `coordinated`.
+    Of every row: `step_size`, `max_age` of a message in ticks, `exchange`, the order of a contact.
+    Of the paper's server: `staleness`, the base of the weight base^age of late messages, `divisor`
+    of the sum of updates, "class" or "coverage", `clip`, how many usual innovations a message may
+    be off, and whether devices that are always far off are set `aside`. Of the paper's learner:
+    `bound`, how many usual errors a step may count, `learner`, "lms", "two-speed" or "rls", and
+    its `forgetting`.
 
     >>> algorithm("pao-fed-u1", shared=32, step_size=0.2).name
     'pao-fed-u1:shared=32,step_size=0.2'
@@ -176,6 +184,12 @@ def keywords_of(factory: Callable[..., Algorithm]) -> Mapping[str, inspect.Param
     parameters = inspect.signature(factory).parameters
     kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     return {key: p for key, p in parameters.items() if p.kind in kinds}
+
+
+def in_short(factory: Callable[..., Algorithm]) -> str:
+    """Return what the docstring of a factory says first; empty if it has none of its own."""
+    said = factory.__doc__ if factory.__doc__ != type(factory).__doc__ else None
+    return (said or "").strip().partition("\n")[0].rstrip(".")
 
 
 def _factory(name: str) -> Callable[..., Algorithm]:

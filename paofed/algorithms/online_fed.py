@@ -11,7 +11,7 @@ _WHOLE_MODEL = Windows(width=None)
 
 
 def online_fedsgd() -> Algorithm:
-    """Online-FedSGD: every available client takes part."""
+    """Online-FedSGD: whole models travel, and every available client takes part."""
     return Algorithm(
         name="online-fedsgd",
         downlink=_WHOLE_MODEL,
@@ -22,5 +22,5 @@ def online_fedsgd() -> Algorithm:
 
 
 def online_fed(*, subset: float) -> Algorithm:
-    """Online-Fed: the server picks `subset` of the available clients."""
+    """Online-Fed: whole models travel, and the server picks `subset` of the available clients."""
     return replace(online_fedsgd(), name="online-fed", subset=subset)

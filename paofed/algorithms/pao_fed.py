@@ -1,5 +1,7 @@
 """PAO-Fed: every available client takes part with a small window; six versions, one table."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from paofed.algorithms.base import Algorithm
@@ -15,6 +17,18 @@ class Version(NamedTuple):
     # 0: the client sends the window just received; 1: the next window, which was left alone longest
     uplink_ahead: int
     staleness_base: float
+
+    @property
+    def words(self) -> str:
+        """What clients of this version do, in one line."""
+        get, send = (
+            ("all clients get one moving window", "send")
+            if self.coordinated
+            else ("each client gets a moving window of its own", "sends")
+        )
+        which = "the next one" if self.uplink_ahead else "it back"
+        late = f"; late messages weigh {self.staleness_base:g}^age"
+        return f"PAO-Fed: {get} and {send} {which}{late if self.staleness_base < 1 else ''}."
 
 
 VERSIONS = {
@@ -37,3 +51,13 @@ def pao_fed(version: str, *, shared: int = 4) -> Algorithm:
         server=Newest(Geometric(base)),
         learns_while_away=True,
     )
+
+
+def _factory(version: str) -> Callable[..., Algorithm]:
+    """Return what makes the row of a version; its docstring is that of the version."""
+    row = partial(pao_fed, version)
+    row.__doc__ = VERSIONS[version].words
+    return row
+
+
+PAO_FED = {f"pao-fed-{version}": _factory(version) for version in VERSIONS}

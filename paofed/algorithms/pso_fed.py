@@ -7,7 +7,7 @@ from paofed.core.staleness import Geometric
 
 
 def pso_fed(*, subset: float, shared: int = 4, coordinated: bool = True) -> Algorithm:
-    """PSO-Fed: the server picks `subset` of the available clients."""
+    """PSO-Fed: windows travel, and the server picks `subset` of the available clients."""
     return Algorithm(
         name="pso-fed",
         downlink=Windows(shared, coordinated),

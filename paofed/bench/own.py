@@ -19,8 +19,7 @@ from paofed.algorithms import Algorithm, algorithm
 from paofed.bench.speed import ROUNDS
 from paofed.core.parts import Channel, Learner, Part, ServerRule, Weights
 from paofed.core.selection import Windows
-from paofed.simulate.engines import engine_of
-from paofed.simulate.engines.task import Precision
+from paofed.simulate.engines import Precision, engine_of
 from paofed.simulate.montecarlo import run
 from paofed.world.scenario import Scenario
 

@@ -14,9 +14,10 @@ from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.stopping import ignored
+from paofed.simulate.table import COLD_STARTS
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
 from paofed.simulate.table.beside import judged_baselines
-from paofed.simulate.table.coldstart import USUAL_COUNT, starts_of, with_cold_starts
+from paofed.simulate.table.coldstart import starts_of, with_cold_starts
 from paofed.world.scenario import Scenario
 from paofed.world.table import door
 
@@ -41,7 +42,7 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
     """Measure each stage on its own, once the kernels are compiled, then all in one call."""
     result = run(scenario, methods, workers=workers)
     readings = door.read(scenario.table)
-    starts = starts_of(readings, USUAL_COUNT)
+    starts = starts_of(readings, COLD_STARTS)
     joining = result, scenario, methods, starts, workers, ignored
     task = Task(
         scenario,
@@ -56,7 +57,7 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
 
     def afresh() -> None:
         door.forget()
-        run(scenario, methods, cold_starts=USUAL_COUNT, workers=workers)
+        run(scenario, methods, cold_starts=COLD_STARTS, workers=workers)
 
     door.forget()
     read = _seconds(lambda: door.read(scenario.table))

@@ -88,7 +88,7 @@ def compared(
     Step sizes and learners are raced. Baselines that take LMS steps take them with the step size
     that was best for LMS.
     """
-    setting = _with(scenario, RECOMMENDED)
+    setting = scenario.replace(**RECOMMENDED)
     won = race(setting, CANDIDATES, seed=seed, workers=workers, report=_part(report, 0.0, _RACE))
 
     parts = _parts(report, _RACE, (_RUN, _APART, _BEFORE))
@@ -101,10 +101,10 @@ def compared(
         return found
 
     step = lms_step([won]) or scenario.step_size
-    recommended = _with(scenario, {**RECOMMENDED, "step_size": step})
+    recommended = setting.replace(step_size=step)
     now = lives_of(recommended, won.winner, baselines)
     apart = lives_of(without_contacts(recommended), won.winner, "none")
-    before = lives_of(_with(scenario, BEFORE), METHOD, "alone")
+    before = lives_of(scenario.replace(**BEFORE), METHOD, "alone")
     return _told(scenario, won, now, apart, before)
 
 
@@ -136,10 +136,6 @@ def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives
 def _score(lives: Lives, name: str, whose: Whose) -> Score:
     (db,) = lives.db_by(name, whose, np.zeros_like(lives.device), 1).tolist()
     return Score(db, lives.own_unit(name, whose).rmse)
-
-
-def _with(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
-    return Scenario.made({**scenario.model_dump(), **changes}, "")
 
 
 def _parts(report: Report, begin: float, widths: Sequence[float]) -> Iterator[Report]:

@@ -32,7 +32,7 @@ _PARTS = {"downlink": "channel", "uplink": "channel", "learner": "learner", "ser
 
 
 def check_algorithm(method: str | Algorithm) -> None:
-    """Hold an algorithm to every promise that its parts do not waive."""
+    """Hold the algorithm `method`, a name or a record, to every promise that it does not waive."""
     for name in CHECKS:
         check_one(name, method)
 

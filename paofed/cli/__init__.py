@@ -8,19 +8,20 @@ import textwrap
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from typing import NoReturn
 
 from paofed import __version__
-from paofed.errors import PaofedError, needs_extra, unknown
+from paofed.errors import PaofedError, nearest, needs_extra, unknown
 
-# The module of a verb is imported when the verb is used: a device needs none of the simulator's
-# packages.
+# The module of a verb is imported when the verb is used, and imports inside its functions what its
+# work needs beside NumPy: a device needs none of the simulator's packages, and no help waits for
+# them.
 VERBS = {
     "run": "run algorithms over a scenario, many times",
     "sweep": "run methods with many settings over the same worlds, and find the best",
-    "scenario": "show, check or copy a scenario",
+    "scenario": "list the scenarios there are; show, check or copy one",
     "trace": "realise one run of a scenario as a trace file",
     "replay": "run one algorithm over a recorded trace",
     "result": "show a saved result, as a table, CSV or figure",
@@ -39,6 +40,7 @@ VERBS = {
     "readings": "judge the paper's disputed statements under every reading of it",
 }
 _BAD_INPUT, _INTERRUPTED = 2, 130
+SCENARIO_FIRST = "it stands first: --algorithm takes all the words after it"
 # How argparse says that a word is no number.
 _NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float|number) value: (.*)")
 
@@ -58,8 +60,8 @@ class Parser(ArgumentParser):
         if found := _NO_NUMBER.fullmatch(message):
             option, kind, got = found.groups()
             message = f"{option} is {got}: expected a {'whole ' * (kind == 'int')}number"
-        if message.endswith("required: SCENARIO"):
-            message += " (it stands first: --algorithm takes all the words after it)"
+        if message.endswith("required: SCENARIO") and "--algorithm" in self._option_string_actions:
+            message += f" ({SCENARIO_FIRST})"
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         raise SystemExit(_BAD_INPUT)
 
@@ -68,8 +70,8 @@ class Parser(ArgumentParser):
         args, left_over = self.parse_known_args(argv)
         if left_over:
             got = left_over[0]
-            near = get_close_matches(got.partition("=")[0], self._option_string_actions, n=1)
-            hint = f": did you mean {near[0]}?" if near else f" (see {self.prog} --help)"
+            near = nearest(got.partition("=")[0], self._option_string_actions)
+            hint = f": did you mean {near}?" if near else f" (see {self.prog} --help)"
             self.error(f"unexpected {got!r}{hint}")
         return args
 
@@ -77,6 +79,9 @@ class Parser(ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; a domain error is one line and exit code 2."""
     words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    _show_every_character()
     if not words or words[0] not in VERBS:
         return _without("paofed", "verb", VERBS, words)
     verb, *rest = words
@@ -105,6 +110,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paofed {verb}: error: {error.strerror or error}", file=sys.stderr)
         return _BAD_INPUT
     return code
+
+
+def _show_every_character() -> None:
+    """Let streams that cannot hold a character, such as ASCII a minus sign, show its number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a program that calls `main` may have put others
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _end_in_good_order() -> None:
@@ -146,7 +158,7 @@ def parser_of(verb: str) -> Parser:
 
 
 def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> int:
-    """Show what there is, or say that the first word is unknown."""
+    """Show what there is if no word is given; else say that the first word is unknown."""
     top = prog == "paofed"
     module = import_module(f"{prog.replace(' ', '.cli.')}")
     parser = Parser(
@@ -155,13 +167,12 @@ def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> i
         description=module.__doc__,
         epilog=f"{kind}s:\n"
         + "\n".join(f"  {name:<12}{text}" for name, text in known.items())
-        + f"\n\nexample: {'paofed run setting-1 --runs 4' if top else module.EXAMPLE}",
+        + f"\n\n`{prog.replace('paofed', 'paofed help')} {kind.upper()}` says more about one {kind}"
+        + f"\nexample: {'paofed run setting-1 --runs 4' if top else module.EXAMPLE}",
         formatter_class=_Help,
         allow_abbrev=False,
     )
     if top:
         parser.add_argument("--version", action="version", version=f"paofed {__version__}")
-    parser.parse_known_args(words)  # ends here for --help and --version
-    if not words:
-        parser.error(f"no {kind} was given (known: {', '.join(known)})")
+    parser.parse_known_args(words[:1] or ["--help"])  # ends here for --help and --version
     parser.error(unknown(kind, words[0], known))

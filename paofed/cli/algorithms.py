@@ -1,4 +1,4 @@
-"""List the algorithms and the options that shape each of them; also those that packages bring."""
+"""List the algorithms: what each does and the options that shape it; also those of packages."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter
 from typing import NamedTuple
 
-from paofed.algorithms import ALGORITHMS, RIVALS, Algorithm, keywords_of
+from paofed.algorithms import ALGORITHMS, RIVALS, Algorithm, in_short, keywords_of
 from paofed.algorithms.outside import brought, factory_brought, package_of
 from paofed.cli.shared.outputs import say
 from paofed.errors import AlgorithmError
@@ -19,6 +19,7 @@ _OWN = {**ALGORITHMS, **RIVALS}
 class _Row(NamedTuple):
     name: str
     options: dict[str, object]
+    in_short: str
     package: str  # the package that brings it; empty for paofed's own
 
 
@@ -28,23 +29,33 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Print one line per algorithm."""
-    own = (_Row(name, _options(factory), "") for name, factory in _OWN.items())
+    """Print every algorithm with its options and, in a second line, what it does."""
+    own = (_Row(name, _options(made), in_short(made), "") for name, made in _OWN.items())
     rows = [*own, *_outside()]
     if args.json:
-        # A name with a space cannot be that of an option.
-        said = {r.name: r.options | ({"brought by": r.package} if r.package else {}) for r in rows}
-        print(json.dumps(said, indent=2, default=str))
+        print(json.dumps({row.name: _as_json(row) for row in rows}, indent=2, default=str))
         return 0
     header = ["algorithm", "options (default)", "brought by"]
     lines = [[r.name, ", ".join(f"{k} ({v})" for k, v in r.options.items()), r[-1]] for r in rows]
     shown = 3 if any(r.package for r in rows) else 2
-    print(table(header[:shown], [line[:shown] for line in lines], left=(0, 1, 2)))
+    head, *told = table(header[:shown], [line[:shown] for line in lines], (0, 1, 2)).splitlines()
+    print(head)
+    for line, row in zip(told, rows, strict=True):
+        print(f"{line}\n    {row.in_short}".rstrip())
     print("\nall take step_size and max_age (the scenario's) and exchange (paper, single or live);")
     print("with the paper's server staleness (their own), divisor (class or coverage) and, against")
     print("broken sensors, clip (in usual innovations) and aside (with clip: yes or no);")
     print("with the paper's learner bound (in usual errors) and learner (lms, two-speed or rls)")
     return 0
+
+
+def _as_json(row: _Row) -> dict[str, object]:
+    """Return the options of an algorithm, and what is no option under names that no option has."""
+    return {
+        **row.options,
+        **({"in short": row.in_short} if row.in_short else {}),
+        **({"brought by": row.package} if row.package else {}),
+    }
 
 
 def _outside() -> Iterator[_Row]:
@@ -59,7 +70,8 @@ def _outside() -> Iterator[_Row]:
             say(f"{package} brings {entry.name!r}, and so do others: name it as {entry.value}")
         else:
             try:
-                yield _Row(entry.name, _options(factory_brought(entry)), package)
+                made = factory_brought(entry)
+                yield _Row(entry.name, _options(made), in_short(made), package)
             except AlgorithmError as error:
                 say(str(error))
 

@@ -6,6 +6,7 @@ every method. What is finished stays in the folder: a second start goes on where
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
@@ -15,18 +16,15 @@ from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
-from paofed.report.compare.comparison import Plan, run_comparison
-from paofed.report.compare.digest import summary
-from paofed.report.compare.figure import figures
-from paofed.report.compare.judged import Judged, found_in_order, save
+from paofed.report.compare.extent import FULL, QUICK
 from paofed.report.compare.lineup import LINEUP, entrants_of
-from paofed.report.compare.page import build
-from paofed.report.compare.search import FULL, QUICK
 from paofed.report.compare.settings import USUAL as SETTINGS
 from paofed.report.compare.settings import setting_of
-from paofed.report.shared.figures import save_all
-from paofed.report.shared.units import claim_folder
 from paofed.words import size, table
+
+if TYPE_CHECKING:
+    from paofed.report.compare.comparison import Plan
+    from paofed.report.compare.judged import Judged
 
 EXAMPLE = "paofed compare setting-1 --entrants fed-async,top-k --quick --out compared"
 
@@ -55,6 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compare unit by unit, then write what is found."""
+    from paofed.report.compare.comparison import Plan, run_comparison
+    from paofed.report.shared.units import claim_folder
+
     extent = QUICK if args.quick else FULL
     if args.runs is not None:
         extent = extent._replace(runs=whole("runs", args.runs, least=2))
@@ -93,7 +94,7 @@ def _words(text: str) -> list[str]:
     return names
 
 
-def _command(plan: Plan, args: Namespace) -> str:
+def _command(plan: "Plan", args: Namespace) -> str:
     """Return the command that makes the same comparison again."""
     words = ["paofed compare", *(args.settings if args.settings != list(SETTINGS) else ())]
     words += [f"--runs {plan.extent.runs} --seed {plan.seed} --tariffs {args.tariffs}"]
@@ -101,7 +102,12 @@ def _command(plan: Plan, args: Namespace) -> str:
     return " ".join([*words, *(["--quick"] if args.quick else [])])
 
 
-def _write(found: list[Judged], plan: Plan, command: str, folder: Path) -> None:
+def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> None:
+    from paofed.report.compare.figure import figures
+    from paofed.report.compare.judged import save
+    from paofed.report.compare.page import build
+    from paofed.report.shared.figures import save_all
+
     save(found, folder / "compare.csv")
     drawings = save_all(figures(found), folder)
     worlds = [f"{plan.extent_in(setting).runs} in {setting}" for setting in plan.settings]
@@ -109,7 +115,10 @@ def _write(found: list[Judged], plan: Plan, command: str, folder: Path) -> None:
     write_text(folder / "compare.html", build(found, drawings, command, unit))
 
 
-def _print(found: list[Judged], folder: Path) -> None:
+def _print(found: "list[Judged]", folder: Path) -> None:
+    from paofed.report.compare.digest import summary
+    from paofed.report.compare.judged import found_in_order
+
     rows = [
         [one.setting, one.purse.tariff, one.purse.budget, one.word, size(one.bytes),
          f"{one.error.mean:.2f}",

@@ -11,7 +11,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from paofed.algorithms.base import Exchange
 from paofed.cli.shared import worlds
@@ -22,11 +22,11 @@ from paofed.cli.shared.stages import stage
 from paofed.core.tariffs import TARIFFS
 from paofed.files import make_folder, require_folder, write_text
 from paofed.planning.field import FIELD
-from paofed.planning.plan import PlanInterrupted, plan
-from paofed.planning.record import FleetPlan
-from paofed.planning.use import FILE, advice, commands, scenario_file
-from paofed.racing.race import TOLERANCE
+from paofed.racing import TOLERANCE
 from paofed.simulate.engines import announced
+
+if TYPE_CHECKING:
+    from paofed.planning.record import FleetPlan
 
 EXAMPLE = "paofed plan setting-1 --tick 1h --budget 2kB/day/device --tariff mqtt-tls"
 
@@ -65,6 +65,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Make the plan, write it, and say what to do with it."""
+    from paofed.planning.plan import PlanInterrupted, plan
+
     worlds.check(args)
     if args.step_size is not None:
         say("--step-size is one of those that are tried")
@@ -99,7 +101,8 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _write(found: FleetPlan, folder: Path) -> None:
+def _write(found: "FleetPlan", folder: Path) -> None:
+    from paofed.planning.use import FILE, scenario_file
     from paofed.report.plan.figure import CAPTION, front
     from paofed.report.plan.page import build
     from paofed.report.shared.figures import save_all
@@ -112,6 +115,8 @@ def _write(found: FleetPlan, folder: Path) -> None:
     write_text(folder / FILE, scenario_file(found, command))
 
 
-def _text(found: FleetPlan, folder: Path) -> str:
+def _text(found: "FleetPlan", folder: Path) -> str:
+    from paofed.planning.use import FILE, advice, commands
+
     steps = [*commands(found, str(folder / FILE)), *filter(None, [advice(found)])]
     return f"{found}\n\n" + "\n".join([*steps, f"open {folder / 'plan.html'}"])

@@ -62,13 +62,12 @@ def run(args: Namespace) -> int:
 
 def _rows(args: Namespace) -> int:
     """Predict every row of a table that is like the table of a run."""
-    from paofed.cli.shared.table_run import TableRun
+    from paofed.report.run.table_run import TableRun
 
+    found = TableRun.load(args.model)
     if args.input is None:
         raise InputError(f"{args.model} is a run over a table: give another such table (--input)")
-    found = TableRun.load(args.model)
-    name = args.algorithm or found.best(found.result.algorithms, "server")
-    for predicted in found.predicted(name, args.input).tolist():
+    for predicted in found.predicted(args.algorithm, args.input).tolist():
         print(_text(predicted))
     return 0
 

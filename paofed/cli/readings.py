@@ -7,6 +7,7 @@ which command and versions made them.
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.outputs import say
@@ -15,14 +16,11 @@ from paofed.cli.shared.stages import stage
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.files import write_text
-from paofed.report.readings.figure import verdicts
-from paofed.report.readings.page import build
-from paofed.report.readings.readings import READINGS
-from paofed.report.readings.study import ReadingStudy, gathered
-from paofed.report.readings.unit import FULL, QUICK
-from paofed.report.shared.figures import save_all
-from paofed.report.shared.units import claim_folder
+from paofed.report.readings.amount import FULL, QUICK
 from paofed.words import counted, table
+
+if TYPE_CHECKING:
+    from paofed.report.readings.study import ReadingStudy
 
 EXAMPLE = "paofed readings --quick --out readings"
 
@@ -45,6 +43,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compute what is missing, then write what the readings say."""
+    from paofed.report.readings.figure import verdicts
+    from paofed.report.readings.page import build
+    from paofed.report.readings.readings import READINGS
+    from paofed.report.readings.study import gathered
+    from paofed.report.shared.figures import save_all
+    from paofed.report.shared.units import claim_folder
+
     effort = QUICK if args.quick else FULL
     if args.runs is not None:
         effort = effort._replace(runs=args.runs)
@@ -68,7 +73,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _print(study: ReadingStudy, folder: Path) -> None:
+def _print(study: "ReadingStudy", folder: Path) -> None:
     for statement, labels, rows in study.groups():
         cells = [
             [reading.key, *(f"{e.mean:.2f} {_MARKS[e.verdict]}" for e in found)]

@@ -11,11 +11,11 @@ from typing import get_args
 from paofed.algorithms import Algorithm, made
 from paofed.algorithms.base import Exchange, Settled
 from paofed.algorithms.spec import parted
-from paofed.cli.shared.summary import plain
+from paofed.cli.shared.outputs import plain
 from paofed.core.random import key_of
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
-from paofed.files import require_writable
+from paofed.files import require_archive
 from paofed.simulate.engines import ENGINES, LAST, engine_of
 from paofed.world.trace import Trace
 
@@ -72,7 +72,7 @@ def number(text: str) -> float:
 
 def run(args: Namespace) -> int:
     """Replay, save, print a summary."""
-    require_writable(args.out)
+    require_archive(args.out)
     key_of(args.seed)  # a wrong seed is refused now, also where no algorithm draws numbers
     method = _method(args)
     trace = Trace.load(args.trace)

@@ -7,10 +7,9 @@ start and is filled as the work goes on. It ends with the comparison with other 
 with this version.
 """
 
-import html
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -19,23 +18,13 @@ from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
-from paofed.cli.shared.summary import as_table
 from paofed.core.random import key_of
 from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
-from paofed.report.compare.figure import figures
-from paofed.report.compare.page import in_short
-from paofed.report.compare.published import published
-from paofed.report.paper.claims import II, I
-from paofed.report.paper.experiment import FULL, QUICK, run_study
-from paofed.report.paper.gallery import gallery
-from paofed.report.paper.page import build
-from paofed.report.paper.study import Study
-from paofed.report.shared.figures import save_all
-from paofed.report.shared.markup import note
+from paofed.report.paper.effort import FULL, QUICK
 from paofed.simulate.engines import USUAL, engine_of, preferred
 from paofed.simulate.results.result import versions
-from paofed.words import counted, table
+from paofed.words import counted
 
 EXAMPLE = "paofed reproduce --quick --out out"
 
@@ -62,6 +51,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run the study stage by stage, and write what it says after each of them."""
+    from paofed.cli.shared.study import StudyPage, as_text
+    from paofed.report.paper.experiment import run_study
+
     effort = QUICK if args.quick else FULL
     if args.runs is not None:
         effort = effort._replace(runs=args.runs)
@@ -78,7 +70,7 @@ def run(args: Namespace) -> int:
         engine_of(name)  # an engine whose packages are missing is refused now, too
     with crew_of(args) as crew, ThreadPoolExecutor(1) as pen:
         make_folder(args.out)
-        page = _Page(args.out, command, args.seed)
+        page = StudyPage(args.out, command, args.seed)
         work = run_study(effort, args.seed, args.out, stage, crew, args.engine)
         pages: list[Future[None]] = []
         try:
@@ -97,7 +89,7 @@ def run(args: Namespace) -> int:
     study.save(args.out)
     about = {"command": command, "versions": versions()}
     write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
-    _print(study, args.out)
+    print(f"{as_text(study)}\n\nopen {args.out / 'report.html'}")
     return 0
 
 
@@ -105,63 +97,3 @@ def _raise_errors(pages: Iterable[Future[None]]) -> None:
     """Wait for pages to be written, and raise what went wrong."""
     for page in pages:
         page.result()
-
-
-class _Page:
-    """The page of a study in a folder, written again whenever there is more to show."""
-
-    def __init__(self, folder: Path, command: str, seed: int) -> None:
-        self._folder, self._command, self._seed = folder, command, seed
-        self._study = Study({}, {})
-        self._drawings: dict[str, tuple[str, str]] = {}
-        self._beyond: list[str] = []
-
-    def show(self, study: Study) -> None:
-        """Draw what was not drawn yet, and write the page."""
-        first = not self._drawings
-        self._draw(study)
-        self._write()
-        if not first and not self._beyond:  # the first picture shall not wait for these
-            self._beyond = list(_beyond(self._folder))
-            self._write()
-
-    def end(self, study: Study | None) -> None:
-        """Show a study as far as it came, and say that the work was interrupted."""
-        if study is not None:
-            self._draw(study)
-            self._write(interrupted=True)
-
-    def _draw(self, study: Study) -> None:
-        self._study = study
-        pictures = gallery(study, self._seed)
-        for name, (caption, draw) in pictures.items():
-            if self._drawings.get(name, ("",))[0] != caption:  # not yet, or of fewer runs
-                self._drawings |= save_all({name: (caption, draw())}, self._folder)
-        self._drawings = {name: self._drawings[name] for name in pictures}
-
-    def _write(self, *, interrupted: bool = False) -> None:
-        page = build(
-            self._study, self._drawings, self._command, self._beyond, interrupted=interrupted
-        )
-        write_text(self._folder / "report.html", page)
-
-
-def _beyond(folder: Path) -> Iterator[str]:
-    """Yield the published comparison with other methods, drawn here and not run again."""
-    found, command, about = published()
-    yield "<section><h2>Beyond the paper: other methods at equal bytes</h2>"
-    yield from in_short(found, save_all(figures(found), folder))
-    made = f"Not run here: {command}, paofed {about['paofed']}, made these numbers."
-    yield f"{note(html.escape(made))}</section>"
-
-
-def _print(study: Study, folder: Path) -> None:
-    for setting in (I, II):
-        print(as_table(study.results[setting]), end="\n\n")
-    rows = [
-        [claim.key, f"{e.mean:.2f}", f"[{e.low:.2f}, {e.high:.2f}]", found.verdict]
-        for claim, found in study.verdicts()
-        for e in [found.above(claim.level)]
-    ]
-    print(table(["claim", "difference", "95 %", "verdict"], rows, left=(0, 3)))
-    print(f"\nopen {folder / 'report.html'}")

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.outside import file_of
@@ -13,18 +13,17 @@ from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of,
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.seed import add_seed
 from paofed.errors import InputError
-from paofed.simulate.engines import announced
-from paofed.simulate.engines.task import Precision
-from paofed.simulate.montecarlo import run as simulate
+from paofed.files import require_archive
+from paofed.simulate.engines import Precision, announced
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted
+from paofed.simulate.table import COLD_STARTS
 from paofed.simulate.table.baselines import BASELINES, ON_REQUEST
-from paofed.simulate.table.coldstart import USUAL_COUNT, may_join, starts_of
 from paofed.words import counted
-from paofed.world.scenario import Scenario
-from paofed.world.table.door import read
-from paofed.world.table.spec import Table
+
+if TYPE_CHECKING:
+    from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
 
@@ -70,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "is more)")  # fmt: skip
     add("--cold-starts", type=int, metavar="N",
         help="over a table: times at which each device in turn joins late; 0: never (default: "
-        f"{USUAL_COUNT}; none where less than two days count)")  # fmt: skip
+        f"{COLD_STARTS}; none where less than two days count)")  # fmt: skip
     add("--baselines", metavar="A,B,...",
         help="over a table: baselines to run, or none: "
         f"{', '.join(n.replace(' ', '-') for n in BASELINES)} (default: all but "
@@ -94,6 +93,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
+    if args.out is not None:
+        require_archive(args.out)
     worlds.check(args)
     words = choosing.asked(args, args.algorithm or LINEUP)
     choosing.check(words)
@@ -136,13 +137,15 @@ def run(args: Namespace) -> int:
 
 
 def _simulated(
-    scenario: Scenario,
+    scenario: "Scenario",
     methods: Sequence[Algorithm],
     cold_starts: int,
     args: Namespace,
     crew: Crew,
 ) -> Result:
     """Run the algorithms; after an interrupt, return the runs that were finished."""
+    from paofed.simulate.montecarlo import run as simulate
+
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
     with Progress(what) as progress, announced(args.engine, outputs.say):
         try:
@@ -167,22 +170,28 @@ def _simulated(
             return interrupt.result
 
 
-def _cold_starts(scenario: Scenario, methods: Sequence[Algorithm], args: Namespace) -> int:
+def _cold_starts(scenario: "Scenario", methods: Sequence[Algorithm], args: Namespace) -> int:
     """Return how many cold starts to run: as many as asked for, else the usual number."""
+    from paofed.simulate.table.coldstart import may_join
+    from paofed.world.table.spec import Table
+
     if args.cold_starts is not None:
         return int(args.cold_starts)
     on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
     return _usual_cold_starts(scenario) if on_table else 0
 
 
-def _usual_cold_starts(scenario: Scenario) -> int:
+def _usual_cold_starts(scenario: "Scenario") -> int:
     """Return the usual number of cold starts; 0 for a table that is too short."""
+    from paofed.simulate.table.coldstart import starts_of
+    from paofed.world.table.door import read
+
     if scenario.faults:
         outputs.say("no cold starts: they are for fleets without faults")
         return 0
     try:
-        starts_of(read(scenario.table), USUAL_COUNT)
+        starts_of(read(scenario.table), COLD_STARTS)
     except InputError as error:
         outputs.say(f"no cold starts: {error}")
         return 0
-    return USUAL_COUNT
+    return COLD_STARTS

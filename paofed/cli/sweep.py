@@ -9,31 +9,21 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.outputs import add_tariff, say
 from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.summary import plain
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder
-from paofed.racing.record import with_half
-from paofed.report.sweep.page import write
-from paofed.report.sweep.panels import said, settings
-from paofed.report.sweep.words import (
-    FLATTERED,
-    BestLine,
-    best_lines,
-    sentences,
-    unfinished,
-)
-from paofed.simulate.engines import announced, preferred
-from paofed.simulate.engines.task import Precision
-from paofed.sweeping.asked import RUNS, Sweep, asked_for, is_sweep, load
+from paofed.simulate.engines import Precision, announced, preferred
+from paofed.sweeping import RUNS
 from paofed.sweeping.axes import Axis, axis_from_text
-from paofed.sweeping.sweep import SweepInterrupted, swept_by
-from paofed.sweeping.swept import Swept
-from paofed.words import counted, size, table
+from paofed.words import counted
+
+if TYPE_CHECKING:
+    from paofed.sweeping.asked import Sweep
+    from paofed.sweeping.swept import Swept
 
 EXAMPLE = "paofed sweep setting-1 --algorithm pao-fed-u1 --over step_size=0.2,0.4,0.8 shared=1,4,16"
 _SAVED = ".npz"
@@ -76,6 +66,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Sweep with progress, then write the page; an interrupt keeps what was finished."""
+    from paofed.sweeping.sweep import SweepInterrupted, swept_by
+    from paofed.sweeping.swept import Swept
+
     if args.what.suffix == _SAVED:
         _require_nothing_else(args)
         swept = Swept.load(args.what)
@@ -111,8 +104,11 @@ def run(args: Namespace) -> int:
     return code
 
 
-def _asked(args: Namespace) -> Sweep:
+def _asked(args: Namespace) -> "Sweep":
     """Return the sweep that a file or the options ask for."""
+    from paofed.sweeping.asked import asked_for, is_sweep, load
+    from paofed.world.scenario import Scenario
+
     numbers = {
         key: value
         for key in ("random", "runs", "seed", "fresh")
@@ -124,6 +120,7 @@ def _asked(args: Namespace) -> Sweep:
                 raise InputError(f"{args.what} says what is swept: leave out --{name}")
         return load(args.what, **numbers)
     if args.over is None:
+        Scenario.load(args.what)  # says if there is no such file, or what is wrong with it
         raise InputError(
             f"nothing to sweep over: give --over KEY=VALUES, or a TOML file with a table [over] "
             f"instead of {args.what}"
@@ -152,64 +149,11 @@ def _require_nothing_else(args: Namespace) -> None:
             raise InputError(f"{args.what} is a sweep that was run: leave out --{name}")
 
 
-def _show(swept: Swept, args: Namespace) -> None:
+def _show(swept: "Swept", args: Namespace) -> None:
+    from paofed.cli.shared.swept import as_json, as_text
+    from paofed.report.sweep.page import write
+
     make_folder(args.out)
     write(swept, args.out, args.tariff)
-    lines = best_lines(swept, args.tariff)
-    if args.json:
-        print(json.dumps(plain(_as_json(swept, lines))))
-    else:
-        print("\n\n".join(filter(None, _told(swept, lines))))
+    print(json.dumps(as_json(swept, args.tariff)) if args.json else as_text(swept, args.tariff))
     say(f"open {args.out / 'report.html'}")
-
-
-def _told(swept: Swept, lines: list[BestLine]) -> list[str]:
-    asked = swept.provenance["fresh_requested"]
-    flattered = f"{FLATTERED}{'' if asked else ': --fresh N runs the best in N of them'}."
-    told = "\n".join(sentences(swept, lines))
-    return [unfinished(swept), _table(swept, lines), told, flattered if lines else ""]
-
-
-def _table(swept: Swept, lines: list[BestLine]) -> str:
-    """Return the best of each method as a table for people."""
-    if not lines:
-        return ""
-    where, judged = bool(swept.conditions), swept.fresh_points is not None
-    header = ["method", *(["where"] * where), "best", "error (dB)", *(["fresh (dB)"] * judged)]
-    rows = [
-        [
-            method,
-            *([said(case)] * where),
-            settings(best.point, case),
-            with_half(best.found.score),
-            *(["" if best.fresh is None else with_half(best.fresh)] * judged),
-            size(sent),
-            f"{len(best.near)} of {best.among - 1}",
-        ]
-        for method, case, best, sent in lines
-    ]
-    return table([*header, "sent", "as good"], rows, left=(0, 1, 2) if where else (0, 1))
-
-
-def _as_json(swept: Swept, lines: list[BestLine]) -> dict[str, Any]:
-    return {
-        "points": len(swept.points),
-        "finished": int(swept.finished.all(axis=1).sum()),
-        "best": [
-            {
-                "method": method,
-                "given": case,
-                "values": dict(best.point.values),
-                "algorithm": swept.algorithm(best.point),
-                **best.found.score._asdict(),
-                "standard_error": best.found.standard_error,
-                "among": best.among,
-                "diverged": best.diverged,
-                "near": [str(one.point) for one in best.near],
-                "at_most": best.at_most,
-                "fresh": None if best.fresh is None else best.fresh._asdict(),
-                "bytes": sent,
-            }
-            for method, case, best, sent in lines
-        ],
-    }

@@ -6,10 +6,8 @@ from pathlib import Path
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.seed import add_world
 from paofed.errors import InputError
-from paofed.files import require_writable
-from paofed.world.faults import FaultyMessages
-from paofed.world.realize import realize
-from paofed.world.scenario import PRESETS, Scenario
+from paofed.files import require_archive
+from paofed.world.names import PRESETS
 
 EXAMPLE = "paofed trace setting-1 --seed 7 --out trace.npz"
 
@@ -27,7 +25,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Realise the run, save it, and say what is in it."""
-    require_writable(args.out)
+    from paofed.world.faults import FaultyMessages
+    from paofed.world.realize import realize
+    from paofed.world.scenario import Scenario
+
+    require_archive(args.out)
     scenario = Scenario.load(args.scenario)
     if args.out.resolve() in {path.resolve() for path in (Path(args.scenario), *scenario.files)}:
         raise InputError(f"{args.out} is what the trace is made of: write it elsewhere")

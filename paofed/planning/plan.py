@@ -31,10 +31,11 @@ from paofed.planning.screening import (
     stable,
 )
 from paofed.planning.trials import Meetings, Trials, student_of_trials
+from paofed.racing import TOLERANCE
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.entrants import worded
 from paofed.racing.meeting import share_of
-from paofed.racing.race import TOLERANCE, seed_of
+from paofed.racing.race import seed_of
 from paofed.racing.record import all_tried
 from paofed.racing.rejection import perhaps_within
 from paofed.simulate.engines import USUAL as ENGINE
@@ -42,6 +43,8 @@ from paofed.simulate.engines import engine_of, preferred
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.table.columns import column
+from paofed.world.table.spec import Table
 
 # Parts of the budget; the best is sought within each. Where an error is asked for, smaller parts
 # follow as long as the error may be reached.
@@ -86,10 +89,14 @@ def plan(
 ) -> FleetPlan:
     """Find settings for a fleet: the least error for a budget, or the least bytes for an error.
 
-    `budget` is in words, as in 2kB/day/device, of bytes on the wire under a tariff; `error` is in
-    dB, as in -7dB. `algorithms` names the methods that are tried (None: those that a live fleet can
-    follow), `exchange` is the order of a contact, `engine` simulates, as in `run`. An interrupt
-    (Ctrl-C) raises Interrupted, whose `plan` says what is known.
+    `scenario` is a Scenario, a preset's name or a file's path. `budget` is in words, as in
+    2kB/day/device, of bytes on the wire under a `tariff`, a Tariff or its name; `error` is in dB,
+    as in -7dB. One of the two is needed.
+
+    `algorithms` names the methods that are tried (None: those that a live fleet can follow), and
+    `exchange` is the order of a contact. Cheaper settings are taken that are worse than the best by
+    no more than `tolerance`, in dB. `seed`, `engine`, `workers`, `executor`, `store` and `report`
+    are as in `run`. An interrupt (Ctrl-C) raises Interrupted, whose `plan` says what is known.
     """
     setting = scenario_of(scenario)
     if budget is None and error is None:
@@ -105,7 +112,7 @@ def plan(
         scenario=setting,
         budget=asked,
         most=math.inf if asked is None else asked.per_device_and_tick(setting),
-        target=None if error is None else error_of(error),
+        target=None if error is None else _target(error, setting),
         tariff=tariff_of(tariff),
         shapes=words_of(setting, algorithms, exchange),
         exchange=exchange,
@@ -115,6 +122,21 @@ def plan(
     )
     crew = Crew(workers, executor, store)
     return _Planning(question, arena_of(setting), crew, report or ignored).made()
+
+
+def _target(given: float | str, scenario: Scenario) -> float:
+    """Return the error to stay below; one above 0 dB has probably lost its sign.
+
+    Only a raw target, whose errors are in its own unit, may have useful errors above 0 dB.
+    """
+    error = error_of(given)
+    raw = isinstance(scenario.stream, Table) and column(scenario.stream.target).transform == "raw"
+    if error > 0 and not raw:
+        raise InputError(
+            f"error is {error:g} dB: expected one below 0 dB, from where on a model is of use; did "
+            f"you mean -{error:g}dB?"
+        )
+    return error
 
 
 def _require_all(engine: str) -> None:

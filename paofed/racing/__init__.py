@@ -8,3 +8,5 @@ rejection   who is clearly worse, who wins, and how much better anything tried c
 record      what is known after a race
 race        runs a race
 """
+
+TOLERANCE = 0.1  # dB that a cheaper candidate may be worse than the best

@@ -87,10 +87,7 @@ def calibration_of(scenario: Scenario) -> Scenario:
         "tick": line.length_text(),
         "score_from": None,
     }
-    values = {**scenario.model_dump(exclude={"ticks", "clients"}), "stream": stream, "faults": ()}
-    if scenario.kernel_width == readings.kernel_width:
-        del values["kernel_width"]
-    return Scenario.made(values, "")
+    return scenario.replace(stream=stream, faults=())
 
 
 def _by_world(results: Sequence[Result], name: str) -> FloatArray:

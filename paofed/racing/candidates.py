@@ -4,14 +4,16 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from inspect import Parameter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paofed.algorithms import made, options_of
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import parted
 from paofed.core.learners import NAMES, chosen
 from paofed.errors import AlgorithmError
-from paofed.world.scenario import Scenario
+
+if TYPE_CHECKING:  # names of candidates can be offered without what scenarios need
+    from paofed.world.scenario import Scenario
 
 AUTO = "auto"
 _MOST = 200  # the most candidates of one race
@@ -65,9 +67,10 @@ def asks(text: str) -> list[str]:
     return found
 
 
-def expanded(text: str, scenario: Scenario) -> dict[str, dict[str, Any]]:
+def expanded(text: str, scenario: "Scenario") -> dict[str, dict[str, Any]]:
     """Return all candidates that a word stands for, the usual one first, with the values of each.
 
+    >>> from paofed.world.scenario import Scenario
     >>> list(expanded("pao-fed-u1:staleness=auto,shared=2", Scenario.load("ideal")))[:2]
     ['pao-fed-u1:staleness=1.0,shared=2', 'pao-fed-u1:staleness=0.2,shared=2']
     """
@@ -92,7 +95,7 @@ def expanded(text: str, scenario: Scenario) -> dict[str, dict[str, Any]]:
     return {_filled(text, values): values for values in found}
 
 
-def _values(name: str, key: str, method: Algorithm, scenario: Scenario) -> tuple[Any, ...]:
+def _values(name: str, key: str, method: Algorithm, scenario: "Scenario") -> tuple[Any, ...]:
     """Return the values to try for one option, the usual one first."""
     if key == "step_size" and (steps := STEPS.get(str(_learner(method)))):
         return steps
@@ -109,7 +112,7 @@ def _own_step(learner: str) -> dict[str, float]:
     return {"step_size": STEPS[learner][0]} if learner in STEPS else {}
 
 
-def _usual(name: str, key: str, method: Algorithm, scenario: Scenario) -> Any:
+def _usual(name: str, key: str, method: Algorithm, scenario: "Scenario") -> Any:
     """Return the value of an option without a choice; None where that is not known."""
     own = options_of(name).get(key)
     if own is not None:

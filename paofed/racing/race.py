@@ -13,6 +13,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, whole
+from paofed.racing import TOLERANCE
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.candidates import asks, expanded
 from paofed.racing.meeting import kept_by
@@ -27,8 +28,7 @@ from paofed.racing.rejection import (
     survivors,
     winner_of,
 )
-from paofed.simulate.engines import USUAL
-from paofed.simulate.engines.task import Precision
+from paofed.simulate.engines import USUAL, Precision
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
@@ -36,7 +36,6 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
 from paofed.world.scenario import Scenario, scenario_of
 
-TOLERANCE = 0.1  # dB that a cheaper candidate may be worse than the best
 ROUNDS = 4
 _FIRST, _FRESH = 4, 16  # worlds of the first round and of the last judgement
 _POINTS = 200  # points of a curve, if it has so many ticks
@@ -71,11 +70,17 @@ def race(
     store: Path | str | None = None,
     report: Report | None = None,
 ) -> Race:
-    """Find the best of some candidates: algorithms by name, with `auto` for options to be chosen.
+    """Find the best of some candidates, and return what is known of each.
 
-    The first candidate, or the first that a word with `auto` stands for, is the usual one: it wins
-    where nothing can be chosen. `seed` is that of the run to come, whose worlds have no part in the
-    race. An interrupt (Ctrl-C) raises Interrupted, whose `race` holds what is known.
+    `scenario` is a Scenario, a preset's name or a file's path. `candidates` are algorithms by name,
+    with `auto` for options to be chosen, or as records. The first candidate, or the first that a
+    word with `auto` stands for, is the usual one: it wins where nothing can be chosen.
+
+    `seed` is that of the run to come, whose worlds have no part in the race. There are at most
+    `rounds`; after each, candidates that are clearly worse drop out. A cheaper candidate wins over
+    the best if it is worse by no more than `tolerance`, in dB. `engine`, `precision`, `workers`,
+    `executor`, `store` and `report` are as in `run`. An interrupt (Ctrl-C) raises Interrupted,
+    whose `race` holds what is known.
     """
     setting, asked = scenario_of(scenario), _listed(candidates)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)

@@ -19,8 +19,8 @@ from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.memory import require_memory
-from paofed.simulate.engines import ENGINES, LAST, USUAL, engine_of, preferred
-from paofed.simulate.engines.task import Precision, Task
+from paofed.simulate.engines import ENGINES, LAST, USUAL, Precision, engine_of, preferred
+from paofed.simulate.engines.task import Task
 from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.places import Tally
@@ -61,21 +61,31 @@ def run(
     store: Path | str | None = None,
     report: Report | None = None,
 ) -> Result:
-    """Run algorithms, by name (`pao-fed-u1:shared=8`) or record, over `runs` worlds.
+    """Run algorithms over `runs` worlds, all of them over the same ones, and return the result.
 
     `scenario` is a Scenario, a preset's name or a file's path; or Worlds, or just a function
-    (world, run) -> Trace. Worlds are numbered from `first` on, so that others can run the rest: see
-    Result.merge. An algorithm that the engine refuses is run by the reference engine; the engine
-    "gpu" ends the work instead, and with "gpu,fast" the fast engine runs it. Over a table, all
-    models are judged on the samples to come, beside the usual baselines or those named ("none" for
-    no baseline); with `cold_starts`, each device in turn joins late that many times. With
-    faults, everything is run once more without them unless `clean` is False, so that the result
-    says what the faults cost. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose
-    `result` holds the finished runs.
+    (world, run) -> Trace. `methods` are one or several algorithms, each by name, with options as in
+    "pao-fed-u1:shared=8", or as a record.
 
-    An `executor` (as in concurrent.futures) computes instead of this machine's cores, which still
-    compute the baselines and cold starts of a table. A `store` is a folder of finished parts: a
-    second start, or another machine with the same folder, computes only the missing parts.
+    Worlds are those of `seed`, numbered from `first` on, so that others can run the rest: see
+    Result.merge. With `same_world`, all runs have one map, fleet and test set. A curve has a point
+    after `every` ticks (None: 10, or a 200th of all ticks if that is more).
+
+    `engine` is "fast", "reference" or "gpu", or several as in "gpu,fast", of which the first that
+    can runs an algorithm; what the fast engine refuses, the reference engine runs, and "gpu" alone
+    ends the work instead. `precision` is that of the models, "float32" or "float64".
+
+    Over a table, all models are judged on the samples to come, beside the usual `baselines` or
+    those named ("none" for no baseline); with `cold_starts`, each device in turn joins late that
+    many times. With faults, everything is run once more without them unless `clean` is False, so
+    that the result says what the faults cost.
+
+    `workers` threads or processes compute (None: one for each core). An `executor` (as in
+    concurrent.futures) computes instead of this machine's cores, which still compute the baselines
+    and cold starts of a table. A `store` is a folder of finished parts: a second start, or another
+    machine with the same folder, computes only the missing parts. `report` is called with the share
+    of the work that is done. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose
+    `result` holds the finished runs.
     """
     chosen, setting = _chosen(methods), setting_of(scenario)
     seed, runs, first = whole("seed", seed), whole("runs", runs, least=1), whole("first", first, 0)

@@ -10,3 +10,5 @@ swept     what was found: a record to ask, to save and to load
 stored    what a saved sweep must hold before it is believed
 sweep     runs a sweep
 """
+
+RUNS = 8  # the number of worlds by default

@@ -11,12 +11,13 @@ from paofed.algorithms import Algorithm
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, unknown, whole
 from paofed.files import read_text
+from paofed.sweeping import RUNS
 from paofed.sweeping.axes import Axes, Span, axis_of
 from paofed.sweeping.design import drawn, grid
 from paofed.sweeping.points import Layout, laid_out
-from paofed.world.scenario import PRESETS, Scenario, place_in_text, scenario_of, toml_value
+from paofed.world.names import PRESETS
+from paofed.world.scenario import Scenario, place_in_text, scenario_of, toml_value
 
-RUNS = 8  # the number of worlds by default
 _KEYS = ("scenario", "algorithms", "random", "runs", "seed", "fresh", "over")
 
 

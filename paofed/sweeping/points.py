@@ -160,16 +160,8 @@ def _with_values(scenario: Scenario, own: Values) -> Scenario:
     """Return the scenario with some of its values changed, checked whole."""
     if not own:
         return scenario
-    values = scenario.model_dump()
-    for key, value in own.items():
-        place = values
-        *path, last = key.split(".")
-        for step in path:
-            place[step] = dict(place[step] or {})
-            place = place[step]
-        place[last] = value
     try:
-        return Scenario.made(values, "")
+        return scenario.replace(**own)
     except ScenarioError as error:
         said = " ".join(f"{key}={worded(value)}" for key, value in own.items())
         raise ScenarioError(f"{said}: {error}") from None

@@ -10,14 +10,14 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray
 from paofed.racing.race import seed_of
-from paofed.simulate.engines import USUAL
-from paofed.simulate.engines.task import Precision
+from paofed.simulate.engines import USUAL, Precision
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import MODELS
 from paofed.simulate.results.result import Result, versions
 from paofed.simulate.spread.crew import HERE, Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
-from paofed.sweeping.asked import RUNS, Sweep, asked_for, described
+from paofed.sweeping import RUNS
+from paofed.sweeping.asked import Sweep, asked_for, described
 from paofed.sweeping.points import Point, Site
 from paofed.sweeping.swept import Swept
 from paofed.words import counted
@@ -56,10 +56,15 @@ def sweep(
 ) -> Swept:
     """Run methods with many settings in the same worlds, and return a record to ask.
 
-    `over` holds by key what is tried: values, or {"from": low, "to": high} to draw from. A key is
-    an option of methods (`shared`) or one of the scenario (`features`, `loss.up`). All combinations
-    are run or, with `random`, that many that are drawn. The best of each method are run again in
-    `fresh` worlds. An interrupt (Ctrl-C) raises Interrupted, whose `swept` holds what was finished.
+    `scenario` is a Scenario, a preset's name or a file's path, and `methods` are algorithms by name
+    or as records. `over` holds by key what is tried: values, or {"from": low, "to": high} to draw
+    from. A key is an option of methods (`shared`) or one of the scenario (`features`, `loss.up`).
+    All combinations are run or, with `random`, that many that are drawn.
+
+    Every point is run in the same `runs` worlds of `seed`, from which combinations are drawn, too.
+    The best of each method are run again in `fresh` worlds. `engine`, `precision`, `workers`,
+    `executor`, `store` and `report` are as in `run`. An interrupt (Ctrl-C) raises Interrupted,
+    whose `swept` holds what was finished.
     """
     asked = asked_for(scenario, methods, over, random=random, runs=runs, seed=seed, fresh=fresh)
     crew = Crew(workers, executor, store)

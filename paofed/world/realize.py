@@ -131,9 +131,11 @@ def realize(
     seed: int = 0,
     clients: IntArray | None = None,
 ) -> Trace:
-    """Realise one run, for the whole fleet or for some clients of it alone (by index).
+    """Realise one run of a scenario: everything that happens in it, as a Trace.
 
-    `scenario` may also be the name of a preset or the path of a file.
+    `scenario` is a Scenario, a preset's name or a file's path. The random numbers are those of the
+    run number `run` in the world number `world` of `seed`. The whole fleet is realised or, with
+    `clients`, those of these indices alone.
     """
     scenario = scenario_of(scenario)
     cells = scenario.ticks * (scenario.clients if clients is None else len(clients))

@@ -5,10 +5,9 @@ import re
 import reprlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, Self, TypeVar, get_args
+from typing import Annotated, Any, NoReturn, Self, TypeVar, get_args
 
 from pydantic import (
     Field,
@@ -26,6 +25,7 @@ from paofed.world.battery import Battery
 from paofed.world.delays import LONGEST, Delay
 from paofed.world.faults import KINDS, AnyFault, Fault, FaultyReadings, column_of
 from paofed.world.loss import Loss
+from paofed.world.names import PRESETS, NewcomersKind, StartKind, source_of
 from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
 from paofed.world.streams import INPUTS, Stream, Synthetic
@@ -36,7 +36,6 @@ from paofed.world.value import FORMS, Grouped, Value
 
 _UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
-PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
 # Keys that are not written into files since the table itself says them.
 _FOUND_IN_TABLE = ("ticks", "clients")
 _USUAL_OVER_TABLE: Mapping[str, Any] = {
@@ -71,8 +70,8 @@ class Scenario(Value):
     test_samples: Count
     # Whether a constant and the inputs themselves are features too; default for tables: True.
     linear: bool = False
-    start: Literal["zeros", "calibration"] = "zeros"  # the default for tables is calibration
-    newcomers: Literal["windows", "whole"] = "windows"  # the default for tables is whole
+    start: StartKind = "zeros"  # the default for tables is calibration
+    newcomers: NewcomersKind = "windows"  # the default for tables is whole
     personal: bool = False  # whether a device's linear terms stay its own; default for tables: True
     tick: str | None = None  # length of a tick, as in "1h"; None: the table says it, or nobody does
     # Share of contacts that a device uses; None: all.
@@ -202,7 +201,8 @@ class Scenario(Value):
             _misfit(
                 "stream.samples",
                 f"stream.samples asks for {max(stream.samples)} samples in {self.ticks} "
-                f"ticks: a client sees at most one sample per tick",
+                f"ticks: a client sees at most one sample per tick, so give fewer samples, or more "
+                f"ticks",
             )
         if max(stream.drifts, default=0) >= self.ticks:
             _misfit(
@@ -305,6 +305,35 @@ class Scenario(Value):
             errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
             raise ScenarioError(_explain(errors[0], text, origin)) from None
 
+    def replace(self, **changes: Any) -> Self:
+        """Return the scenario with other values, checked whole as those of a file are.
+
+        A name with a dot changes one value of a law, and leaves its other values as they are. What
+        a table of readings says itself is read from the table again if the stream is changed.
+
+        >>> Scenario.load("ideal").replace(clients=8, **{"loss.up": 0.1}).loss
+        Loss(up=0.1, down=0.0)
+        >>> Scenario.load("ideal").replace(ticks=200)
+        Traceback (most recent call last):
+        paofed.errors.ScenarioError: stream.samples asks for 2000 samples in 200 ticks: ...
+        """
+        values = self.model_dump()
+        if isinstance(self.stream, Table) and any(key.split(".")[0] == "stream" for key in changes):
+            usual = self.kernel_width == read(self.stream).kernel_width
+            for key in (*_FOUND_IN_TABLE, *(["kernel_width"] if usual else [])):
+                del values[key]
+        for key, value in changes.items():
+            *path, last = key.split(".")
+            place = values
+            for step in path:
+                law = place.get(step) or {}
+                if not isinstance(law, dict):
+                    raise ScenarioError(f"{key} is no key: {step} is {law!r}, which has no keys")
+                place[step] = dict(law)
+                place = place[step]
+            place[last] = value
+        return self.made(values, "")
+
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
         return to_toml(self.model_dump())
@@ -320,13 +349,6 @@ def scenario_of(given: Scenario | str | Path) -> Scenario:
             f"({', '.join(PRESETS)}) or the path of a file"
         )
     return given
-
-
-def source_of(name: str | Path) -> Path:
-    """Return the file of a preset, or the path itself; the file may not exist."""
-    if str(name) in PRESETS:
-        return Path(str(files("paofed.world"))) / "presets" / f"{name}.toml"
-    return Path(name)
 
 
 def _text(path: Path) -> str:
@@ -436,7 +458,34 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     if isinstance(error["input"], dict):
         return f"{place}{message}"
     got = f"{key} is {error['input']!r}" if path else repr(error["input"])
+    if kind in _EXPECTED:
+        limits = {
+            k: f"{v:g}" if isinstance(v, float) else v for k, v in error.get("ctx", {}).items()
+        }
+        message = f"expected {_EXPECTED[kind].format(**limits)}"
     return f"{place}{got}: {message[0].lower()}{message[1:]}"
+
+
+# What pydantic expects where it refuses a value alone, by the type of its error.
+_EXPECTED: Mapping[str, str] = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "tuple_type": "a list",
+    "too_long": "at most {max_length} entries",
+    "literal_error": "{expected}",
+    "model_type": "keys with values",
+    "model_attributes_type": "keys with values",
+    "dict_type": "keys with values",
+}
 
 
 _LAWS: Mapping[str, type[Value]] = {

@@ -1,4 +1,6 @@
 import json
+import os
+import re
 import shlex
 import subprocess
 import sys
@@ -33,16 +35,23 @@ def helped(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", ["", "fleet", "device", "bench"])
-@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("form", ["{}", "{} -h", "{} --help", "help {}"])
 def test_help_lists_what_there_is_and_ends_with_an_example(
-    verb: str, option: str, capsys: pytest.CaptureFixture[str]
+    verb: str, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = helped([*verb.split(), option], capsys)
+    lines = helped(form.format(verb).split(), capsys)
     for name, text in (actions_of(verb) if verb else VERBS).items():
         assert f"  {name:<12}{text}" in lines
     assert lines[-1].startswith("example: ")
     assert f"paofed {verb or 'run'} " in lines[-1]
     assert "ACTION ..." in lines[0] if verb else "VERB ..." in lines[0]
+
+
+@pytest.mark.parametrize("verb", ["run", "fleet init"])
+def test_help_on_one_verb_or_action(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped(["help", *verb.split()], capsys)
+    assert lines == helped([*verb.split(), "--help"], capsys)
+    assert lines[0].startswith(f"usage: paofed {verb} ")
 
 
 def test_the_examples_can_be_parsed() -> None:
@@ -70,20 +79,16 @@ def test_actions_have_a_file_each() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "paofed: error: no verb was given (known: run, "),
+        (["train"], "paofed: error: unknown verb 'train' (known: run, "),
+        (["learn", "--help"], "paofed: error: unknown verb 'learn' (known: run, "),
+        (["help", "learn"], "paofed: error: unknown verb 'learn' (known: run, "),
         (["repaly"], "paofed: error: unknown verb 'repaly': did you mean 'replay'? (known: run, "),
-        (["fleet"], "paofed fleet: error: no action was given (known: init, add, gateway, serve, "),
         (
             ["fleet", "verfy", "x"],
             "paofed fleet: error: unknown action 'verfy': did you mean 'verify'? (known: init, ",
         ),
         (["fleet", "--json"], "paofed fleet: error: unknown action '--json'"),
         (["device", "rnu"], "paofed device: error: unknown action 'rnu': did you mean 'run'?"),
-        (["device"], "paofed device: error: no action was given (known: run, c)"),
-        (
-            ["bench"],
-            "paofed bench: error: no action was given (known: engines, gpu, spread, ",
-        ),
         (["bench", "--live"], "paofed bench: error: unknown action '--live'"),
         (
             ["bench", "engine"],
@@ -107,11 +112,15 @@ def test_what_is_missing_or_unknown_is_told_with_the_nearest(
 def test_algorithms_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["algorithms"]) == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in (*ALGORITHMS, *RIVALS))
     assert main(["algorithms", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
+    said = {name: options.pop("in short") for name, options in listed.items()}
     assert listed["pso-fed"] == {"subset": "required", "shared": 4, "coordinated": True}
     assert list(listed) == [*ALGORITHMS, *RIVALS]
+    for name, words in said.items():
+        assert re.search(rf"^{name}\b.*\n    {re.escape(words)}$", text, re.MULTILINE)
+    assert all(map(str.strip, said.values()))
+    assert len(set(said.values())) == len(said)  # no two are told alike
 
 
 @pytest.mark.parametrize(
@@ -136,6 +145,46 @@ def test_how_a_verb_ends(
     monkeypatch.setattr("paofed.cli.algorithms.run", fail)
     assert main(["algorithms"]) == code
     assert text in capsys.readouterr().err
+
+
+def test_a_character_that_the_output_cannot_show_is_no_error() -> None:
+    """In ASCII there is neither ± nor the letters of a file's name."""
+    code = (
+        "import sys; from paofed.cli import algorithms, main\n"
+        "algorithms.run = lambda _: print('1 \\u00b1 2 \\u2212 3') or 0\n"
+        "assert main(['algorithms']) == 0; sys.exit(main(['scenario', 'check', '\\u00f6.toml']))"
+    )
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii:strict"},
+    )  # fmt: skip
+    assert done.stdout == "1 \\xb1 2 \\u2212 3\n"
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "unknown scenario '\\xf6.toml'" in done.stderr
+
+
+HEAVY = {"numba", "scipy", "matplotlib", "pydantic", "polars"}
+LIGHT = [
+    *("run", "sweep", "scenario", "trace", "replay", "result", "theory", "algorithms", "predict"),
+    *("plan", "compare", "reproduce", "readings"),
+]
+
+
+def test_help_waits_for_no_package_of_the_simulator() -> None:
+    """Nor does it need them: each of these verbs is asked for its help, all in one process."""
+    code = (
+        "import io, sys, contextlib; from paofed.cli import main\n"
+        "for verb in sys.argv[1].split(','):\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main([verb, '--help'])\n"
+        f"    heavy = {HEAVY} & sys.modules.keys()\n"
+        "    assert not heavy, (verb, heavy)"
+    )
+    done = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-c", code, ",".join(LIGHT)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

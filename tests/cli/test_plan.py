@@ -116,9 +116,13 @@ def test_without_a_tick_a_daily_budget_is_refused(file: Path, capsys: Capture) -
         ([], "a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB"),
         (["--budget", "much"], "budget is 'much': expected bytes (B, kB, MB, GB) in a time"),
         (["--error", "good"], "error is 'good': expected decibels"),
+        (
+            ["--error", "7"],
+            "expected one below 0 dB, from where on a model is of use; did you mean -7dB?",
+        ),
         (["--error=-7dB", "--tariff", "pigeon"], "unknown tariff 'pigeon'"),
         (["--error=-7dB", "--tick", "soon"], "--tick is 'soon': expected a length"),
-        (["--error=-7dB", "--contacts", "2"], "--contacts is 2.0: input should be less than"),
+        (["--error=-7dB", "--contacts", "2"], "--contacts is 2.0: expected at most 1"),
         (["--error=-7dB", "--workers", "0"], "workers is 0: expected a whole number from 1 on"),
     ],
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paofed import run
 from paofed.cli import main
 from paofed.core.columns.numbers import Number
 from paofed.live.model.fleet_model import FleetModel
@@ -15,6 +16,7 @@ from paofed.world.table.door import read
 from tests.cli import table_runs
 from tests.cli.table_runs import LINEUP, SEED, final, rows
 from tests.live.fleets import manifest
+from tests.natures import small_scenario
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -115,6 +117,11 @@ def test_what_cannot_be(file: Path, tmp_path: Path, capsys: Capsys) -> None:
     ):
         table.write_text(content)
         assert says in refusal(capsys, file, "--input", table)
+
+
+def test_a_run_without_a_table_is_told_as_such(tmp_path: Path, capsys: Capsys) -> None:
+    run(small_scenario(), "pao-fed-u1", engine="reference").save(tmp_path / "run.npz")
+    assert "which has no table: expected one over a table" in refusal(capsys, tmp_path / "run.npz")
 
 
 def test_a_fleets_model_is_of_one_algorithm(tmp_path: Path, capsys: Capsys) -> None:

@@ -42,7 +42,7 @@ def small(name: str) -> Scenario:
 def readings(folder: Path, *options: str) -> int:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Scenario, "load", small)
-        patch.setattr("paofed.cli.readings.READINGS", READINGS)
+        patch.setattr("paofed.report.readings.readings.READINGS", READINGS)
         return main(["readings", "--quick", "--workers", "1", "--out", str(folder), *options])
 
 

@@ -148,11 +148,11 @@ def test_divergence_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "--step-size",
         "1000",
         "--out",
-        str(tmp_path / "o"),
+        str(tmp_path / "o.npz"),
     ]
     assert main(["replay", str(path), *arguments]) == 0
     assert "online-fedsgd diverged at tick" in capsys.readouterr().err
-    assert (tmp_path / "o").exists()
+    assert (tmp_path / "o.npz").exists()
     assert main(["replay", str(path), *arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["final_db"] is None
 

@@ -16,7 +16,8 @@ import pytest
 
 from paofed.cli import main
 from paofed.files import write_text
-from paofed.report.paper.experiment import QUICK, Stages
+from paofed.report.paper.effort import QUICK
+from paofed.report.paper.experiment import Stages
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE
@@ -72,7 +73,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
         write_text(path, text)
 
     with pytest.MonkeyPatch.context() as patch, without_drawing(), redirect_stdout(printed):
-        patch.setattr("paofed.cli.reproduce.write_text", written)
+        patch.setattr("paofed.cli.shared.study.write_text", written)
         patch.setattr("paofed.report.paper.experiment.FIRST_LOOK", 2)
         assert reproduce(folder, "--quick", "--runs", "3", "--seed", "3") == 0
     assert pages[-1] == (folder / "report.html").read_text()

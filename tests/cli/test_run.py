@@ -12,6 +12,7 @@ import pytest
 from paofed.bench import own, speed
 from paofed.cli import main
 from paofed.simulate.results.result import Result
+from paofed.world.names import PRESETS
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 from tests.natures import small_scenario as scenario
@@ -197,6 +198,9 @@ def test_a_result_of_before_there_were_drifts(
         (["setting-1", "--out", "no/such/place.npz"], "is not a directory"),
         (["setting-1", "--workers", "0"], "workers is 0"),
         (["setting-1", "--run", "3"], "did you mean --runs?"),
+        (["setting-1", "--step", "3"], "did you mean --step-size?"),
+        (["setting-1", "--step-size", "-1"], "--step-size is -1.0: expected more than 0\n"),
+        ([], "no SCENARIO was given (it stands first: --algorithm takes all the words after it)"),
         (["setting-1", "--figure", "curves.xyz"], "expected one that ends in .png, .svg, .pdf"),
         (["setting-1", "--algorithm", "pao-fed-u1:staleness=abc"], "staleness base is 'abc'"),
         (["setting-1", "--algorithm", "pao-fed-u1:divisor=3"], "unknown divisor '3'"),
@@ -226,6 +230,28 @@ def test_scenario_show_and_check(small: str, capsys: pytest.CaptureFixture[str])
     Path(small).write_text("clients = 3\n")
     assert main(["scenario", "check", small]) == 2
     assert "is missing" in capsys.readouterr().err
+
+
+def test_the_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "list"]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(PRESETS)
+    assert all(len(line.split()) > 5 for line in lines)  # what each of them is
+    assert main(["scenario", "list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["setting-1"] == "The paper's Setting I: poor availability, short delays."
+    assert main(["scenario", "list", "ideal"]) == 2
+    assert "list takes no scenario: leave out ideal" in capsys.readouterr().err
+
+
+def test_a_scenario_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither verb has an option --algorithm that could have taken its word."""
+    assert main(["scenario", "show"]) == 2
+    said = "no SCENARIO was given, and no --table FILE: expected a TOML file or a preset"
+    assert capsys.readouterr().err.startswith(f"paofed scenario: error: {said} (setting-1, ")
+    with pytest.raises(SystemExit):
+        main(["trace", "--out", "t.npz"])
+    assert capsys.readouterr().err.endswith("are required: SCENARIO\n")
 
 
 def test_a_trace_and_its_replay(

@@ -65,7 +65,7 @@ def test_an_interrupt_keeps_what_was_finished(
 
         return swept_by(*args, **{**keywords, "report": heard})
 
-    monkeypatch.setattr("paofed.cli.sweep.swept_by", impatient)
+    monkeypatch.setattr("paofed.sweeping.sweep.swept_by", impatient)
     words = "sweep small.toml --algorithm pao-fed-u1 --over loss.up=0.0,0.2 --runs 2 --workers 1"
     assert main(words.split()) == 130
     said = capsys.readouterr()
@@ -90,6 +90,7 @@ def test_an_interrupt_keeps_what_was_finished(
         ),
         ("sweep.toml --workers 0", "workers is 0: expected a whole number from 1 on"),
         ("sweep.toml --out sweep.toml", "sweep.toml cannot be made a directory"),
+        ("nowhere.toml", "unknown scenario 'nowhere.toml'"),
         ("nothing.npz", "nothing.npz does not exist"),
         ("nothing.npz --runs 3", "nothing.npz is a sweep that was run: leave out --runs"),
     ],

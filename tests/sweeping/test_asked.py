@@ -77,7 +77,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("step_size = [0.1, 0.4]", "step_size = {from = 0.1, to = 1}", ":7: step_size goes from"),
         ("step_size = [0.1, 0.4]", "step_size = {from = 0.1}", ":7: step_size.to is missing"),
         ("shared = [1, 4]", "shared = [1, 99]", ":8: pao-fed-u1 step_size=0.1 shared=99 loss.up=0"),
-        ("up = [0.0, 0.2]", "up = [2]", ":9: loss.up=2: loss.up is 2: input should be less"),
+        ("up = [0.0, 0.2]", "up = [2]", ":9: loss.up=2: loss.up is 2: expected at most 1"),
         ("loss.up = [0.0, 0.2]", "loss.left = [0.1]", ":9: loss.left=0.1: unknown key 'left'"),
     ],
 )  # fmt: skip

@@ -70,7 +70,7 @@ def test_a_list_can_be_a_value() -> None:
         ("sharde=1,2", "unknown key 'sharde': did you mean 'shared'"),
         ("delay.bas=0.1", "unknown key 'delay.bas': did you mean 'delay.base'"),
         ("loss.upp=0.1", "loss.upp=0.1: unknown key 'upp': did you mean 'up'"),
-        ("loss.up=1.5", "loss.up=1.5: loss.up is 1.5: input should be less than or equal to 1"),
+        ("loss.up=1.5", "loss.up=1.5: loss.up is 1.5: expected at most 1"),
         ("name=a,b", "unknown key 'name'"),
         ("faults=1", "unknown key 'faults'"),
         ("shared=99", "pao-fed-u1 shared=99: shared is 99, but the model has only 24 features"),

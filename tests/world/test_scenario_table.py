@@ -145,8 +145,8 @@ def test_what_contradicts_the_table_is_refused(folder: Path, line: str, has: int
         ('inputs = ["a", "b"]', "inputs = []", "stream.inputs is empty"),
         ('inputs = ["a", "b"]', 'inputs = ["a", "a"]', "stream.inputs is ['a', 'a']: 'a' is given"),
         ('inputs = ["a", "b"]', 'inputs = ["a:raw=2"]', "stream.inputs.0 is 'a:raw=2': 'a:raw=2' "),
-        ('time = "time"', "time = 3", "stream.time is 3: input should be a valid tuple"),
-        ('calibration = "10h"', "calibration = 10", "stream.calibration is 10: input should be a "),
+        ('time = "time"', "time = 3", "stream.time is 3: expected a list"),
+        ('calibration = "10h"', "calibration = 10", "stream.calibration is 10: expected a text"),
         ('device = "device"', 'devise = "device"',
          "unknown key 'devise': did you mean 'device'? (known: kind, file, device, wide, time, "),
         ('calibration = "10h"', 'score_form = "20h"',
@@ -307,7 +307,7 @@ def test_values_without_a_text_are_told_with_their_origin_alone(folder: Path) ->
     for origin, place in (("me", "me: "), ("", "")):
         for key, text in (
             ("ticks", "ticks is 31, but the table has 30: leave it out"),
-            ("max_age", "max_age is 31.5: input should be a valid integer"),
+            ("max_age", "max_age is 31.5: expected a whole number"),
         ):
             with pytest.raises(ScenarioError) as refused:
                 Scenario.made({**values, key: 31.5 if key == "max_age" else 31}, origin)

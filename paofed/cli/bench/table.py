@@ -11,7 +11,7 @@ from paofed.bench.readings import cost, long_life
 from paofed.cli.run import LINEUP
 from paofed.cli.shared import worlds
 from paofed.errors import InputError
-from paofed.simulate.table.coldstart import USUAL_COUNT
+from paofed.simulate.table import COLD_STARTS
 from paofed.words import table
 from paofed.world.scenario import Scenario
 
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
         ["reading", f"{found.reading:.1f} s"],
         [f"{len(methods)} algorithms", f"{found.algorithms:.1f} s"],
         ["baselines", f"{found.baselines:.1f} s"],
-        [f"every device joins late, {USUAL_COUNT} times", f"{found.newcomers:.1f} s"],
+        [f"every device joins late, {COLD_STARTS} times", f"{found.newcomers:.1f} s"],
         ["everything", f"{found.everything:.1f} s"],
         ["memory, at most", f"{found.peak_megabytes:.0f} MB"],
     ]

@@ -177,7 +177,7 @@ def _taken(args: Namespace) -> _Agreed:
 def _as_run(args: Namespace) -> _Agreed:
     """Return the manifest of a fleet that does what was run over a table, beginning now."""
     from paofed.cli.shared.run_fleet import best_served, fleet_of
-    from paofed.cli.shared.table_run import TableRun
+    from paofed.report.run.table_run import TableRun
 
     run, values = TableRun.load(args.other), given(args)
     name = values.pop("algorithm", None) or best_served(run)

@@ -2,17 +2,18 @@
 
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paofed.algorithms.spec import from_text, parted
 from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
 from paofed.racing.candidates import AUTO, asks
-from paofed.racing.race import RaceInterrupted, race
-from paofed.racing.record import Race, lms_step
 from paofed.simulate.engines import announced
 from paofed.simulate.spread.crew import Crew
-from paofed.world.scenario import Scenario
+
+if TYPE_CHECKING:
+    from paofed.racing.record import Race
+    from paofed.world.scenario import Scenario
 
 
 def step_size(text: str) -> float | str:
@@ -41,12 +42,14 @@ class Choice(NamedTuple):
     """The algorithms to run, and the races that chose their settings."""
 
     words: list[str]
-    scenario: Scenario
-    races: list[Race]
+    scenario: "Scenario"
+    races: "list[Race]"
 
 
-def chosen(words: Sequence[str], scenario: Scenario, args: Namespace, crew: Crew) -> Choice:
+def chosen(words: Sequence[str], scenario: "Scenario", args: Namespace, crew: Crew) -> Choice:
     """Replace every `auto` by what wins a race."""
+    from paofed.racing.record import lms_step
+
     races = {word: _raced(word, scenario, args, crew) for word in words if asks(word)}
     found = [races[word].winner if word in races else word for word in words]
     step = lms_step(list(races.values())) if args.step_size == AUTO else None
@@ -61,7 +64,9 @@ def _with_auto(word: str) -> str:
     return word if "step_size" in options else f"{word}{',' if options else ':'}step_size={AUTO}"
 
 
-def _raced(word: str, scenario: Scenario, args: Namespace, crew: Crew) -> Race:
+def _raced(word: str, scenario: "Scenario", args: Namespace, crew: Crew) -> "Race":
+    from paofed.racing.race import RaceInterrupted, race
+
     with Progress(f"{word}, a race") as progress, announced(args.engine, say):
         try:
             return race(

@@ -11,7 +11,6 @@ from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, whole
 from paofed.files import require_folder
 from paofed.simulate.engines import ENGINES, USUAL
-from paofed.simulate.spread import spreading
 from paofed.simulate.spread.crew import Crew
 from paofed.words import counted
 
@@ -76,6 +75,8 @@ class _Reused(logging.Handler):
 @contextmanager
 def _told_what_was_there(store: Path | None) -> Iterator[None]:
     """Say in the end, in one line for all runs, how much did not have to be computed."""
+    from paofed.simulate.spread import spreading
+
     log, heard = logging.getLogger(spreading.__name__), _Reused()
     level = log.level
     log.addHandler(heard)

@@ -1,17 +1,16 @@
 """What `run` and `result` have in common: a Result as a table, JSON, CSV or figure."""
 
 import json
+import math
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from paofed.cli.shared.summary import as_json, as_table
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
-from paofed.files import make_folder, require_folder, require_writable
-from paofed.report.run.again import processors
-from paofed.report.run.numbers import PAGE
+from paofed.files import require_folder, require_writable
 from paofed.simulate.results.result import Result
 from paofed.words import counted
 
@@ -65,6 +64,8 @@ def require_figure(path: Path) -> None:
 
 def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse places that cannot be written to before the work begins."""
+    from paofed.report.run.numbers import PAGE
+
     figures: list[Path | None] = [args.figure, getattr(args, "traffic_figure", None)]
     for figure in figures:
         if figure is not None:
@@ -88,15 +89,14 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
 
 def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
     """Write the files asked for, then print the summary; `saved` is the result's file, if any."""
+    from paofed.cli.shared.summary import as_json, as_table
+    from paofed.report.run.again import processors
+
     if args.csv is not None:
         result.to_csv(args.csv, args.tariff)
     _draw(result, args)
     if args.report is not None:
-        from paofed.report.run.page import write
-
-        make_folder(args.report)
-        write(result, args.report, args.tariff, saved)
-        say(f"open {args.report / 'report.html'}")
+        say(f"open {result.report(args.report, args.tariff, saved)}")
     for line in result.summary():
         if line["diverged_runs"]:
             say(
@@ -134,3 +134,12 @@ def _draw(result: Result, args: Namespace) -> None:
 def say(text: str) -> None:
     """Tell people, on stderr, something that is not a result."""
     print(text, file=sys.stderr)
+
+
+def plain(value: Any) -> Any:
+    """Replace NaN, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

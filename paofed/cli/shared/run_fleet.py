@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from paofed.algorithms.spec import parted
-from paofed.cli.shared.table_run import TableRun
 from paofed.core.columns.numbers import Number
 from paofed.core.random import seed_of
 from paofed.errors import InputError
@@ -16,6 +15,7 @@ from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.seen import agreed_on
 from paofed.live.protocol.served import SERVED, own_options, usual_shared
 from paofed.report.run.advice import advise
+from paofed.report.run.table_run import TableRun
 from paofed.world.realize import map_key
 from paofed.world.start import Start
 
@@ -29,7 +29,7 @@ def best_served(run: TableRun) -> str:
     names = run.result.algorithms
     served = [name for name in names if not _why_not(name)]
     if not served:
-        raise InputError(f"{run.path}: {'; '.join(map(_why_not, names))}")
+        raise InputError(f"{run.origin}: {'; '.join(map(_why_not, names))}")
     advice = advise(run.result)
     if advice is not None and advice.method in served:
         return advice.method
@@ -43,7 +43,7 @@ def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None =
     """
     run.require(name)
     if why := _why_not(name):
-        raise InputError(f"{run.path}: {why}")
+        raise InputError(f"{run.origin}: {why}")
     row, options = parted(name)
     scenario, agreed = run.scenario, agreed_on([*run.inputs, run.target])
     low, high = run.linear
@@ -98,7 +98,7 @@ def _ticks(run: TableRun, tick: float | None) -> dict[str, Any]:
     about = run.result.provenance["table"]
     if tick is None and not about["calendar"]:
         raise InputError(
-            f"{run.path}: the times of its table are plain numbers: say how many seconds a tick "
+            f"{run.origin}: the times of its table are plain numbers: say how many seconds a tick "
             f"has (--tick)"
         )
     length = about["tick"] if tick is None else tick

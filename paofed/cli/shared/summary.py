@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from paofed.cli.shared.outputs import plain
 from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json as advice_json
@@ -243,12 +244,3 @@ def _beside(result: Result) -> dict[str, Any]:
         ]
     )
     return {"baselines": found, "newcomers": joined}
-
-
-def plain(value: Any) -> Any:
-    """Replace NaN, which JSON does not have, by None."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

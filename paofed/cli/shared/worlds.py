@@ -5,15 +5,16 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from paofed.cli import SCENARIO_FIRST
 from paofed.cli.shared.outputs import say
 from paofed.errors import InputError, ScenarioError
 from paofed.racing.candidates import AUTO
-from paofed.world.fault_words import parted, worded
-from paofed.world.scenario import PRESETS, Scenario
-from paofed.world.table.door import read
-from paofed.world.table.spec import MISSING, Table
+from paofed.world.names import MISSING, PRESETS, Duplicates, NewcomersKind, StartKind
+
+if TYPE_CHECKING:
+    from paofed.world.scenario import Scenario
 
 _REQUIRED = ("time", "target", "inputs")
 _LISTS = ("time", "inputs", "missing")
@@ -62,10 +63,10 @@ def add_arguments(
     add("--linear", action=BooleanOptionalAction,
         help="over a table: whether the inputs themselves and a constant are features, too (with "
         "--table: yes)")  # fmt: skip
-    add("--start", choices=_choices("start"),
+    add("--start", choices=get_args(StartKind),
         help="the model that all devices begin with: zeros, or over a table a fit to the "
         "calibration period (with --table: calibration)")  # fmt: skip
-    add("--newcomers", choices=_choices("newcomers"),
+    add("--newcomers", choices=get_args(NewcomersKind),
         help="what a device gets at its first contact: a window of the model as at any contact, "
         "or the whole model (with --table: whole)")  # fmt: skip
     add("--personal", action=BooleanOptionalAction,
@@ -107,8 +108,7 @@ def add_arguments(
         "numbers, or dates as in 20140301)")  # fmt: skip
     add("--zone", metavar="ZONE",
         help="time zone of times that name none, as in Europe/Oslo (default: UTC)")  # fmt: skip
-    kept = get_args(Table.model_fields["duplicates"].annotation)
-    add("--duplicates", choices=kept,
+    add("--duplicates", choices=get_args(Duplicates),
         help="what to do with two readings of a device in one tick: refuse the table, or keep the "
         "first or the last (default: refuse)")  # fmt: skip
     add("--missing", metavar="WORDS",
@@ -124,10 +124,6 @@ def add_arguments(
         help="decimal point of the numbers in a CSV (default: .)")  # fmt: skip
 
 
-def _choices(key: str) -> tuple[str, ...]:
-    return get_args(Scenario.model_fields[key].annotation)
-
-
 def check(args: Namespace) -> None:
     """Refuse options that do not go together, before any file is read."""
     if args.table is not None:
@@ -141,14 +137,18 @@ def check(args: Namespace) -> None:
             f"{_option(next(iter(stray)))} says something about a table: give --table too"
         )
     elif args.scenario is None:
+        first = f" ({SCENARIO_FIRST})" if "algorithm" in args else ""
         raise InputError(
-            "no SCENARIO was given (it stands first: --algorithm takes all the words after it), "
-            "and no --table FILE"
+            f"no SCENARIO was given{first}, and no --table FILE: expected a TOML file or a preset "
+            f"({', '.join(PRESETS)})"
         )
 
 
-def world_of(args: Namespace) -> Scenario:
+def world_of(args: Namespace) -> "Scenario":
     """Make the scenario that was asked for."""
+    from paofed.world.fault_words import worded
+    from paofed.world.scenario import Scenario
+
     check(args)
     changes = {key: value for key, value in _given(args, _VALUES).items() if value != AUTO}
     if args.table is None and args.tick is not None:
@@ -163,6 +163,8 @@ def world_of(args: Namespace) -> Scenario:
 
 
 def _fault(text: str) -> dict[str, Any]:
+    from paofed.world.fault_words import parted
+
     try:
         return parted(text)
     except ScenarioError as error:
@@ -195,7 +197,7 @@ def _as_typed(text: str) -> str:
     return re.sub(r"`(\w+)`", lambda key: _option(key[1]) if key[1] in _TYPED else key[0], text)
 
 
-def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
+def _over_table(args: Namespace, base: "Scenario") -> dict[str, Any]:
     """Return the values of a scenario over the table that was named, with the laws of another."""
     laws = base.model_dump(exclude=_OF_A_STREAM)
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))
@@ -207,8 +209,11 @@ def _over_table(args: Namespace, base: Scenario) -> dict[str, Any]:
     return {"name": name, "stream": stream, **laws}
 
 
-def tell(scenario: Scenario, args: Namespace) -> None:
+def tell(scenario: "Scenario", args: Namespace) -> None:
     """Say what was found in a table, and what that decided."""
+    from paofed.world.table.door import read
+    from paofed.world.table.spec import Table
+
     if not isinstance(scenario.stream, Table):
         return
     if args.scenario is None:

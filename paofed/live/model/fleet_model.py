@@ -123,7 +123,7 @@ class FleetModel:
 
 
 def predictor(source: str | Path | bytes) -> FleetPredictor:
-    """Return a predictor from a file, JSON or `.npz`, or from the bytes of such JSON.
+    """Return a predictor from `source`: a file, JSON or `.npz`, or the bytes of such JSON.
 
     >>> predictor(b'{"format": 2}')
     Traceback (most recent call last):

@@ -21,6 +21,7 @@ from paofed.core.features import NO_RANGES, FourierMap, Ranges
 from paofed.errors import InputError
 from paofed.live.model.inputs import AskedInput, Given, names_of, values_of
 from paofed.live.model.reported import ReportedInterval
+from paofed.words import counted, listed
 
 FORMAT = 1
 _AT_ONCE = 2**20  # features that are computed together: 8 MB
@@ -37,7 +38,7 @@ class Predicted(NamedTuple):
     high: float | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class FleetPredictor:
     """A fleet's model, with all that is needed to predict by it."""
 
@@ -50,6 +51,13 @@ class FleetPredictor:
     fourier_map: FourierMap
     w: FloatArray
     interval: ReportedInterval | None  # None where no device has reported errors
+
+    def __repr__(self) -> str:
+        asked = listed([asked.name for asked in self.inputs])
+        return (
+            f"<FleetPredictor of {self.fleet!r}, epoch {self.epoch}, tick {self.tick}: "
+            f"{self.target.name} from {asked}; {counted(self.w.size, 'feature')}>"
+        )
 
     def predict(self, reading: Given) -> Predicted:
         """Predict the target at one reading: values by the names of `inputs`."""
@@ -65,6 +73,10 @@ class FleetPredictor:
         half = self.interval.half_width
         found = [self.target.measured(y + side).tolist() for side in (0.0, -half, half)]
         return [Predicted(*row) for row in zip(*found, strict=True)]
+
+    def measured(self, x: FloatArray) -> FloatArray:
+        """Return the targets at inputs as the map takes them, (n, inputs); NaN where one is NaN."""
+        return self.target.measured(self._seen_target(x))
 
     def _seen_target(self, x: FloatArray) -> FloatArray:
         """Return the target as the model sees it, some readings at a time: features take memory."""

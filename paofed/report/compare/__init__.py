@@ -2,6 +2,7 @@
 
 lineup      who is compared, and what each may choose
 settings    where: the paper's settings, an ideal one, loss, drift, faults, a table
+extent      how much is run
 search      what each entrant chooses within each budget, on worlds apart
 comparison  the work: each entrant searches and is run
 judged      what they did: errors, bytes, differences in pairs, the front

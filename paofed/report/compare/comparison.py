@@ -10,8 +10,9 @@ from typing import Any
 from paofed.racing.arena import arena_of
 from paofed.racing.entrants import Entrant
 from paofed.racing.meeting import share_of, simulated, spent
+from paofed.report.compare.extent import Extent
 from paofed.report.compare.judged import Judged, judge
-from paofed.report.compare.search import Extent, Purse, purses_of, search
+from paofed.report.compare.search import Purse, purses_of, search
 from paofed.report.compare.settings import COSTLY, setting_of
 from paofed.report.shared.units import record
 from paofed.simulate.spread.crew import Crew

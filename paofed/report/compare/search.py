@@ -9,10 +9,12 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
+from paofed.racing import TOLERANCE
 from paofed.racing.arena import Arena
 from paofed.racing.meeting import share_of, simulated, spent
-from paofed.racing.race import TOLERANCE, seed_of
+from paofed.racing.race import seed_of
 from paofed.racing.rejection import Standing, hopeful, student_of_race, winner_of, within
+from paofed.report.compare.extent import Extent
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
@@ -28,22 +30,6 @@ class Purse(NamedTuple):
     tariff: str
     budget: str
     bytes: float
-
-
-class Extent(NamedTuple):
-    """How much is run: worlds of each round of the search, and of the judgement."""
-
-    rounds: tuple[int, ...]
-    runs: int
-
-    @property
-    def halved(self) -> "Extent":
-        """Return about half of this: one round, and half of the worlds of the judgement."""
-        return Extent(self.rounds[:1], max(2, self.runs // 2))
-
-
-FULL = Extent((2, 2), 12)
-QUICK = Extent((2,), 2)
 
 
 def purses_of(

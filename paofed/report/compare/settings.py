@@ -1,10 +1,13 @@
 """Where methods are compared: each setting is a scenario."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paofed.errors import InputError
-from paofed.world.scenario import PRESETS, Scenario, scenario_of
+from paofed.world.names import PRESETS
+
+if TYPE_CHECKING:  # names of settings can be offered without what scenarios need
+    from paofed.world.scenario import Scenario
 
 # How each setting differs from the paper's Setting I.
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
@@ -27,8 +30,10 @@ COSTLY = ("ideal",)
 USUAL = ("setting-1", "setting-2", "ideal", *_CHANGES, "air-quality")
 
 
-def setting_of(name: str) -> Scenario:
+def setting_of(name: str) -> "Scenario":
     """Return the scenario of a setting by name, or of a file of one's own."""
+    from paofed.world.scenario import Scenario, scenario_of
+
     if name not in _CHANGES:
         try:
             return scenario_of(name)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import from_text, resolve
 from paofed.core.arrays import IntArray
 from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
+from paofed.report.paper.effort import INDEPENDENT, PAPERS, Effort
 from paofed.report.paper.foreseen import Answer, AskedOfTheory, foreseeing
 from paofed.report.paper.study import EXCHANGES, Cell, Study
 from paofed.report.paper.theory import Beside
@@ -29,35 +29,15 @@ SIZES = ("pao-fed-u1:shared=1", "pao-fed-u1:shared=32")
 ROWS = ("online-fedsgd", *SUBSETS, "pso-fed:subset=0.2", *VERSIONS, *SIZES)
 BESIDE_THEORY = ("online-fedsgd", "pao-fed-u1", "pao-fed-c2")
 
-_INDEPENDENT, _PAPERS = "inputs independent in time", "the paper's inputs"
-_INPUTS = {_INDEPENDENT: (0.0, 0.0), _PAPERS: None}
 # The algorithms whose learning curves are predicted, by inputs: few, since each takes several
 # seconds of processor time.
-LEARNING = {_INDEPENDENT: ("online-fedsgd", "pao-fed-u1"), _PAPERS: ("pao-fed-u1",)}
+LEARNING = {INDEPENDENT: ("online-fedsgd", "pao-fed-u1"), PAPERS: ("pao-fed-u1",)}
 
 _GRID, _THEORY = "the grid over step size and kernel width", "theory beside simulation"
 FIRST_LOOK = 10  # runs of Setting I after which the study yields a first picture of that setting
 
 # Opens a stage under its name, and yields a function that is told which share of it is done.
 OpenStage = Callable[[str], AbstractContextManager[Callable[[float], None]]]
-
-
-class Effort(NamedTuple):
-    """How much of the study is run."""
-
-    runs: int
-    grid_runs: int
-    widths: tuple[float, ...]
-    steps: tuple[float, ...]
-    theory_runs: int
-    theory_ticks: int  # the ticks that theory predicts
-    # The memory of the inputs beside which theory is held, by label; None is the paper's memory,
-    # which comes last.
-    inputs: Mapping[str, tuple[float, float] | None]
-
-
-FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 200, _INPUTS)
-QUICK = Effort(4, 2, (1.0, 2.0), (0.4,), 4, 60, {_PAPERS: None})
 
 
 def run_study(

@@ -14,9 +14,10 @@ from paofed.core.metrics import decibels
 from paofed.files import write_table
 from paofed.report.paper.claims import CLAIMS, II, Claim, I
 from paofed.report.paper.experiment import OpenStage
+from paofed.report.readings.amount import Amount
 from paofed.report.readings.readings import Reading
 from paofed.report.readings.steps import START, stretched
-from paofed.report.readings.unit import Amount, computed, to_run
+from paofed.report.readings.unit import computed, to_run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew

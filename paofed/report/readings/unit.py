@@ -1,11 +1,9 @@
 """One unit of the study: one reading in one setting."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-import numpy as np
 
 from paofed.algorithms import Algorithm
+from paofed.report.readings.amount import Amount
 from paofed.report.readings.readings import DEFAULT, Reading
 from paofed.report.readings.steps import START
 from paofed.simulate.montecarlo import run as simulate
@@ -15,24 +13,6 @@ from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 from paofed.world.worlds import Worlds
-
-
-class Amount(NamedTuple):
-    """How much is run in each unit."""
-
-    runs: int
-    trials: int  # runs of each step size that is tried
-    grid: tuple[float, ...]  # of step sizes
-    shorter: int  # by how many times all runs are shorter than the paper's
-
-    def runs_of(self, reading: Reading) -> int:
-        """Return how many runs a reading has; at least two, for intervals."""
-        return max(2, round(self.runs * reading.share))
-
-
-_GRID = tuple(float(step) for step in np.geomspace(0.0125, 1.6, 15))  # 0.4 is among them
-FULL = Amount(runs=100, trials=8, grid=_GRID, shorter=1)
-QUICK = Amount(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
 
 
 def to_run(reading: Reading, scenario: Scenario, methods: Sequence[Algorithm]) -> list[Algorithm]:

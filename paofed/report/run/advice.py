@@ -47,6 +47,12 @@ class Advice:
         """Whether taking part pays, and when in the life of a device."""
         return verdict(self.spans)
 
+    def __str__(self) -> str:
+        """What to do, in sentences."""
+        from paofed.report.run.advice_words import sentences  # which needs this module
+
+        return "\n".join(sentences(self))
+
 
 def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
     """Return the advice of a run over a table.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from paofed.algorithms import Algorithm
 from paofed.errors import InputError, needs_extra, unknown
@@ -65,6 +65,7 @@ ENGINES: Mapping[str, str] = {
     "reference": "paofed.simulate.engines.reference_engine",
 }
 USUAL, *_, LAST = ENGINES
+Precision = Literal["float32", "float64"]  # of the models in compiled engines
 
 
 def preferred(engines: str) -> list[str]:

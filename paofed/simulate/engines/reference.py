@@ -68,12 +68,13 @@ def replay(
     wire: DTypeLike = np.float64,
     watch: Callable[[Info], None] | None = None,
 ) -> Outcome:
-    """Run an algorithm, by name or record, over a trace in float64.
+    """Run an algorithm over a trace in float64, and return its outcome.
 
-    `step_size` and `max_age` are for algorithms without their own. `seed`, `world` and `run` say
-    which random numbers an algorithm draws that draws any. `wire` rounds the plain values that
-    travel, in both directions, as a network that carries float32 would. `watch` is called with the
-    Info of every tick.
+    `method` is an algorithm by name or record, and `trace` what happened to a fleet. `step_size`
+    and `max_age` are for algorithms without their own. `seed`, `world` and `run` say which random
+    numbers an algorithm draws that draws any. `wire` rounds the plain values that travel, in both
+    directions, as a network that carries float32 would. `watch` is called with the Info of every
+    tick.
     """
     if not isinstance(trace, Trace):
         raise TraceError(

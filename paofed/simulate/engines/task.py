@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import islice
-from typing import Literal, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import cloudpickle
 
 from paofed.algorithms import Algorithm
 from paofed.errors import AlgorithmError, InputError, ScenarioError
+from paofed.simulate.engines import Precision
 from paofed.simulate.results.result import RunRecord
 from paofed.world.worlds import Setting
-
-Precision = Literal["float32", "float64"]
 
 
 class Place(TypedDict):

@@ -18,7 +18,7 @@ from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError, needs_extra, unknown
-from paofed.files import write_table
+from paofed.files import make_folder, write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.joining import joined
@@ -117,8 +117,8 @@ class Outcome(ShapesShown):
         save_arrays(Path(path), arrays)
 
 
-def _drawing(module: str) -> Any:
-    """Import a module that shows results only when it is needed: results work without it."""
+def _later(module: str) -> Any:
+    """Import a module that shows or uses results when it is needed: results work without it."""
     return import_module(module)
 
 
@@ -455,17 +455,49 @@ class Result:
         the "device"s' or the "server"'s.
         """
         with needs_extra("Result.plot"):
-            figures = _drawing("paofed.figures")
+            figures = _later("paofed.figures")
         return figures.plot(
             self, names, axes=axes, x=x, bands=bands, labels=labels, colours=colours,
             tariff=tariff, whose=whose, column=column,
         )  # fmt: skip
 
+    def report(
+        self, folder: str | Path, tariff: Tariff | str = "payload", saved: str | Path | None = None
+    ) -> Path:
+        """Write a page to look at into `folder`, with its figures and numbers; return its path.
+
+        The folder is made if it is not there. Bytes are those of `tariff`. `saved` is the file of
+        this result, if there is one: the page then says how to make a fleet from it.
+        """
+        with needs_extra("Result.report"):
+            page = _later("paofed.report.run.page")
+        make_folder(Path(folder))
+        page.write(self, Path(folder), tariff, None if saved is None else Path(saved))
+        return Path(folder) / "report.html"
+
+    @property
+    def advice(self) -> Any:
+        """What to do after a run over a table: a record of numbers, which prints as sentences.
+
+        None after any other run. Bytes are those of payload alone.
+        """
+        with needs_extra("Result.advice"):
+            return _later("paofed.report.run.advice").advise(self)
+
+    def predictor(self, name: str | None = None) -> Any:
+        """Return what predicts by a model that a run over a table has left, as `paofed.predictor`.
+
+        The model is the server's of the algorithm `name` after the last tick, of the first run.
+        Without a name, it is that of the algorithm whose server's model has predicted best.
+        """
+        with needs_extra("Result.predictor"):
+            return _later("paofed.report.run.table_run").TableRun.of(self).predictor(name)
+
     def __repr__(self) -> str:
         return in_short(self)
 
     def _repr_html_(self) -> str:
-        html: str = _drawing("paofed.report.shared.notebook").as_html(self)
+        html: str = _later("paofed.report.shared.notebook").as_html(self)
         return html
 
     def summary(self, tariff: Tariff | str = "payload") -> list[dict[str, Any]]:

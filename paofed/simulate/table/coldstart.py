@@ -20,9 +20,9 @@ from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.random import some_of
 from paofed.errors import InputError
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.family import Simulation, in_family, settle
-from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.progressive import WAYS, ColdStart
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, stoppable
@@ -35,7 +35,6 @@ from paofed.world.trace import SparseTrace
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
 
-USUAL_COUNT = 12  # how many times devices join by default
 _SPANS = (86_400.0, 604_800.0, 2_592_000.0)  # a day, a week, thirty days, in seconds
 _OF_HOURS = (24, 168, 720)  # the same in ticks of an hour, where the length of a tick is not known
 _MOST_NEWCOMERS = 24  # the most devices that join: each takes as long as a run of the whole fleet

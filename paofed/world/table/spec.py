@@ -7,10 +7,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from paofed.core.columns.calendar import zone_of
 from paofed.core.columns.transform import Transform
 from paofed.errors import InputError
+from paofed.world.names import MISSING, Duplicates
 from paofed.world.table.columns import TIME, Column, column
 from paofed.world.value import Value
-
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 
 def _listed(value: object) -> object:
@@ -109,7 +108,7 @@ class Table(Value):
     # The zone of times that do not say one.
     zone: Annotated[Name, AfterValidator(_known_zone)] | None = None
     # Which reading counts where a device has several in one tick.
-    duplicates: Literal["refuse", "first", "last"] = "refuse"
+    duplicates: Duplicates = "refuse"
     missing: Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_listed)] = MISSING
     # The column with the group of a device; None: grouped by how many readings a device has.
     group: Name | None = None

@@ -52,7 +52,7 @@ def test_an_interrupt_is_told_how_to_go_on(
         found = run(*args, **{**options, "runs": 2})
         raise Interrupted(found if kept else None)
 
-    monkeypatch.setattr("paofed.cli.run.simulate", interrupted)
+    monkeypatch.setattr("paofed.simulate.montecarlo.run", interrupted)
     assert main(words) == 130
     err = capsys.readouterr().err
     how = f"finished units are kept in {tmp_path / 'units'}: the same command goes on from there\n"

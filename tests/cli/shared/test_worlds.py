@@ -582,18 +582,30 @@ def test_an_interrupt_keeps_what_was_finished(
 # What a scenario names is never written over
 
 
-@pytest.mark.parametrize("option", ["--csv", "--out"])
-def test_the_table_of_a_scenario_is_not_written_over(
-    option: str, tmp_path: Path, capsys: Capture
-) -> None:
+def test_the_files_of_a_scenario_are_not_written_over(tmp_path: Path, capsys: Capture) -> None:
     readings = write(tmp_path / "readings.csv", hourly(3, 60))
-    before = readings.read_bytes()
-    (tmp_path / "mine.toml").write_text(fleet(table(readings)).to_toml())
-    assert main(["run", str(tmp_path / "mine.toml"), option, str(readings)]) == 2
+    mine = tmp_path / "mine.npz"  # no ending keeps a file from being a scenario
+    mine.write_text(fleet(table(readings)).to_toml())
+    before = readings.read_bytes(), mine.read_bytes()
+    assert main(["run", str(mine), "--csv", str(readings)]) == 2
     assert "is given twice" in capsys.readouterr().err
-    assert main(["trace", str(tmp_path / "mine.toml"), "--out", str(readings)]) == 2
+    assert main(["run", str(mine), "--out", str(mine)]) == 2
+    assert "is given twice" in capsys.readouterr().err
+    assert main(["trace", str(mine), "--out", str(mine)]) == 2
     assert "is what the trace is made of" in capsys.readouterr().err
-    assert readings.read_bytes() == before
+    assert (readings.read_bytes(), mine.read_bytes()) == before
+
+
+@pytest.mark.parametrize("verb", ["run", "trace", "replay"])
+def test_an_archive_s_name_is_refused_before_any_work(
+    verb: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """Nothing is read: there is no such scenario, and no such trace."""
+    words = [verb, "nowhere", "--out", str(tmp_path / "x.txt")]
+    words += ["--algorithm", "pao-fed-u1"] if verb == "replay" else []
+    assert main(words) == 2
+    said = f"{tmp_path / 'x.txt'} is no archive's name: expected one that ends in .npz\n"
+    assert capsys.readouterr() == ("", f"paofed {verb}: error: {said}")
 
 
 def test_a_page_is_not_written_over_the_table_of_a_scenario(

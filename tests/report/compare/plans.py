@@ -4,7 +4,7 @@ from pathlib import Path
 
 from paofed.racing.entrants import Entrant
 from paofed.report.compare.comparison import Plan
-from paofed.report.compare.search import Extent
+from paofed.report.compare.extent import Extent
 
 SMALL = """
 name = "small"

@@ -3,9 +3,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from paofed.report.compare.comparison import Plan, run_comparison
+from paofed.report.compare.extent import FULL, Extent
 from paofed.report.compare.judged import Judged, load, save
 from paofed.report.compare.page import build
-from paofed.report.compare.search import FULL, Extent
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
 from tests.report.compare.plans import small_plan

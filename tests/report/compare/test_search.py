@@ -3,7 +3,8 @@ import pytest
 from paofed.racing.arena import arena_of
 from paofed.racing.meeting import simulated, spent
 from paofed.racing.race import seed_of
-from paofed.report.compare.search import BUDGETS, Extent, Purse, purses_of, search
+from paofed.report.compare.extent import Extent
+from paofed.report.compare.search import BUDGETS, Purse, purses_of, search
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario

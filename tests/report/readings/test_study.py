@@ -13,6 +13,7 @@ from paofed.algorithms import algorithm
 from paofed.algorithms.spec import from_text
 from paofed.core.metrics import decibels
 from paofed.report.paper.claims import CLAIMS
+from paofed.report.readings.amount import FULL, QUICK, Amount
 from paofed.report.readings.readings import (
     AS_U1,
     BRACKET,
@@ -28,7 +29,7 @@ from paofed.report.readings.study import (
     ReadingStudy,
     gathered,
 )
-from paofed.report.readings.unit import FULL, QUICK, Amount, computed, to_run
+from paofed.report.readings.unit import computed, to_run
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result

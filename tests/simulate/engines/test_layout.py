@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from paofed.algorithms import algorithm
 from paofed.core.rules import Newest
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.engines.task import Precision
 from paofed.simulate.montecarlo import run
 from paofed.world.realize import realize
 from paofed.world.trace import Trace

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from paofed.errors import FileError, InputError
+from paofed.world.names import MISSING
 from paofed.world.table import source as module
 from paofed.world.table.source import Source
-from paofed.world.table.spec import MISSING
 from tests.world.table.tables import write
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from paofed.errors import FileError, InputError
+from paofed.world.names import MISSING
 from paofed.world.table import timeline as module
 from paofed.world.table.source import Source
-from paofed.world.table.spec import MISSING
 from paofed.world.table.timeline import Timeline, longer, steps_of
 from paofed.world.table.times import Times, times_of
 from tests.world.table.tables import write

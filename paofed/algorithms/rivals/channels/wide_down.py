@@ -9,7 +9,10 @@ from paofed.core.selection import Windows
 
 
 def wide_down(*, up: int = 4, down: int = 32) -> Algorithm:
-    """PAO-Fed-U1 with windows of two widths, each moving on by its own width at every tick."""
+    """PAO-Fed-U1 with wider windows down than up: a server may speak more cheaply.
+
+    Each window moves on by its own width at every tick.
+    """
     return replace(
         pao_fed("u1"),
         name="wide-down",

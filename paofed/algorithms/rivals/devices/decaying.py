@@ -22,6 +22,9 @@ def learn(half: float, state: Weights, z: FloatArray, y: float, mu: float, tick:
 
 
 def decaying(*, shared: int | None = 4, half: float = 1000.0) -> Algorithm:
-    """PAO-Fed-U1 with steps that decay; with `shared` None, Online-FedSGD likewise."""
+    """PAO-Fed-U1 whose steps decay: half as large after `half` ticks.
+
+    With `shared` None, Online-FedSGD likewise.
+    """
     learner = Learner(learn=partial(learn, positive("half", half)))
     return replace(row_of(shared), name="decaying", learner=learner)

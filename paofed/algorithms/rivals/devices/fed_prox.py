@@ -48,7 +48,9 @@ def merge(state: Pulled, part: Part) -> Pulled:
 
 
 def fed_prox(*, shared: int | None = None, pull: float = 0.01) -> Algorithm:
-    """FedProx with whole models, or with windows of `shared` coordinates as in PAO-Fed-U1.
+    """FedProx: a device's steps are pulled towards the last model that it heard.
+
+    Whole models travel, or windows of `shared` coordinates as in PAO-Fed-U1.
 
     In the exchange "paper", a whole model that is heard overwrites all that the device has learned
     before any of it could be sent. One step is left, on which nothing pulls, and FedProx would be

@@ -46,7 +46,10 @@ def apply(
 def server_momentum(
     *, shared: int | None = None, momentum: float = 0.9, rate: float = 1.0
 ) -> Algorithm:
-    """Online-FedSGD, or PAO-Fed-U1 with windows of `shared`, whose server has momentum."""
+    """FedAvgM: Online-FedSGD whose server's model goes on moving for a while.
+
+    With `shared`, PAO-Fed-U1 with such a server.
+    """
     server = ServerRule(
         apply=partial(apply, fraction("momentum", momentum), positive("rate", rate)),
         init=begin,

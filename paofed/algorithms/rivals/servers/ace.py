@@ -57,10 +57,11 @@ def engaged(rate: float, state: Engaged, messages: Sequence[Message], stamp: Sta
 
 
 def ace(*, rate: float = 1.0, memory: int = KEPT, shared: int | None = None) -> Algorithm:
-    """ACE; `memory` past models serve to work out the steps of messages.
+    """ACE: every message moves the model by the mean over the last steps of all clients.
 
-    Every message moves the model by the steps of all clients, so the model is no fixed point and
-    may leave the hull. Since each message averages anew, the order of arrival matters.
+    `memory` past models serve to work out the steps of messages. All clients move the model, so the
+    model is no fixed point and may leave the hull. Since each message averages anew, the order of
+    arrival matters.
     """
     server = ServerRule(
         apply=partial(engaged, positive("rate", rate)),

@@ -118,10 +118,12 @@ def aso_fed(
     memory: int = KEPT,
     shared: int | None = None,
 ) -> Algorithm:
-    """ASO-Fed: `pull` towards the server's model, `beta` of the fading mean, `dynamic` steps.
+    """ASO-Fed: a client's step counts by the client's share of all messages so far.
 
-    A device's step also holds gradients of earlier samples, so that the sample at hand may be
-    predicted worse after it. The server adds steps wherever its model is by then, so the model is
+    Devices are pulled towards the server's model (`pull`), a fading mean of gradients is in their
+    steps (`beta`), and `dynamic` steps are larger where contacts are rare. A device's step also
+    holds gradients of earlier samples, so that the sample at hand may be predicted worse after it.
+    The server adds steps wherever its model is by then, so the model is
     no fixed point and may leave the hull.
     """
     if type(dynamic) is not bool:

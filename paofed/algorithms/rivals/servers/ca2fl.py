@@ -78,11 +78,12 @@ def calibrated(
 def ca2fl(
     *, buffer: int = 10, rate: float = 1.0, memory: int = KEPT, shared: int | None = None
 ) -> Algorithm:
-    """CA2FL with a buffer of `buffer` messages; `memory` past models serve to work out their steps.
+    """CA2FL: FedBuff with steps that are calibrated by the last step of every client.
 
-    Steps of earlier messages and of other clients move the model. So the model is no fixed point,
-    may leave the hull, and moves on coordinates that no message of this tick holds. Which messages
-    share a buffer depends on the order of arrival.
+    `memory` past models serve to work out the steps of the `buffer` messages. Steps of earlier
+    messages and of other clients move the model. So the model is no fixed point, may leave the
+    hull, and moves on coordinates that no message of this tick holds. Which messages share a buffer
+    depends on the order of arrival.
     """
     server = ServerRule(
         apply=partial(calibrated, count("buffer", buffer), positive("rate", rate)),

@@ -53,7 +53,7 @@ def averaged(state: Cache, messages: Sequence[Message], stamp: Stamp) -> Cache: 
 
 
 def cached_mean(*, shared: int | None = None, bits: int = PLAIN) -> Algorithm:
-    """The mean over the last value of each client, coordinate by coordinate.
+    """The server's model is the mean over the last values of all clients, however old.
 
     Clients may send windows with `bits` bits a value; 32 means plain values.
 

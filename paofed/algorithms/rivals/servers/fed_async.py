@@ -26,9 +26,10 @@ def mixed(
 
 
 def fed_async(*, alpha: float = 0.6, decay: float = 0.5, shared: int | None = None) -> Algorithm:
-    """FedAsync with polynomial weights; a `decay` of 0 makes them constant.
+    """FedAsync: every message is mixed into the model, the less the older it is.
 
-    The message that is mixed in last counts most, so the order of arrival matters.
+    The weights are polynomial; a `decay` of 0 makes them constant. The message that is mixed in
+    last counts most, so the order of arrival matters.
     """
     rule = partial(mixed, positive("alpha", alpha, most=1.0), number("decay", decay, 0.0))
     server = ServerRule(apply=rule, waives=("order independence",), served=True)

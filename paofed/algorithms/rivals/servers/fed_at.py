@@ -87,7 +87,7 @@ def across(w: float, tiers: FloatArray, rounds: IntArray) -> float:
 
 
 def fed_at(*, tiers: int = 5, shared: int | None = None) -> Algorithm:
-    """FedAT with that many tiers.
+    """FedAT: clients in so many `tiers` by their latency; the slower tiers weigh more.
 
     The models of the tiers are kept from tick to tick, so the server's model is no fixed point and
     may leave the hull.

@@ -59,11 +59,12 @@ def buffered(
 def fed_buff(
     *, buffer: int = 10, rate: float = 1.0, memory: int = KEPT, shared: int | None = None
 ) -> Algorithm:
-    """FedBuff with a buffer of `buffer` messages; `memory` past models tell their steps.
+    """FedBuff: when `buffer` messages are there, the model moves by the mean of their steps.
 
-    A step that was held back moves the model later, wherever the model is by then. So the model is
-    no fixed point, may leave the hull, and moves on coordinates that no message of this tick holds.
-    Which messages share a buffer depends on the order of arrival.
+    `memory` past models tell the steps of messages. A step that was held back moves the model
+    later, wherever the model is by then. So the model is no fixed point, may leave the hull, and
+    moves on coordinates that no message of this tick holds. Which messages share a buffer depends
+    on the order of arrival.
 
     A live fleet cannot use FedBuff. There a client starts from an older model than that of the tick
     at which it sends, so every step also holds how far the server has moved since, backwards. Where

@@ -58,7 +58,7 @@ def faded(base: float, state: Dated, messages: Sequence[Message], stamp: Stamp) 
 
 
 def temporally_weighted(*, base: float = e / 2, shared: int | None = None) -> Algorithm:
-    """The mean over the last models of all clients, weighed by base^-age.
+    """The server's model is the mean over the last models of all clients, weighed by base^-age.
 
     Earlier values of other clients go on counting, so the model is no fixed point, and a client
     that takes back an earlier value may move the model out of the hull.

@@ -20,10 +20,11 @@ from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.traffic import Traffic
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.records import FamilyModels, Moment, Nature
-from paofed.simulate.engines.task import Place, Precision
+from paofed.simulate.engines.task import Place
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.world.realize import World
 from paofed.world.scenario import Scenario

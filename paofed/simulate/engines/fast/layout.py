@@ -15,6 +15,7 @@ from paofed.core.random import Key
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
 from paofed.errors import InputError
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels
 from paofed.simulate.engines.fast.records import (
     Family,
@@ -25,7 +26,6 @@ from paofed.simulate.engines.fast.records import (
     Wrong,
 )
 from paofed.simulate.engines.guarded import guarded
-from paofed.simulate.engines.task import Precision
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
 from paofed.world.events import threshold

@@ -12,13 +12,14 @@ from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap, linear_terms
 from paofed.core.random import Key, key_of, philox
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import layout as on_cpu
 from paofed.simulate.engines.fast.records import Family
 from paofed.simulate.engines.gpu import nature
 from paofed.simulate.engines.gpu.card import over, sent, zeros
 from paofed.simulate.engines.gpu.judging import map_tests
 from paofed.simulate.engines.gpu.steps import ModelShape
-from paofed.simulate.engines.task import Place, Precision
+from paofed.simulate.engines.task import Place
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
 from paofed.world.events import threshold

@@ -11,6 +11,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import curve_ticks
 from paofed.core.traffic import Traffic
 from paofed.errors import InputError
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast.kernels import LIVE
 from paofed.simulate.engines.gpu import streaming
 from paofed.simulate.engines.gpu.block import layout_of, rounds_of, threads_of
@@ -35,7 +36,6 @@ from paofed.simulate.engines.gpu.layout import (
 from paofed.simulate.engines.gpu.nature import line_up, pick
 from paofed.simulate.engines.gpu.resident import LateMessages, resident
 from paofed.simulate.engines.gpu.steps import ModelShape
-from paofed.simulate.engines.task import Precision
 from paofed.simulate.results.places import Tally
 from paofed.simulate.results.result import RunRecord
 from paofed.simulate.stopping import Report, ignored

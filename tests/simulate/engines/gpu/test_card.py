@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from paofed.algorithms.spec import from_text
-from paofed.simulate.engines import engine_of
+from paofed.simulate.engines import Precision, engine_of
 from paofed.simulate.engines.gpu import card, simulation
-from paofed.simulate.engines.task import Precision, Task
+from paofed.simulate.engines.task import Task
 from paofed.simulate.results.result import RunRecord
 from paofed.simulate.stopping import ignored
 from paofed.world.realize import realize

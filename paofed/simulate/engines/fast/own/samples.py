@@ -7,11 +7,11 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.compiling import entry_of
 from paofed.simulate.engines.fast.own.kernels import Stretch
 from paofed.simulate.engines.fast.records import Nature, Observed
-from paofed.simulate.engines.task import Precision
 from paofed.world.trace import SparseTrace
 
 # How many numbers of mapped samples stay in the cache until all methods have learned them.

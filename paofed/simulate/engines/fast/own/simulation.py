@@ -11,13 +11,14 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Keys, keys_of
+from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.family import settle
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.method_run import MethodRun
 from paofed.simulate.engines.fast.own.samples import Drawn, Listed, SampleSource
-from paofed.simulate.engines.task import Place, Precision
+from paofed.simulate.engines.task import Place
 from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.realize import World

@@ -21,6 +21,8 @@ from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
 from paofed.core.intervals import MISS
 from paofed.core.random import Key
 from paofed.errors import FileError, InputError, unknown
+from paofed.live.model.inputs import inputs_of
+from paofed.live.model.predictor import FleetPredictor
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
 from paofed.world.realize import map_key, table_map, world_key
@@ -35,7 +37,7 @@ _KEPT = ("columns", "ranges")  # keys that files of earlier versions lack
 class TableRun(NamedTuple):
     """What a run over a table has left; of several runs, the first."""
 
-    path: Path
+    origin: str  # how errors name the run: its file, if it has one
     result: Result
     inputs: tuple[Transform, ...]
     target: Number
@@ -44,24 +46,30 @@ class TableRun(NamedTuple):
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read the file; a run over anything but a table is refused."""
-        result = Result.load(path)
+        return cls.of(Result.load(path), str(path))
+
+    @classmethod
+    def of(cls, result: Result, origin: str = "this result") -> Self:
+        """Take a result; a run over anything but a table is refused."""
         if result.progressive is None:
             name = result.provenance["scenario"]["name"]
             raise FileError(
-                f"{path} is a run over {name}, which has no table: expected one over a table, "
+                f"{origin} is a run over {name}, which has no table: expected one over a table, "
                 f"whose columns devices measure"
             )
         table = result.provenance["table"]
         for key in _KEPT:
             if key not in table:
                 raise FileError(
-                    f"{path} was written by an earlier version, which did not keep the {key} of "
+                    f"{origin} was written by an earlier version, which did not keep the {key} of "
                     f"its table: run it again"
                 )
         *inputs, target = map(read_column, table["columns"])
         if not isinstance(target, Number):
-            raise FileError(f"{path}: its target is a {target.kind}: expected a number")
-        return cls(path, result, tuple(inputs), target, _as_ranges(path, table["ranges"], inputs))
+            raise FileError(f"{origin}: its target is a {target.kind}: expected a number")
+        return cls(
+            origin, result, tuple(inputs), target, _as_ranges(origin, table["ranges"], inputs)
+        )
 
     @property
     def scenario(self) -> dict[str, Any]:
@@ -98,7 +106,7 @@ class TableRun(NamedTuple):
     def require(self, name: str) -> None:
         """Refuse the name of an algorithm that was not run."""
         if name not in self.result.algorithms:
-            raise InputError(f"{self.path}: {unknown('algorithm', name, self.result.algorithms)}")
+            raise InputError(f"{self.origin}: {unknown('algorithm', name, self.result.algorithms)}")
 
     def final_model(self, name: str) -> FloatArray:
         """The server's model of an algorithm after the last tick."""
@@ -120,7 +128,7 @@ class TableRun(NamedTuple):
         if self.scenario.get("start", "zeros") == "zeros":
             return None
         self._require_same_table()
-        scenario = Scenario.made(self.scenario, str(self.path))
+        scenario = Scenario.made(self.scenario, self.origin)
         return fitted(read(scenario.table), table_map(scenario, self.world))
 
     def _require_same_table(self) -> None:
@@ -131,33 +139,51 @@ class TableRun(NamedTuple):
                 found = hashlib.file_digest(opened, "sha256").hexdigest()
         except OSError as error:
             raise FileError(
-                f"{file}, the table of {self.path}, cannot be read: {error.strerror}; the model "
+                f"{file}, the table of {self.origin}, cannot be read: {error.strerror}; the model "
                 f"that the run began with is fitted to it: put it there, {instead}"
             ) from None
         if found != self.result.provenance["table"].get("sha256"):
             raise FileError(
-                f"{file} is not the table that {self.path} was run over, since it has changed: put "
-                f"the old one there, run it again, {instead}"
+                f"{file} is not the table that {self.origin} was run over, since it has changed: "
+                f"put the old one there, run it again, {instead}"
             )
 
-    def predicted(self, name: str, file: Path) -> FloatArray:
-        """Predict every row of a file like the table, with the final model of an algorithm.
+    def predicted(self, name: str | None, file: Path) -> FloatArray:
+        """Predict every row of a file like the table, as `predictor` does with its readings.
 
         Predictions are in the unit of the target; NaN where an input of the row, or an earlier
         value that it needs, is missing.
         """
-        w, about = self.final_model(name), self.result.provenance["table"]
+        about = self.result.provenance["table"]
         records = Records(self.inputs, about["calendar"], about["begin"], about["tick"])
         table = Table.model_validate({**self.scenario["stream"], "file": str(file)})
-        return self.target.measured(self.fourier_map(seen_in(table, records)) @ w)
+        return self.predictor(name).measured(seen_in(table, records))
+
+    def predictor(self, name: str | None = None) -> FleetPredictor:
+        """Return what predicts by the final model of an algorithm, reading by reading.
+
+        Without a name, the algorithm whose server's model has predicted best is taken.
+        """
+        chosen = self.best(self.result.algorithms, "server") if name is None else name
+        return FleetPredictor(
+            fleet=self.scenario["name"],
+            epoch=0,
+            tick=self.scenario["ticks"],
+            inputs=inputs_of(self.inputs, ()),
+            columns=self.inputs,
+            target=self.target,
+            fourier_map=self.fourier_map,
+            w=self.final_model(chosen),
+            interval=None,  # a run keeps the intervals of devices, and none of the server's model
+        )
 
 
-def _as_ranges(path: Path, value: object, inputs: Sequence[Transform]) -> FloatArray:
+def _as_ranges(origin: str, value: object, inputs: Sequence[Transform]) -> FloatArray:
     numbers = sum(len(record.labels) for record in inputs) + 1
     try:
         ranges = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         ranges = np.empty(0)
     if ranges.shape != (numbers, 2) or not (ranges[:, 0] < ranges[:, 1]).all():
-        raise FileError(f"{path} is not a result: expected ranges of {numbers} numbers")
+        raise FileError(f"{origin} is not a result: expected ranges of {numbers} numbers")
     return ranges

@@ -1,0 +1,77 @@
+"""The paper's study as it goes on: its page, written again and again, and its tables in the end."""
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+
+from paofed.cli.shared.summary import as_table
+from paofed.files import write_text
+from paofed.report.compare.figure import figures
+from paofed.report.compare.page import in_short
+from paofed.report.compare.published import published
+from paofed.report.paper.claims import II, I
+from paofed.report.paper.gallery import gallery
+from paofed.report.paper.page import build
+from paofed.report.paper.study import Study
+from paofed.report.shared.figures import save_all
+from paofed.report.shared.markup import note
+from paofed.words import table
+
+
+class StudyPage:
+    """The page of a study in a folder, written again whenever there is more to show."""
+
+    def __init__(self, folder: Path, command: str, seed: int) -> None:
+        self._folder, self._command, self._seed = folder, command, seed
+        self._study = Study({}, {})
+        self._drawings: dict[str, tuple[str, str]] = {}
+        self._beyond: list[str] = []
+
+    def show(self, study: Study) -> None:
+        """Draw what was not drawn yet, and write the page."""
+        first = not self._drawings
+        self._draw(study)
+        self._write()
+        if not first and not self._beyond:  # the first picture shall not wait for these
+            self._beyond = list(_beyond(self._folder))
+            self._write()
+
+    def end(self, study: Study | None) -> None:
+        """Show a study as far as it came, and say that the work was interrupted."""
+        if study is not None:
+            self._draw(study)
+            self._write(interrupted=True)
+
+    def _draw(self, study: Study) -> None:
+        self._study = study
+        pictures = gallery(study, self._seed)
+        for name, (caption, draw) in pictures.items():
+            if self._drawings.get(name, ("",))[0] != caption:  # not yet, or of fewer runs
+                self._drawings |= save_all({name: (caption, draw())}, self._folder)
+        self._drawings = {name: self._drawings[name] for name in pictures}
+
+    def _write(self, *, interrupted: bool = False) -> None:
+        page = build(
+            self._study, self._drawings, self._command, self._beyond, interrupted=interrupted
+        )
+        write_text(self._folder / "report.html", page)
+
+
+def _beyond(folder: Path) -> Iterator[str]:
+    """Yield the published comparison with other methods, drawn here and not run again."""
+    found, command, about = published()
+    yield "<section><h2>Beyond the paper: other methods at equal bytes</h2>"
+    yield from in_short(found, save_all(figures(found), folder))
+    made = f"Not run here: {command}, paofed {about['paofed']}, made these numbers."
+    yield f"{note(html.escape(made))}</section>"
+
+
+def as_text(study: Study) -> str:
+    """Return both settings of the paper as tables, and the verdicts on its claims."""
+    rows = [
+        [claim.key, f"{e.mean:.2f}", f"[{e.low:.2f}, {e.high:.2f}]", found.verdict]
+        for claim, found in study.verdicts()
+        for e in [found.above(claim.level)]
+    ]
+    claims = table(["claim", "difference", "95 %", "verdict"], rows, left=(0, 3))
+    return "\n\n".join([*(as_table(study.results[setting]) for setting in (I, II)), claims])

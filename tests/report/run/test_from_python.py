@@ -1,0 +1,100 @@
+"""What a result hands on from Python: its page, its advice, its predictor; as the commands do."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed import Result, Scenario, predictor
+from paofed.cli import main
+from paofed.errors import FileError, InputError
+from paofed.live.model.predictor import FleetPredictor
+from paofed.report.run.advice import advise
+from paofed.report.run.advice_words import sentences
+from paofed.report.run.numbers import PAGE
+from paofed.simulate.montecarlo import run
+from paofed.world.table.door import read
+from tests.cli import table_runs
+from tests.cli.table_runs import LINEUP, final
+from tests.drawing import as_svg_alone
+from tests.natures import small_scenario
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Result]:
+    return table_runs.made(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def synthetic() -> Result:
+    return run(small_scenario(), "pao-fed-u1", engine="reference", workers=1)
+
+
+def test_a_page_is_the_one_of_the_command(synthetic: Result, tmp_path: Path) -> None:
+    saved, mine, theirs = tmp_path / "r.npz", tmp_path / "a" / "mine", tmp_path / "theirs"
+    synthetic.save(saved)
+    with as_svg_alone():
+        assert synthetic.report(str(mine), "mqtt", saved) == mine / "report.html"
+        assert main(["result", str(saved), "--report", str(theirs), "--tariff", "mqtt"]) == 0
+    written = {path.name: path.read_bytes() for path in mine.iterdir()}
+    assert written == {path.name: path.read_bytes() for path in theirs.iterdir()}
+    assert {"report.html", "errors.csv"} < written.keys() <= set(PAGE)
+
+
+def test_advice_is_a_record_that_prints_as_sentences(
+    ran: tuple[Scenario, Result], synthetic: Result
+) -> None:
+    result = ran[1]
+    advice = result.advice
+    assert advice == advise(result)
+    assert str(advice).splitlines() == list(sentences(advice))
+    assert synthetic.advice is None
+
+
+@pytest.mark.parametrize("name", [*LINEUP, None])
+def test_a_predictor_is_what_the_command_predicts_with(
+    name: str | None,
+    ran: tuple[Scenario, Result],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It sees the readings of the table as the command does, whose rows stand in another order."""
+    scenario, result = ran
+    model = result.predictor(name)
+    best = min(LINEUP, key=lambda one: final(result, one, "server"))
+    assert (model.w == result.models[0, LINEUP.index(name or best)]).all()
+    result.save(tmp_path / "run.npz")
+    words = ["predict", str(tmp_path / "run.npz"), "--input", scenario.table.file]
+    assert main([*words, *(["--algorithm", name] if name else [])]) == 0
+    told = np.array([float(text) for text in capsys.readouterr().out.splitlines() if text])
+    mine = model.measured(read(scenario.table).x)
+    apart = abs(told[:, np.newaxis] / mine - 1).min(axis=0)
+    assert len(mine) > 60
+    assert apart.max() < 1e-8  # nine digits are printed
+
+
+def test_readings_by_name(ran: tuple[Scenario, Result]) -> None:
+    """JSON takes the model elsewhere, where it predicts the same."""
+    model = ran[1].predictor()
+    assert [asked.name for asked in model.inputs] == ["a", "y[n-1]", "wind", "time", "a[n-2]"]
+    reading = {"a": 21.0, "a[n-2]": 18.0, "y[n-1]": 2.0, "wind": "SW", "time": 1.715e9}
+    found = model.predict(reading)
+    assert -1 < found.value < 20
+    assert (found.low, found.high) == (None, None)
+    assert predictor(model.to_json().encode()).predict(reading) == found
+
+
+def test_what_has_no_predictor(ran: tuple[Scenario, Result], synthetic: Result) -> None:
+    with pytest.raises(FileError, match=r"^this result is a run over .*, which has no table: exp"):
+        synthetic.predictor()
+    with pytest.raises(InputError, match=r"^this result: unknown algorithm 'pao-fed-u1'"):
+        ran[1].predictor("pao-fed-u1")
+
+
+def test_a_predictor_at_a_prompt(ran: tuple[Scenario, Result]) -> None:
+    model = ran[1].predictor()
+    assert isinstance(model, FleetPredictor)
+    assert repr(model) == (
+        f"<FleetPredictor of '{ran[0].name}', epoch 0, tick {ran[0].ticks}: "
+        "y from a, y[n-1], wind, time, a[n-2]; 16 features>"
+    )
