@@ -31,6 +31,7 @@ from docs.options import page
 from paofed import Outcome, Result, Scenario, Swept, Trace, figures, realize, run, sweep
 from paofed.checks import CHECKS
 from paofed.cli import VERBS, actions_of, main, parser_of
+from paofed.errors import InputError
 from paofed.racing.candidates import GRIDS
 from paofed.report.run.page import write as write_page
 from paofed.simulate.results.progressive import ColdStart, Progressive
@@ -391,6 +392,18 @@ def test_the_files_of_a_page(readings: Scenario, faulty: Scenario, tmp_path: Pat
 def test_every_key_of_a_scenario() -> None:
     assert list(rows(section(SCENARIOS, "## The keys"))) == list(Scenario.model_fields)
     assert all(f"`{preset}`" in SCENARIOS for preset in PRESETS)
+
+
+def test_no_key_of_the_smallest_scenario_may_be_left_out() -> None:
+    (text,) = (block.text for block in blocks("docs/scenarios.md") if block.file == "fleet.toml")
+    lines = text.splitlines()
+    keys = [line for line in lines if " = " in line]
+    assert keys
+    for key in keys:
+        with pytest.raises(InputError):
+            Scenario.parse("\n".join(line for line in lines if line != key), "fleet.toml")
+    for name, field in Scenario.model_fields.items():
+        assert field.is_required() == any(re.match(rf"\[?{name}\b", line) for line in lines), name
 
 
 def laws(union: object) -> list[type[Value]]:

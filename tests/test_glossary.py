@@ -1,4 +1,4 @@
-"""Every page leads to what its words mean: words of the glossary are links where they come first."""
+"""Every page leads to what its words mean: where a word of the glossary is used, it is a link."""
 
 import re
 
