@@ -107,10 +107,10 @@ class FleetPlan:
         if self.target is None or not self.worlds:
             return ""
         if self.reached:
-            return f"below {self.target:g} dB with 95 %, and nothing cheaper that was judged was: "
+            return f"the cheapest judged settings that are surely (95 %) below {self.target:g} dB: "
         short = self.chosen.error.mean - self.target
-        near = f"the nearest is {short:.2f} dB above it" if short > 0 else "not surely enough"
-        return f"nothing that was found is below {self.target:g} dB with 95 %, {near}: "
+        near = f"are {short:.2f} dB above it" if short > 0 else "may be, which is not sure"
+        return f"nothing is surely (95 %) below {self.target:g} dB; the nearest settings {near}: "
 
     def _doubt(self, offer: Offer) -> str:
         if not math.isfinite(offer.at_most):
@@ -137,9 +137,9 @@ class FleetPlan:
             for one in self.offers
         ]
         told = (
-            "gain: over the line above, pair by pair; doubt: dB by which anything tried within the "
-            "budget can be better, and how many could not be told apart; intervals of 95 %, over "
-            f"{self.units}"
+            "gain: over the line above, in the same worlds; doubt: by how many dB other settings "
+            "tried within the budget can be better, and how many of them could not be told from "
+            f"these (alike); intervals of 95 %, over {self.units}"
         )
         return f"{table(header, rows)}\n\n{told}"
 
@@ -155,12 +155,13 @@ class FleetPlan:
             *self.notes,
         ]
         if self.budget is not None and best.spends > best.most:
-            said.append(f"in the fresh worlds it spends more than {self.in_time(best.most)}, to "
-                        f"which it surely kept in the race: leave it a margin")  # fmt: skip
+            said.append(f"it spends more than {self.in_time(best.most)} in the fresh worlds, but "
+                        f"not in those of the race: allow for some more bytes")  # fmt: skip
         if best.guards is not None:
-            taken = "it has them" if best.guarded else "it has none of them"
+            taken = "have" if best.guarded else "do not have"
             said.append(f"bounds on what one device can do (--clip, --bound) cost "
-                        f"{with_half(best.guards)} dB in the race: {taken}")  # fmt: skip
+                        f"{with_half(best.guards)} dB in the race; the chosen settings {taken} "
+                        f"these bounds")  # fmt: skip
         said += [
             f"with `exchange={name}` it would be {compared(gain)}"
             for name, gain in self.exchanges.items()
@@ -170,7 +171,7 @@ class FleetPlan:
             said.append(f"{compared(self.gain)} than {self.usual}, which is what a fleet does "
                         f"without a plan, for {spends}")  # fmt: skip
         if best.alike:
-            said.append(f"not told apart from it within the budget: {listed(best.alike)}")
+            said.append(f"these settings within the budget may be as good: {listed(best.alike)}")
         said.append(f"of settings within {self.tolerance:g} dB of the best, the cheapest is taken")
         if self._has_largest_step:
             said.append("its step size is the largest that was tried: a larger one may be better")

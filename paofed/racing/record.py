@@ -111,8 +111,8 @@ class Race:
             for one in self.tried
         ]
         over = (
-            f"payload is that of a run, kept the numbers on a device; intervals over {self.units}; "
-            f"those of `behind` hold all together with 95 %"
+            f"payload: bytes of a run; kept: numbers that a device keeps; intervals of 95 % over "
+            f"{self.units}, those of `behind` for all candidates at once"
         )
         return f"{table(header, rows, left=(0, 6))}\n\n{over}"
 

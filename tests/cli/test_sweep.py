@@ -69,7 +69,7 @@ def test_an_interrupt_keeps_what_was_finished(
     words = "sweep small.toml --algorithm pao-fed-u1 --over loss.up=0.0,0.2 --runs 2 --workers 1"
     assert main(words.split()) == 130
     said = capsys.readouterr()
-    assert "Not finished: 1 of 2 points are" in said.out
+    assert "Not finished: 1 of 2 points were run in all" in said.out
     assert "interrupted: what was finished is kept in swept" in said.err
     assert Swept.load("swept/swept.npz").finished.sum(axis=1).tolist()[0] == 2
     assert "Not finished" in Path("swept/report.html").read_text()

@@ -28,11 +28,17 @@ def follow(
     folder: Path,
     elsewhere: Callable[[str], str],
     programs: Sequence[str] = ("mosquitto",),
+    heading: str | None = None,
 ) -> None:
-    """Do what a document says; `elsewhere` moves commands and files to ports of our own."""
+    """Do what a document says; `elsewhere` moves commands and files to ports of our own.
+
+    With a `heading`, only what stands below this heading is done.
+    """
     needed = [str(Path(needs(program)).parent) for program in programs]
     script, shown = ["set -m", "exec 2>&1"], []
     for block in blocks(document):
+        if heading is not None and block.heading != heading:
+            continue
         if block.file:
             (folder / block.file).write_text(elsewhere(block.text), encoding="utf-8")
         elif block.kind == "console":

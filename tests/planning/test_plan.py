@@ -118,11 +118,11 @@ def test_the_cheapest_that_is_surely_below_an_error_is_chosen(made: FleetPlan) -
     easy = asked(made.offers[0].reaches)
     assert easy.reached
     assert easy.chosen is made.offers[0]
-    assert easy.sentence.startswith("below ")
+    assert easy.sentence.startswith("the cheapest judged settings that are surely (95 %) below ")
     never = asked(made.offers[0].error.low - 40)
     assert not never.reached
     assert never.chosen.error.mean == min(one.error.mean for one in made.offers)
-    assert " dB with 95 %, the nearest is " in never.sentence
+    assert " dB; the nearest settings are " in never.sentence
 
 
 def test_a_plan_can_be_used(made: FleetPlan) -> None:

@@ -1,7 +1,7 @@
 """What an entrant chooses within each budget: by racing, on worlds apart from those of judgement.
 
-All candidates of an entrant meet in the same worlds. After every round, candidates are dropped that
-are clearly worse than another in every budget that they fit in.
+All candidates of an entrant meet in the same worlds. After every round, a candidate is dropped if,
+within every budget that it fits in, some other candidate is clearly better.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from paofed.report.paper.theory import CURVES, PREDICTED, Beside
 from paofed.report.shared.looks import Style, styles
+from paofed.report.shared.names import method_name
 from paofed.report.shared.style import Drawing, styled
 
 _BLACK, _GREY = "#000000", "#777777"
@@ -26,7 +27,7 @@ def mean_and_learning(rows: Mapping[str, Beside]) -> Figure:
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, (label, beside, name) in zip(panels, shown, strict=False):
         _panel(axes, beside, name, styles(beside.names)[name])
-        axes.set_title(f"{name}{_gap(beside, name)}\n{label}", fontsize=9, loc="left")
+        axes.set_title(f"{method_name(name)}{_gap(beside, name)}\n{label}", fontsize=9, loc="left")
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
     figure.supxlabel("tick")

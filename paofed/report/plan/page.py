@@ -19,11 +19,11 @@ from paofed.report.shared.markup import (
 
 _SHOWN = 60  # how many candidates the table shows
 _HOW = (
-    "Candidates met in the same worlds, round by round, and those went that were clearly worse "
-    "than another in every budget that they fit in. The winners are stated on worlds that took no "
-    "part in the choice. The doubt is by how many dB anything tried within a budget can be better "
-    "than its winner; all doubts hold together with 95 %. It is about what was tried, in this "
-    "scenario; no page can promise more."
+    "Candidates met in the same worlds, in rounds. After each round a candidate was dropped if, "
+    "within every budget that it fits in, some other candidate was clearly better. The errors of "
+    "the winners are from worlds that took no part in the choice. The doubt is by how many dB "
+    "other settings that were tried within a budget can be better than its winner; with 95 % "
+    "confidence, all doubts are right at once. They are about what was tried, in this scenario."
 )
 
 
@@ -66,7 +66,7 @@ def _front(plan: FleetPlan) -> str:
         for one in plan.offers
     ]
     header = ["settings", "", "contacts", "budget", "spends", "error (dB)",
-              "gain over the line above (dB)", "doubt (dB)", "not told apart"]  # fmt: skip
+              "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
     return table(header, rows, [2, 3, 4, 5, 6, 7, 8])
 
 

@@ -16,6 +16,7 @@ from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import cast, default_title, entries
 from paofed.report.shared.figures import bytes_sent, legend_beside, literal
 from paofed.report.shared.looks import UNNAMED, styles
+from paofed.report.shared.names import method_name
 from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
@@ -139,8 +140,8 @@ def by_device(result: Result, judged: Progressive, names: Sequence[str]) -> Figu
     _rows(extremes, judged, learners, np.append(shown[:_EXTREMES], shown[-_EXTREMES:]), place)
     extremes.text(0.5, _EXTREMES + 0.5, between, transform=extremes.get_yaxis_transform(),
                   ha="center", va="center", fontsize=8, color="#777777")  # fmt: skip
-    extremes.set_title(f"the {_EXTREMES} best and the {_EXTREMES} worst by {literal(names[0])} on "
-                       f"the device")  # fmt: skip
+    first = literal(method_name(names[0]))
+    extremes.set_title(f"the {_EXTREMES} best and the {_EXTREMES} worst by {first} on the device")
     figure.suptitle(title, x=0.01, ha="left")
     return figure
 

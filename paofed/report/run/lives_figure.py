@@ -12,6 +12,7 @@ from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import default_title
 from paofed.report.shared.figures import literal
 from paofed.report.shared.looks import styles
+from paofed.report.shared.names import method_name
 from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.results.estimates import TIE
 from paofed.simulate.results.lives import Lives
@@ -49,7 +50,7 @@ def _gains(axes: Axes, found: Sequence[Stage], name: str, colour: str) -> None:
     axes.axhspan(-TIE, TIE, color="#eeeeee", zorder=0, label="a tie")
     axes.axhline(0, color="#777777", lw=1)
     axes.errorbar(place, mean, yerr=half, color=colour, marker="o", ms=4, lw=1.3, capsize=3,
-                  label=f"{name}\n95 % intervals\nover devices")  # fmt: skip
+                  label=f"{method_name(name)}\n95 % intervals\nover devices")  # fmt: skip
     stop = stops_paying(found)
     if stop is not None and stop > 1:
         axes.axvline(np.log2(stop) - 0.5, color="#777777", lw=1, ls=(0, (5, 2)),

@@ -26,8 +26,8 @@ def spans_of(lives: Lives, name: str) -> tuple[Stage, ...]:
     """Return the life up to where taking part stops paying, and the rest; or all as one span.
 
     A device that takes part does so from its first reading on. So it is not enough that some stage
-    pays: all readings up to the end of that stage must pay together. The errors of a span are
-    pooled.
+    pays: the errors of all readings up to the end of that stage are pooled, and taking part must
+    pay over these readings as a whole.
     """
     found, beside = list(stages(lives, name)), BesideAlone(lives, name)
 

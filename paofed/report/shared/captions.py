@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from paofed.report.shared.names import method_name
 from paofed.simulate.results.result import Result
 from paofed.words import counted
 
@@ -67,13 +68,16 @@ def step_size(result: Result, names: Iterable[str] | None = None) -> str:
 
 
 def entries(result: Result, names: Sequence[str]) -> dict[str, str]:
-    """Return the names as a legend has them: with their own step size, where steps differ."""
+    """Return what a legend calls algorithms: their methods, with step sizes where these differ."""
     own, differ = _own(result), len(_used(result, names)) > 1
 
     def untold(name: str) -> bool:
         return differ and name in own and "step_size=" not in name
 
-    return {n: f"{n}, step size {own[n]}" if untold(n) else n for n in names}
+    return {
+        name: f"{method_name(name)}, step size {own[name]}" if untold(name) else method_name(name)
+        for name in names
+    }
 
 
 def bands(runs: int) -> str:

@@ -96,7 +96,7 @@ class RunCurves:
         return ChosenCurves(list(dict.fromkeys(asked)), [], "")
 
     def entries(self, names: list[str]) -> dict[str, str]:
-        """Return the names as a legend has them: with step sizes, where these differ."""
+        """Return what a legend calls curves: methods, with step sizes where these differ."""
         told = entries(self._result, [name for name in names if name in self._result.algorithms])
         return {name: told.get(name, name) for name in names}
 

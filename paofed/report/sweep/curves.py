@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from paofed.report.shared.captions import bands
 from paofed.report.shared.figures import literal
 from paofed.report.shared.looks import Style, styles
+from paofed.report.shared.names import method_name
 from paofed.report.shared.style import styled
 from paofed.report.sweep.panels import (
     MOST_PANELS,
@@ -96,7 +97,8 @@ def _handles(
 ) -> Iterator[Artist]:
     for method, look in looks.items():
         dashes = look.dashes if lines else "none"
-        yield Line2D([], [], color=look.colour, ls=dashes, lw=1.4, marker="o", ms=3.5, label=method)
+        yield Line2D([], [], color=look.colour, ls=dashes, lw=1.4, marker="o", ms=3.5,
+                     label=method_name(method))  # fmt: skip
     worlds = max((one.score.runs for one in found), default=0)
     if worlds > 1:
         said = bands(worlds).replace("run", "world")

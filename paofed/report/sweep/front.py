@@ -12,6 +12,7 @@ from paofed.core.tariffs import Tariff
 from paofed.report.shared.curves import logarithmic
 from paofed.report.shared.figures import bytes_sent
 from paofed.report.shared.looks import styles
+from paofed.report.shared.names import method_name
 from paofed.report.shared.style import styled
 from paofed.report.sweep.panels import (
     MOST_PANELS,
@@ -57,7 +58,7 @@ def against_bytes(swept: Swept, tariff: Tariff) -> Figure:
             sent, errors = [one.megabytes for one in mine], [one.found for one in mine]
             mark_above(axes, sent, errors, up_to, look.colour)
     handles: list[Artist] = [
-        Line2D([], [], ls="none", marker="o", ms=4, color=look.colour, label=method)
+        Line2D([], [], ls="none", marker="o", ms=4, color=look.colour, label=method_name(method))
         for method, look in looks.items()
     ]
     handles.append(Line2D([], [], color=_FRONT, lw=0.9, label="least error for so many bytes"))

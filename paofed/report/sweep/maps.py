@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from paofed.core.arrays import FloatArray
 from paofed.report.shared.figures import literal
+from paofed.report.shared.names import method_name
 from paofed.report.shared.style import Drawing, styled
 from paofed.report.sweep.panels import ERROR, Scale, cases, said
 from paofed.sweeping.points import worded
@@ -46,7 +47,7 @@ def over_two(swept: Swept, across: str, down: str) -> Figure | None:
             _cells(axes, swept.map(across, down, method, case), colours, frames)
         else:
             _marks(axes, swept, method, across, down, colours)
-        title = ", ".join(filter(None, (method, said(case))))
+        title = ", ".join(filter(None, (method_name(method), said(case))))
         axes.set_title(literal(title), fontsize=9, loc="left")
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()

@@ -40,9 +40,9 @@ from paofed.world.scenario import to_toml as scenario_toml
 
 _HOW = (
     "A score is the final error in dB, mean over worlds, with its 95 % interval. All points meet "
-    "the same worlds, so that differences between them are surer than these intervals look: what "
-    "cannot be told from the best is found by paired differences, whose intervals hold all "
-    "together with 95 %."
+    "the same worlds, so their differences are surer than these intervals look: a point that may "
+    "be as good as the best is found by its difference from the best in each world. With 95 % "
+    "confidence, all intervals of these differences are right at once."
 )
 
 _DRAWN = tuple(

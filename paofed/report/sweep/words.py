@@ -12,8 +12,8 @@ from paofed.sweeping.swept import Swept
 from paofed.words import counted, listed
 
 FLATTERED = (
-    "The best of many is a little lucky: on the worlds that chose it, its error looks smaller than "
-    "it is. What it is worth shows on fresh worlds, which have no part in the choice"
+    "The best of many is a little lucky: on the worlds in which it was chosen, its error looks "
+    "smaller than it is. Fresh worlds, which have no part in the choice, show its true error"
 )
 
 SAME_READINGS = (
@@ -44,8 +44,9 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
     """Say for every method what is best, among what, and how sure that is."""
     if swept.conditions and not swept.is_grid:
         yield (
-            f"Nothing is called the best: {', '.join(swept.conditions)} are nature's, and were "
-            f"drawn at random, so that no two points met the same."
+            f"Nothing is called the best: no two points met the same conditions "
+            f"({', '.join(swept.conditions)}), which nobody can choose and which were drawn at "
+            f"random."
         )
     for line in lines:
         where = f" ({said(line.case)})" if line.case else ""
@@ -100,7 +101,7 @@ def unfinished(swept: Swept) -> str:
         return ""
     whole, begun = (int(n.sum()) for n in (swept.finished.all(axis=1), swept.finished.any(axis=1)))
     return (
-        f"Not finished: {whole} of {counted(len(swept.points), 'point')} are, and "
-        f"{begun - whole} more in some of {counted(swept.finished.shape[1], 'world')}. Points with "
-        f"fewer worlds than others have no part in the choice."
+        f"Not finished: {whole} of {counted(len(swept.points), 'point')} were run in all of "
+        f"{counted(swept.finished.shape[1], 'world')}, {begun - whole} more in some of them. "
+        f"Points with fewer worlds than others have no part in the choice."
     )

@@ -28,10 +28,10 @@ BASELINES: Mapping[str, str] = {
     "alone": "each device for itself: the same steps, never a contact",
     "rls": "each device for itself: a linear function, by recursive least squares that forget",
     "start": "the same features, fitted to the calibration period; never learns, nor has a contact",
-    "start alone": "each device for itself, beginning with that fit",
+    "start alone": "each device for itself, beginning with the fit of the calibration period",
     "central": "one learner that has every sample of the fleet at once, without loss or delay",
     "batch fourier": "the same features, fitted to all the past again and again by least squares",
-    "batch linear": "a linear function of the inputs, likewise",
+    "batch linear": "a linear function of the inputs, fitted to all the past again and again",
     "boost": "gradient boosting of trees over the inputs, refitted as the past grows",
 }
 ON_REQUEST = ("boost",)  # not by default: boost needs a large package, and time

@@ -1,6 +1,7 @@
-"""docs/operating-a-fleet.md, followed word for word in one shell, to the page in a browser."""
+"""docs/operating-a-fleet.md and the README, followed word for word in one shell."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from paofed.live.trials.processes import free_port
@@ -8,20 +9,24 @@ from tests.browser import Browser
 from tests.effort import long
 from tests.live.shell import follow
 from tests.system import needs
-from tests.test_docs import DOCUMENTS, section
+from tests.test_docs import DOCUMENTS, SENSORS, section
+
+
+def on_ports_of_our_own(http: str) -> Callable[[str], str]:
+    """The usual ports may be in use here."""
+
+    def elsewhere(command: str) -> str:
+        if command.startswith("paofed fleet init"):
+            return f"{command} --port {free_port()} --http {http}"
+        return command.replace("127.0.0.1:9883", http)
+
+    return elsewhere
 
 
 @long
 def test_the_first_five_minutes(tmp_path: Path) -> None:
     needs("curl")
-    http = f"127.0.0.1:{free_port()}"
-
-    def elsewhere(command: str) -> str:
-        """On ports of our own: the usual ones may be in use here."""
-        if command.startswith("paofed fleet init"):
-            return f"{command} --port {free_port()} --http {http}"
-        return command.replace("127.0.0.1:9883", http)
-
+    elsewhere = on_ports_of_our_own(f"127.0.0.1:{free_port()}")
     follow("docs/operating-a-fleet.md", tmp_path, elsewhere)
     assert "stopped in good order" in (tmp_path / "server.log").read_text()
     with Browser(tmp_path / "profile") as browser:
@@ -29,6 +34,14 @@ def test_the_first_five_minutes(tmp_path: Path) -> None:
         browser.open((tmp_path / "page.html").as_uri())
         assert "cellar measures what is not plausible" in browser.text("#lines")
         assert "6 devices" in browser.text("#shown")
+
+
+@long
+def test_the_sensors_of_the_readme(tmp_path: Path) -> None:
+    """The shown status has an error for each device, which only a device in contact has."""
+    elsewhere = on_ports_of_our_own(f"127.0.0.1:{free_port()}")
+    follow("README.md", tmp_path, elsewhere, heading=SENSORS)
+    assert "connected to the broker" in (tmp_path / "server.log").read_text()
 
 
 def test_a_fleet_and_its_page_are_ten_commands() -> None:

@@ -20,6 +20,7 @@ from paofed.report.run.fleet_figures import (
 )
 from paofed.report.run.gains import newcomers, periods
 from paofed.report.shared.figures import save, svg
+from paofed.report.shared.names import method_name
 from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
 from tests.effort import long, some
@@ -27,6 +28,7 @@ from tests.report.runs import ALGORITHMS, over_table
 
 ON_DEVICE = ["last value", "alone", "rls", "start", "start alone"]
 AT_SERVER = ["central", "batch fourier", "batch linear"]
+SHOWN = [method_name(name) for name in ALGORITHMS]
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +75,12 @@ def test_each_panel_has_its_models_and_their_baselines_beneath(result: Result) -
         assert axes.get_title(loc="left") == title
         assert axes.get_ylabel() == "error (dB)"
         lines = lines_of(axes)
-        assert list(lines) == legend_of(axes) == [*beside, *ALGORITHMS]
-        lowest = min(lines[name].get_zorder() for name in ALGORITHMS)
+        assert list(lines) == legend_of(axes) == [*beside, *SHOWN]
+        lowest = min(lines[name].get_zorder() for name in SHOWN)
         assert all(lines[name].get_zorder() < lowest for name in beside)
         whose: Whose = "device" if axes is devices else "server"
-        for name in ALGORITHMS:
-            assert ys(lines[name]) == periods(result, judged, name, whose)[1].tolist()
+        for name, shown in zip(ALGORITHMS, SHOWN, strict=True):
+            assert ys(lines[shown]) == periods(result, judged, name, whose)[1].tolist()
         for name in beside:
             assert ys(lines[name]) == periods(result, judged, name, "baseline")[1].tolist()
 
@@ -89,8 +91,8 @@ def test_errors_stand_over_the_bytes_sent_until_then(result: Result) -> None:
     panels: dict[Whose, Axes] = dict(zip(("device", "server"), figure.axes, strict=True))
     for whose, axes in panels.items():
         lines = lines_of(axes)
-        assert list(lines) == legend_of(axes) == list(ALGORITHMS)
-        for name, line in lines.items():
+        assert list(lines) == legend_of(axes) == SHOWN
+        for name, line in zip(ALGORITHMS, lines.values(), strict=True):
             sent = result.run_wire(name, "coap").both.mean(axis=0) / 1e6
             np.testing.assert_array_equal(np.asarray(line.get_xdata()), sent)
             assert ys(line) == judged.until_db(name, whose).tolist()
@@ -111,7 +113,7 @@ def test_the_axis_has_dates(result: Result) -> None:
     labels = x_labels(figure)
     assert "05 May" in labels
     assert figure.axes[-1].xaxis.get_major_formatter().get_offset() == "2024"
-    (ends, *_) = np.asarray(lines_of(figure.axes[0])["pao-fed-u1"].get_xdata())
+    (ends, *_) = np.asarray(lines_of(figure.axes[0])["PAO-Fed-U1"].get_xdata())
     assert mdates.num2date(mdates.date2num(ends)) == datetime(2024, 5, 2, 10, tzinfo=UTC)  # type: ignore[no-untyped-call]
 
 
@@ -145,7 +147,7 @@ def test_times_that_are_plain_numbers(result: Result) -> None:
     numbered = replace(result, provenance={**result.provenance, "table": about})
     figure = over_time(numbered, judged_of(numbered))
     assert figure.axes[-1].get_xlabel() == "time"
-    x = np.asarray(lines_of(figure.axes[0])["pao-fed-u1"].get_xdata(), dtype=np.float64)
+    x = np.asarray(lines_of(figure.axes[0])["PAO-Fed-U1"].get_xdata(), dtype=np.float64)
     assert x[-1] == 5.0 + result.ticks[-1] + 1
 
 
@@ -167,15 +169,15 @@ def test_by_device_the_best_is_on_top(result: Result) -> None:
     errors = judged.by_device_db("pao-fed-u1", "device")
     upwards = np.argsort(-errors)
     assert y_labels(axes) == judged.devices[upwards].tolist()
-    models = [f"{name}, {whose}" for name in ("pao-fed-u1", "online-fedsgd")
+    models = [f"{name}, {whose}" for name in ("PAO-Fed-U1", "Online-FedSGD")
               for whose in ("device", "server")]  # fmt: skip
     assert legend_of(axes) == [*ON_DEVICE, *AT_SERVER, *models]
     lines = lines_of(axes)
-    x = np.asarray(lines["pao-fed-u1, device"].get_xdata(), dtype=np.float64)
+    x = np.asarray(lines["PAO-Fed-U1, device"].get_xdata(), dtype=np.float64)
     assert x.tolist() == errors[upwards].tolist()
-    assert ys(lines["pao-fed-u1, device"]) == [0, 1, 2]
-    assert lines["pao-fed-u1, device"].get_markerfacecolor() != "none"
-    assert lines["pao-fed-u1, server"].get_markerfacecolor() == "none"
+    assert ys(lines["PAO-Fed-U1, device"]) == [0, 1, 2]
+    assert lines["PAO-Fed-U1, device"].get_markerfacecolor() != "none"
+    assert lines["PAO-Fed-U1, server"].get_markerfacecolor() == "none"
 
 
 def test_a_device_without_samples_is_at_the_bottom(result: Result) -> None:
@@ -222,7 +224,7 @@ def test_of_many_devices_the_best_and_the_worst_have_a_row(result: Result, count
     upwards = judged.devices[np.argsort(-judged.by_device_db("pao-fed-u1", "device"))].tolist()
     assert y_labels(axes) == [*upwards[:10], *upwards[-10:]]
     assert [text.get_text() for text in axes.texts] == [f"{count - 20} others"]
-    assert axes.get_title(loc="left") == "the 10 best and the 10 worst by pao-fed-u1 on the device"
+    assert axes.get_title(loc="left") == "the 10 best and the 10 worst by PAO-Fed-U1 on the device"
     for line in axes.get_lines():
         assert len(ys(line)) == 20
     assert max(figure.get_size_inches()) < 10
@@ -232,9 +234,9 @@ def test_of_many_devices_all_are_in_the_distribution(result: Result) -> None:
     judged = spread(judged_of(result), 655)
     axes, _ = by_device(result, judged, ["pao-fed-u1"]).axes
     assert axes.get_title(loc="left") == "how many of 655 devices have at most this error (%)"
-    models = ["pao-fed-u1, device", "pao-fed-u1, server"]
+    models = ["PAO-Fed-U1, device", "PAO-Fed-U1, server"]
     assert legend_of(axes) == [*ON_DEVICE, *AT_SERVER, *models]
-    error, share = np.asarray(lines_of(axes)["pao-fed-u1, device"].get_xydata()).T
+    error, share = np.asarray(lines_of(axes)["PAO-Fed-U1, device"].get_xydata()).T
     all_of_them = judged.by_device_db("pao-fed-u1", "device")
     assert len(error) <= 101  # however many devices there are
     for most, percent in zip(error, share, strict=True):
@@ -247,7 +249,7 @@ def test_a_model_that_diverged_on_some_devices_ends_below_all(result: Result) ->
     errors = judged.device_errors.copy()
     errors[:, :, 40:60] = np.nan
     axes, extremes = by_device(result, replace(judged, device_errors=errors), ["pao-fed-u1"]).axes
-    error, share = np.asarray(lines_of(axes)["pao-fed-u1, device"].get_xydata()).T
+    error, share = np.asarray(lines_of(axes)["PAO-Fed-U1, device"].get_xydata()).T
     assert share[np.isfinite(error)].max() == 80
     assert {int(name) for name in y_labels(extremes)[:10]} <= set(range(40, 60))
 
@@ -275,9 +277,9 @@ def test_a_legend_of_many_algorithms_names_the_extremes(tmp_path: Path) -> None:
     for axes, whose in zip(over_time(many, judged).axes, models, strict=True):
         order = sorted(steps, key=lambda name: judged.final(name, whose).db)
         *_, others = legend_of(axes)
-        assert set(legend_of(axes)) >= {*order[:5], *order[-5:]}
+        assert set(legend_of(axes)) >= {method_name(name) for name in (*order[:5], *order[-5:])}
         assert others == "5 others, between these"
-        assert not set(legend_of(axes)) & set(order[5:-5])
+        assert not set(legend_of(axes)) & {method_name(name) for name in order[5:-5]}
     figure = newcomers_over_horizons(many, cold)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()][-1] == "5 others, between these"
@@ -289,7 +291,7 @@ def test_algorithms_with_steps_of_their_own_say_so(result: Result) -> None:
     own = replace(result, provenance={**result.provenance, "algorithms": described})
     judged, cold = judged_of(result), result.cold_start
     assert cold is not None
-    said = [f"{name}, step size 0.1" for name in ALGORITHMS]
+    said = [f"{name}, step size 0.1" for name in SHOWN]
     # The baselines have the scenario's.
     for figure in (over_time(own, judged), newcomers_over_horizons(own, cold)):
         assert "step size 0.4 where none is named" in figure.get_suptitle()
@@ -322,14 +324,14 @@ def test_newcomers_by_the_way_they_begin(result: Result) -> None:
     assert whole.get_title(loc="left") == "begins with the server's model"
     assert x_labels(figure) == ["first day", "first week"]
     (legend,) = figure.legends
-    names = ["last value", "alone", *ALGORITHMS]
+    names = ["last value", "alone", *SHOWN]
     assert [text.get_text() for text in legend.get_texts()] == names
     for axes, way in ((whole, "whole"), (windows, "windows")):
         lines = lines_of(axes)
         assert list(lines) == names
         for found in newcomers(cold):
             if found.way == way:
-                assert ys(lines[found.name]) == list(found.errors)
+                assert ys(lines[method_name(found.name)]) == list(found.errors)
         # Over one horizon a line is a point: every one must have a mark, and another one.
         assert len({lines[name].get_marker() for name in names[:3]}) == 3
         assert "" not in {line.get_marker() for line in lines.values()}
@@ -354,9 +356,9 @@ def test_before_the_baselines_were_judged(result: Result) -> None:
         device_errors=judged.device_errors[:, :4],
     )
     for axes in over_time(result, own).axes:
-        assert list(lines_of(axes)) == list(ALGORITHMS)
+        assert list(lines_of(axes)) == SHOWN
     (axes,) = by_device(result, own, ["pao-fed-u1"]).axes
-    assert list(lines_of(axes)) == ["pao-fed-u1, device", "pao-fed-u1, server"]
+    assert list(lines_of(axes)) == ["PAO-Fed-U1, device", "PAO-Fed-U1, server"]
 
 
 @long

@@ -8,11 +8,13 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from paofed.algorithms.spec import from_text
 from paofed.core.tariffs import Tariff
 from paofed.report.shared.figures import error_against_traffic, learning_curves, save
 from paofed.report.shared.looks import styles
+from paofed.report.shared.names import method_name
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from tests.effort import some
@@ -64,14 +66,14 @@ def test_the_figure_shows_the_curves(runs: int) -> None:
     (axes,) = learning_curves(result).axes
     lines = {line.get_label(): line for line in axes.get_lines()}
     for name in result.algorithms:
-        x, y = np.asarray(lines[name].get_xydata(), dtype=np.float64).T
+        x, y = np.asarray(lines[method_name(name)].get_xydata(), dtype=np.float64).T
         np.testing.assert_allclose(y, result.curve_db(name)[0])
         np.testing.assert_array_equal(x, result.ticks + 1)
     assert len(axes.collections) == (2 if runs > 1 else 0)  # 95 % bands
     assert "step size 0.4, kernel width 1.0" in axes.get_title(loc="left")
     best_last = sorted(result.algorithms, key=lambda name: -result.final(name).db)
     said = ["bands: 95 % intervals\nof the mean of 3 runs"] if runs > 1 else []
-    assert legend_of(axes) == best_last + said
+    assert legend_of(axes) == [*map(method_name, best_last), *said]
 
 
 @pytest.mark.parametrize(
@@ -85,19 +87,50 @@ def test_the_figure_shows_the_curves(runs: int) -> None:
 def test_the_error_stands_over_bytes_under_any_tariff(tariff: Tariff | str, below: str) -> None:
     result = run(scenario(), ["pao-fed-u1", "online-fedsgd"], runs=2)
     (axes,) = error_against_traffic(result, tariff=tariff).axes
-    for line in axes.get_lines():
-        name = str(line.get_label())
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    for name in result.algorithms:
+        line = lines[method_name(name)]
         x, y = np.asarray(line.get_xydata(), dtype=np.float64).T
         np.testing.assert_allclose(x, result.run_wire(name, tariff).both.mean(axis=0) / 1e6)
         np.testing.assert_allclose(y, result.curve_db(name)[0])
     assert axes.get_xlabel() == below
 
 
+@pytest.mark.parametrize(
+    ("identifier", "shown"),
+    [
+        ("pao-fed-u1", "PAO-Fed-U1"),
+        ("online-fed:subset=0.02", "Online-Fed, subset 0.02"),
+        ("fed-buff:buffer=5,step_size=0.2", "FedBuff, buffer 5, step size 0.2"),
+        ("masked:shared=4", "masked:shared=4"),
+        ("mine.py:pao_fed", "mine.py:pao_fed"),
+    ],
+)
+def test_methods_are_called_by_their_names(identifier: str, shown: str) -> None:
+    assert method_name(identifier) == shown
+
+
+@pytest.mark.parametrize(
+    ("draw", "leftwards"), [(learning_curves, False), (error_against_traffic, True)]
+)
+def test_an_arrow_says_where_it_is_better(
+    draw: Callable[[Result], Figure], leftwards: bool
+) -> None:
+    """Down is less error; only over traffic is left better, too."""
+    (axes,) = draw(flat({"mine": -3.0, "yours": -4.0})).axes
+    (arrow,) = axes.texts
+    assert isinstance(arrow, Annotation)
+    assert arrow.get_text() == "better"
+    (to_x, to_y), (from_x, from_y) = arrow.xy, arrow.get_position()
+    assert to_y < from_y
+    assert (to_x < from_x) == leftwards
+
+
 def test_a_diverged_curve_ends_where_it_ends(tmp_path: Path) -> None:
     wild = from_text("online-fedsgd:step_size=90")
     result = run(scenario(), [wild, "pao-fed-u1"])
     figure = learning_curves(result)
-    line = next(x for x in figure.axes[0].get_lines() if x.get_label() == wild.name)
+    line = next(x for x in figure.axes[0].get_lines() if x.get_label() == method_name(wild.name))
     assert len(np.asarray(line.get_xdata())) < len(result.ticks)
     save(figure, tmp_path / "wild.pdf")
     assert (tmp_path / "wild.pdf").read_bytes().startswith(b"%PDF")
@@ -108,7 +141,7 @@ def test_the_same_result_is_the_same_file(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         save(learning_curves(result), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert "pao-fed-u1" in (tmp_path / "a.svg").read_text()  # text stays text
+    assert "PAO-Fed-U1" in (tmp_path / "a.svg").read_text()  # text stays text
 
 
 def test_drifts_are_marked_once_in_the_legend_and_last() -> None:
@@ -118,7 +151,7 @@ def test_drifts_are_marked_once_in_the_legend_and_last() -> None:
     assert isinstance(marks, LineCollection)
     assert [segment[:, 0].tolist() for segment in marks.get_segments()] == [[40, 40], [90, 90]]
     names = legend_of(axes)
-    assert set(names[:-1]) == set(result.algorithms)
+    assert set(names[:-1]) == {"PAO-Fed-U1", "Online-FedSGD"}
     assert names[-1] == "target changes"
     assert not axes.patches
 

@@ -14,6 +14,7 @@ from paofed import figures
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.report.shared.looks import styles
+from paofed.report.shared.names import method_name
 from paofed.simulate.results.result import Result
 from tests.report.shared.test_figures import flat, legend_of, many
 
@@ -45,10 +46,10 @@ def test_a_result_and_the_module_offer_the_same() -> None:
 def test_all_curves_in_the_order_in_which_they_end() -> None:
     axes = RESULT.plot()
     for name in RESULT.algorithms:
-        x, y = curve_of(axes, name)
+        x, y = curve_of(axes, method_name(name))
         np.testing.assert_array_equal(x, RESULT.ticks + 1)
         np.testing.assert_allclose(y, RESULT.curve_db(name)[0])
-    assert legend_of(axes) == ["pao-fed-u1", "mine", "online-fedsgd", "95 % interval"]
+    assert legend_of(axes) == ["PAO-Fed-U1", "mine", "Online-FedSGD", "95 % interval"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("tick", "mean squared error (dB)")
     assert axes.get_xlim() == (0, 20)
 
@@ -56,11 +57,11 @@ def test_all_curves_in_the_order_in_which_they_end() -> None:
 def test_some_in_the_order_asked_for_with_labels_and_colours() -> None:
     labels, colours = {"mine": "$m$"}, {"mine": "#123456"}
     axes = RESULT.plot(["mine", "online-fedsgd"], labels=labels, colours=colours, bands=None)
-    assert legend_of(axes) == ["$m$", "online-fedsgd"]
+    assert legend_of(axes) == ["$m$", "Online-FedSGD"]
     drawn = {line.get_label(): line.get_color() for line in axes.get_lines()}
     assert drawn == {
         "$m$": "#123456",
-        "online-fedsgd": styles(["online-fedsgd"])["online-fedsgd"].colour,
+        "Online-FedSGD": styles(["online-fedsgd"])["online-fedsgd"].colour,
     }
     assert legend_of(RESULT.plot("mine", bands=None)) == ["mine"]
 
@@ -170,7 +171,7 @@ def test_results_stand_side_by_side_under_one_legend() -> None:
     assert [len(axes.get_lines()) for axes in figure.axes] == [3, 2]
     assert [axes.get_legend() for axes in figure.axes] == [None, None]
     (legend,) = figure.legends
-    names = ["online-fedsgd", "pao-fed-u1", "mine", "95 % interval", "other"]
+    names = ["Online-FedSGD", "PAO-Fed-U1", "mine", "95 % interval", "other"]
     assert [text.get_text() for text in legend.get_texts()] == names
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
     assert len(figures.side_by_side({**two, "a": RESULT, "b": RESULT}, "pao-fed-u1").axes) == 6

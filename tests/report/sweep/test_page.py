@@ -84,7 +84,9 @@ def test_a_part_of_a_sweep_is_a_page_too() -> None:
     finished[9, 3:] = False
     part = replace(BOWL, finished=finished)
     told = unfinished(part)
-    assert told.startswith("Not finished: 9 of 24 points are, and 1 more in some of 6 worlds.")
+    assert told.startswith(
+        "Not finished: 9 of 24 points were run in all of 6 worlds, 1 more in some"
+    )
     assert told in build(part, {}, best_lines(part, PAYLOAD))
     assert set(gallery(part, PAYLOAD)) == set(gallery(BOWL, PAYLOAD))
     assert unfinished(BOWL) == ""
@@ -99,7 +101,9 @@ def test_nothing_is_best_where_nature_was_drawn() -> None:
     swept = swept_of(truth, axes, conditions=["loss.up"])
     assert best_lines(swept, PAYLOAD) == []
     (told,) = sentences(swept, [])
-    assert told.startswith("Nothing is called the best: loss.up are nature's")
+    assert told.startswith(
+        "Nothing is called the best: no two points met the same conditions (loss.up)"
+    )
     assert "Nothing is called the best" in build(swept, {}, [])
     assert set(gallery(swept, PAYLOAD)) == {
         "against-step_size", "against-loss-up", "map-step_size-loss-up", "bytes",

@@ -1,4 +1,4 @@
-"""While numba compiles, the garbage collector rests; afterwards it is as it was."""
+"""While numba compiles, the garbage collector rests; that numba compiles is said once."""
 
 import gc
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import numba
 import pytest
 from numba.core import event
 
-import paofed.simulate.engines.fast.compiling  # noqa: F401 (it listens to the compiler)
+from paofed.simulate.engines.fast.compiling import note_compilation
 
 
 class Witness(event.Listener):
@@ -60,3 +60,12 @@ def test_it_comes_back_after_a_failure() -> None:
     with pytest.raises(numba.TypingError):
         compiled(lambda x: x.nothing)  # type: ignore[attr-defined]
     assert gc.isenabled()
+
+
+def test_compiling_is_said_once_and_only_if_it_happens() -> None:
+    """Kernels are kept beside the package, so every environment compiles its own."""
+    said: list[str] = []
+    with note_compilation(said.append):
+        assert said == []
+        compiled(half)
+    assert said == ["compiling the kernels: once in this environment, about ten seconds"]

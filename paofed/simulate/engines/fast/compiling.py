@@ -56,7 +56,7 @@ class _CompilationNote(event.Listener):
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (the listener's interface)
         if not self._said:
             self._said = True
-            self._say("compiling the kernels: once on this machine, about ten seconds")
+            self._say("compiling the kernels: once in this environment, about ten seconds")
 
     def on_end(self, event: event.Event) -> None:
         """Say nothing when a compilation ends."""
