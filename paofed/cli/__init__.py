@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from typing import NoReturn
 
 from paofed import __version__
@@ -81,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _without("paofed", "verb", VERBS, words)
     verb, *rest = words
     try:
+        _write_what_can_be_written()
         _end_in_good_order()
         with needs_extra(f"paofed {verb}"):
             actions = actions_of(verb)
@@ -105,6 +107,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paofed {verb}: error: {error.strerror or error}", file=sys.stderr)
         return _BAD_INPUT
     return code
+
+
+def _write_what_can_be_written() -> None:
+    """Let standard output write ? for a letter that its encoding lacks, and not fail."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _end_in_good_order() -> None:

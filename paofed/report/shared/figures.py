@@ -19,7 +19,13 @@ from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import replacing, write_text
 from paofed.report.shared.captions import bands, cast, default_title, entries, rank
-from paofed.report.shared.curves import draw_band, draw_line, mark_drifts, room_for_bands
+from paofed.report.shared.curves import (
+    draw_band,
+    draw_line,
+    logarithmic,
+    mark_drifts,
+    room_for_bands,
+)
 from paofed.report.shared.looks import DOTTED, UNNAMED, styles
 from paofed.report.shared.style import Drawing, style, styled
 from paofed.simulate.results.estimates import student_95
@@ -65,7 +71,7 @@ def error_against_traffic(
 
     figure = _curves(result, title, names, megabytes)
     (axes,) = figure.axes
-    axes.set_xscale("log")
+    logarithmic(axes.xaxis)
     axes.set_xlabel(bytes_sent(tariff))
     return figure
 

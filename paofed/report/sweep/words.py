@@ -47,18 +47,30 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
             f"Nothing is called the best: {', '.join(swept.conditions)} are nature's, and were "
             f"drawn at random, so that no two points met the same."
         )
-    for line in lines:
-        where = f" ({said(line.case)})" if line.case else ""
-        if line.best.found.diverged:
-            yield f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
-            continue
-        named = settings(line.best.point, line.case)
-        yield (
-            f"{line.method}{where}: {named}, {with_half(line.best.found.score)} dB"
-            f"{_doubt(line.best, line.case)}{_judged(line.best)}."
-        )
+    yield from map(_sentence, lines)
     if swept.over_table:
         yield SAME_READINGS
+
+
+def lead_words(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
+    """Say what is best of all methods: in each case, where nature has several."""
+    for case in swept.cases():
+        here = [line for line in lines if line.case == case and not line.best.found.diverged]
+        if here:
+            yield _sentence(min(here, key=lambda line: line.best.found.score.mean))
+    if not lines:
+        yield from sentences(swept, lines)
+
+
+def _sentence(line: BestLine) -> str:
+    """Say what is best of one method, among what, and how sure that is."""
+    where = f" ({said(line.case)})" if line.case else ""
+    if line.best.found.diverged:
+        return f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
+    return (
+        f"{line.method}{where}: {settings(line.best.point, line.case)}, "
+        f"{with_half(line.best.found.score)} dB{_doubt(line.best, line.case)}{_judged(line.best)}."
+    )
 
 
 def _doubt(best: Best, case: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from paofed.algorithms.spec import from_text
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json, fleet_command, numbers, sentences, whether
-from paofed.report.run.page_end import on_device
+from paofed.report.run.on_device import on_device
 from paofed.simulate.results.result import Result
 from tests.report.run.by_hand import DAYS, DEVICES, FEATURES, result
 
