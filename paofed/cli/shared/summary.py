@@ -1,7 +1,7 @@
 """A Result in words and tables, for a terminal."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from paofed.report.run.advice_words import fleet_command, sentences
 from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.gains import horizons, newcomers
 from paofed.report.shared.captions import best_places
+from paofed.report.shared.own_unit import COMPARED
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import Progressive
@@ -123,21 +124,22 @@ def _over_table(
 def _own_unit(result: Result, lives: Lives) -> str:
     """Return the errors of every learner in the unit of the target."""
     learners = lives.learners.tolist()
-    own = OwnUnit(*zip(*(lives.own_unit(*learner) for learner in learners), strict=True))
-    texts = own._make([_significant(value) for value in part] for part in own)
-    texts = texts._replace(
-        rmse=_starred(texts.rmse, own.rmse),
-        mae=_starred(texts.mae, own.mae),
-        r2=_starred(texts.r2, own.r2, most=True),
-    )
+    columns = _own_unit_columns([lives.own_unit(name, whose) for name, whose in learners])
     rows = [
         [name, "" if whose == "baseline" else whose, *cells]
-        for (name, whose), cells in zip(learners, zip(*texts, strict=True), strict=True)
+        for (name, whose), *cells in zip(learners, *columns, strict=True)
     ]
     target = column(result.provenance["scenario"]["stream"]["target"]).name
     header = ["", "model", "RMSE", "MAE", "R2", "coverage", "width"]
     told = f"in the unit of {target} (* is the best of its column, here and above)"
     return f"{told}\n\n{table(header, rows, left=(0, 1))}"
+
+
+def _own_unit_columns(errors: Sequence[OwnUnit]) -> Iterator[list[str]]:
+    for key in OwnUnit._fields:
+        values = [getattr(one, key) for one in errors]
+        texts = [_significant(value) for value in values]
+        yield _starred(texts, values, most=COMPARED[key]) if key in COMPARED else texts
 
 
 def _starred(texts: Sequence[str], values: Sequence[float], *, most: bool = False) -> list[str]:

@@ -25,8 +25,8 @@ _HOW = (
     "Every entrant has its own best settings for every budget, chosen among equally many "
     "candidates on other worlds than those it is judged on. A budget is what the whole fleet and "
     "its server may send in a run, transport included; it is a multiple of what PAO-Fed-U1 sends "
-    "with 4 of its parameters at every contact. Differences are paired; clearly means with 95 %, "
-    "in {worlds}. An entrant is on the front if nothing that costs no more is better so clearly."
+    "with 4 of its parameters at every contact. Differences are paired; intervals hold 95 %. An "
+    "entrant is on the front if nothing that costs no more is clearly ({worlds}) better."
 )
 _CHOOSE = "For each budget: what PAO-Fed reaches, and what reaches the least error."
 
@@ -35,7 +35,7 @@ def build(
     found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]], command: str, units: str
 ) -> str:
     """Return the whole page."""
-    first, *others = [figure(*drawing) for drawing in drawings.values()]
+    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
     parts = [
         heading("What to do"),
         note(_CHOOSE),

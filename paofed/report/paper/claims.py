@@ -41,7 +41,8 @@ class Claim:
         above = found.above(self.level)
         if not self.is_ratio:
             return above
-        return Estimate(*(10 ** (end / 10) for end in above[:3]), above.runs)
+        mean, low, high = (10 ** (end / 10) for end in above[:3])
+        return Estimate(mean, low, high, above.runs)
 
     @property
     def shown_unit(self) -> str:

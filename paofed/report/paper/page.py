@@ -154,7 +154,10 @@ def _tried(study: Study) -> str:
         return ""
     widths, steps = (len(set(values)) for values in zip(*study.grid, strict=True))
     told = [counted(widths, "kernel width"), counted(steps, "step size")]
-    return f" The paper states neither, so claims are also judged at {' and '.join(told)}."
+    return (
+        f" The paper states neither step size nor kernel width, so claims are also judged at "
+        f"{' and '.join(told)}."
+    )
 
 
 def _details(study: Study) -> Iterable[str]:
@@ -202,7 +205,11 @@ def _conditions(about: Mapping[str, Any], runs: Mapping[str, int]) -> str:
 def _summary(study: Study) -> str:
     verdicts = [found.verdict for _, found in study.verdicts()]
     counts = [f"{verdicts.count(v)} {_badge(v)}" for v in _SYMBOLS if verdicts.count(v)]
-    return f"Of {len(verdicts)} comparisons that test the paper's statements: {', '.join(counts)}."
+    runs = counted(min(result.runs for result in study.results.values()), "run")
+    return (
+        f"Of {len(verdicts)} comparisons that test the paper's statements, each in {runs}: "
+        f"{', '.join(counts)}."
+    )
 
 
 def _badge(verdict: str) -> str:

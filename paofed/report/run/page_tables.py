@@ -12,6 +12,7 @@ from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import best_places, rank
 from paofed.report.shared.finals import TRAFFIC, sent
 from paofed.report.shared.markup import code, interval, number, significant, table
+from paofed.report.shared.own_unit import COMPARED
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result
@@ -51,8 +52,8 @@ def in_target_unit(lives: Lives) -> str:
     ]
     best = {
         (j, 2 + i)
-        for i, column in enumerate(("rmse", "mae", "r2"))
-        for j in best_places([getattr(errors, column) for errors in own], most=column == "r2")
+        for i, (key, most) in enumerate(COMPARED.items())
+        for j in best_places([getattr(errors, key) for errors in own], most=most)
     }
     header = ["", "model", "RMSE", "MAE", "R²", "coverage", "width"]
     return table(header, rows, range(2, 7), best)

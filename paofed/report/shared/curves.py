@@ -72,11 +72,11 @@ class _Decades(LogLocator):
         super().__init__(numticks=most)
         self._most = most
 
-    def tick_values(self, vmin: float, vmax: float) -> FloatArray:
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         """Return the places of the labels between two values."""
         few = 3 * math.log10(vmax / vmin) <= self._most
         self.set_params(subs=(1.0, 2.0, 5.0) if few else (1.0,))
-        return np.asarray(super().tick_values(vmin, vmax))
+        return super().tick_values(vmin, vmax)
 
 
 def logarithmic(axis: Axis, most: int = MOST_TICKS) -> None:

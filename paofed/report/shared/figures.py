@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
@@ -96,10 +97,11 @@ def realised(traces: Mapping[str, Trace]) -> Figure:
         delays.step(ages, share, where="post", color=colour, label=name)
         rate = np.sort(trace.available.sum(axis=0))[::-1]
         contacts.plot(np.arange(1, rate.size + 1), rate, color=colour, label=name)
-    delays.set_yscale("log")
+    logarithmic(delays.yaxis)
     delays.set_xlabel("ticks")
     delays.set_title("share of messages delayed by at least")
     contacts.set_yscale("symlog", linthresh=1)
+    contacts.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     contacts.set_xlabel("clients, busiest first")
     contacts.set_title("contacts of a client in one run")
     for axes in (delays, contacts):

@@ -18,6 +18,9 @@ from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
 from paofed.world.table.columns import column
 
+# The numbers of OwnUnit by which learners are compared; True where the most is the best.
+COMPARED: Mapping[str, bool] = {"rmse": False, "mae": False, "r2": True}
+
 
 class InOwnUnit(NamedTuple):
     """The learners on devices, judged in the target's own unit over all samples that count."""
@@ -80,7 +83,7 @@ def own_unit_words(found: InOwnUnit, method: str = "") -> str:
     beside = ", ".join(f"{name} has {_pair(found.errors[name])}" for name in others)
     return (
         f"In the unit of {found.target}, {best} has the least error on devices"
-        f"{'' if found.disagrees else ', too'}: RMSE {_pair(found.errors[best], 'R2 ')}"
+        f"{', too' if best == found.advised else ''}: RMSE {_pair(found.errors[best], 'R2 ')}"
         f"{'; ' if beside else ''}{beside}."
     )
 

@@ -100,7 +100,7 @@ def _file(*parts: str) -> str:
 def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[BestLine]) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     title = f"{swept.provenance['scenario']['name']}: {', '.join(swept.keys)}"
-    first, *others = [figure(*drawing) for drawing in drawings.values()]
+    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
     top = [lead(*lead_words(swept, lines)), first]
     if missing := unfinished(swept):
         top = [f"<p><strong>{html.escape(missing)}</strong></p>", *top]

@@ -54,12 +54,10 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
 
 def lead_words(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
     """Say what is best of all methods: in each case, where nature has several."""
-    for case in swept.cases():
-        here = [line for line in lines if line.case == case and not line.best.found.diverged]
-        if here:
-            yield _sentence(min(here, key=lambda line: line.best.found.score.mean))
-    if not lines:
-        yield from sentences(swept, lines)
+    sound = [line for line in lines if not line.best.found.diverged]
+    by_case = [[line for line in sound if line.case == case] for case in swept.cases()]
+    found = [min(some, key=lambda line: line.best.found.score.mean) for some in by_case if some]
+    yield from map(_sentence, found) if found else sentences(swept, lines)
 
 
 def _sentence(line: BestLine) -> str:

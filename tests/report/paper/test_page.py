@@ -70,7 +70,7 @@ class _Builder(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         node = Node(tag, attrs)
         self._open[-1].children.append(node)
-        if tag not in ("meta", "br", "hr", "img", "link", "input"):
+        if tag not in ("meta", "br", "hr", "img", "link", "input", "wbr"):
             self._open.append(node)
 
     def handle_endtag(self, tag: str) -> None:
