@@ -202,11 +202,11 @@ def _over_table(
 ) -> Iterator[str]:
     scenario = result.provenance["scenario"]
     target = column(scenario["stream"]["target"])
-    yield heading("In short")
-    yield note(html.escape(_conditions(result)))
     if said := [*in_short(result, judged, advice)]:
+        yield heading("In short")
         yield bullets(said)
     yield heading("Errors and traffic")
+    yield note(html.escape(_conditions(result)))
     yield note(_JUDGED + (_OF_UNIT if target.transform == "raw" else _OF_SPREAD) + _BEST)
     yield errors_and_traffic(result, judged, tariff)
     yield note(html.escape(_counted_in(tariff)))

