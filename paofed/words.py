@@ -56,6 +56,16 @@ def size(number: float) -> str:
     raise AssertionError("unreachable")
 
 
+def times_less(ratio: float) -> str:
+    """Say by how many times one thing is less than another, which is `ratio` times as much.
+
+    >>> times_less(22.4), times_less(4.94), times_less(0.5)
+    ('22 times less', '4.9 times less', '2.0 times more')
+    """
+    times, said = (ratio, "less") if ratio >= 1 else (1 / ratio, "more")
+    return f"{times:.{0 if times >= 10 else 1}f} times {said}"
+
+
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
 ) -> str:

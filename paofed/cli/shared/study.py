@@ -14,7 +14,7 @@ from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
-from paofed.report.shared.markup import note
+from paofed.report.shared.markup import heading, note
 from paofed.words import table
 
 
@@ -60,7 +60,7 @@ class StudyPage:
 def _beyond(folder: Path) -> Iterator[str]:
     """Yield the published comparison with other methods, drawn here and not run again."""
     found, command, about = published()
-    yield "<section><h2>Beyond the paper: other methods at equal bytes</h2>"
+    yield f"<section>{heading('Beyond the paper: other methods at equal bytes')}"
     yield from in_short(found, save_all(figures(found), folder))
     made = f"Not run here: {command}, paofed {about['paofed']}, made these numbers."
     yield f"{note(html.escape(made))}</section>"
@@ -69,9 +69,15 @@ def _beyond(folder: Path) -> Iterator[str]:
 def as_text(study: Study) -> str:
     """Return both settings of the paper as tables, and the verdicts on its claims."""
     rows = [
-        [claim.key, f"{e.mean:.2f}", f"[{e.low:.2f}, {e.high:.2f}]", found.verdict]
+        [
+            claim.key,
+            f"{e.mean:.2f}",
+            f"[{e.low:.2f}, {e.high:.2f}]",
+            claim.shown_unit,
+            found.verdict,
+        ]
         for claim, found in study.verdicts()
-        for e in [found.above(claim.level)]
+        for e in [claim.shown(found)]
     ]
-    claims = table(["claim", "difference", "95 %", "verdict"], rows, left=(0, 3))
+    claims = table(["claim", "found", "95 %", "", "verdict"], rows, left=(0, 3, 4))
     return "\n\n".join([*(as_table(study.results[setting]) for setting in (I, II)), claims])

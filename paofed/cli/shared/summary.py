@@ -1,7 +1,7 @@
 """A Result in words and tables, for a terminal."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from paofed.report.run.advice_words import as_json as advice_json
 from paofed.report.run.advice_words import fleet_command, sentences
 from paofed.report.run.damage import damages, faults_of
 from paofed.report.run.gains import horizons, newcomers
+from paofed.report.shared.captions import best_places
+from paofed.report.shared.own_unit import COMPARED
 from paofed.simulate.results.estimates import Estimate
-from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.apart import kind_of
@@ -59,9 +61,10 @@ def as_table(result: Result, tariff: Tariff = PAYLOAD, saved: Path | None = None
 
 
 def _advice(advice: Advice, saved: Path | None) -> str:
-    """Say what to do, and the command for it where a file was saved."""
-    command = [] if saved is None else [f"The fleet: {fleet_command(advice, saved)}"]
-    return "\n".join(["what to do", "", *sentences(advice), *command])
+    """Say what to do and, where taking part may pay and a file was saved, the command for it."""
+    command = fleet_command(advice, saved)
+    fleet = [f"The fleet: {command}"] if command else []
+    return "\n".join(["what to do", "", *sentences(advice), *fleet])
 
 
 def _choices(result: Result) -> dict[str, Any]:
@@ -94,10 +97,11 @@ def _over_table(
     """Return tables of both models of every algorithm, the baselines, and newcomers."""
     parts = [_algorithms(summary, {"device (dB)": "device_db", "server (dB)": "db"}, tariff)]
     if judged.baselines:
+        finals = [judged.final(name, "baseline") for name in judged.baselines]
+        errors = _starred([_error(final.db) for final in finals], [final.db for final in finals])
         rows = [
-            [name, _error(db), _number(error), BASELINES.get(kind_of(name), "")]
-            for name in judged.baselines
-            for db, error in [judged.final(name, "baseline")]
+            [name, error, _number(final.standard_error), BASELINES.get(kind_of(name), "")]
+            for name, error, final in zip(judged.baselines, errors, finals, strict=True)
         ]
         parts.append(table(["baseline", "error (dB)", "s.e.", ""], rows, left=(0, 3)))
     if result.lives is not None:
@@ -120,17 +124,30 @@ def _over_table(
 
 def _own_unit(result: Result, lives: Lives) -> str:
     """Return the errors of every learner in the unit of the target."""
+    learners = lives.learners.tolist()
+    columns = _own_unit_columns([lives.own_unit(name, whose) for name, whose in learners])
     rows = [
-        [
-            name,
-            "" if whose == "baseline" else whose,
-            *map(_significant, lives.own_unit(name, whose)),
-        ]
-        for name, whose in lives.learners.tolist()
+        [name, "" if whose == "baseline" else whose, *cells]
+        for (name, whose), *cells in zip(learners, *columns, strict=True)
     ]
     target = column(result.provenance["scenario"]["stream"]["target"]).name
     header = ["", "model", "RMSE", "MAE", "R2", "coverage", "width"]
-    return f"in the unit of {target}\n\n{table(header, rows, left=(0, 1))}"
+    told = f"in the unit of {target} (* is the best of its column, here and above)"
+    return f"{told}\n\n{table(header, rows, left=(0, 1))}"
+
+
+def _own_unit_columns(errors: Sequence[OwnUnit]) -> Iterator[list[str]]:
+    for key in OwnUnit._fields:
+        values = [getattr(one, key) for one in errors]
+        texts = [_significant(value) for value in values]
+        yield _starred(texts, values, most=COMPARED[key]) if key in COMPARED else texts
+
+
+def _starred(texts: Sequence[str], values: Sequence[float], *, most: bool = False) -> list[str]:
+    """Mark the best of a column, so that the digits of all its numbers stay below each other."""
+    best = best_places(values, most=most)
+    blank = " " if best else ""
+    return [f"{text}{'*' if i in best else blank}" for i, text in enumerate(texts)]
 
 
 def _damages(result: Result, faults: list[str]) -> str:

@@ -34,10 +34,21 @@ def summary(found: Sequence[Judged]) -> str:
     held = [one for one in found if one.entrant not in PAO_FED and one.behind is not None]
     better = [one.entrant for one in held if one.verdict == "better"]
     if not better:
-        return f"Nothing beats PAO-Fed clearly in any of {len(held)} comparisons at equal bytes."
+        return (
+            f"Nothing beats PAO-Fed clearly ({worlds(found)}) in any of "
+            f"{counted(len(held), 'comparison')} at equal bytes."
+        )
     most = sorted(dict.fromkeys(better), key=lambda name: -better.count(name))
     named = listed([f"{name} in {better.count(name)}" for name in most])
     return (
         f"In {len(better)} of {counted(len(held), 'comparison')} at equal bytes something beats "
-        f"PAO-Fed clearly: {named}."
+        f"PAO-Fed clearly ({worlds(found)}): {named}."
+    )
+
+
+def worlds(found: Sequence[Judged]) -> str:
+    """Say in how many worlds entrants were judged; over a table, devices are in their place."""
+    counts = sorted({one.error.runs for one in found})
+    return (
+        counted(counts[0], "world") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} worlds"
     )

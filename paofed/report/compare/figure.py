@@ -10,12 +10,18 @@ from matplotlib.figure import Figure
 from paofed.core.tariffs import tariff_of
 from paofed.report.compare.judged import Judged
 from paofed.report.compare.lineup import PAO_FED
+from paofed.report.shared.curves import logarithmic
 from paofed.report.shared.figures import bytes_sent
 from paofed.report.shared.style import Drawing, styled
 
-_COLUMNS = 4
+_COLUMNS = 3
 _NOTICEABLE = 0.1  # dB: an entrant leads only if it is better by more than this
-_HEIGHT, _LINE = 150, 7  # points: about the height of a panel's axes, and of a name
+_LINE, _NAME = 9.5, 8  # points: the height of a line of names, and of their letters
+_LEAST_SPAN = 10.0  # the least ratio of the most and the fewest bytes that a panel shows
+_LEFT, _RIGHT = 0.8, 0.1  # room beside the marks, as a share of the decades that they span
+_MOST_TICKS = 5  # labels below a panel
+_HIGH, _ALONE = 2.0, 3.2  # inches: the height of a panel among several rows, and of one row
+_AROUND = 0.6  # inches above and below the axes of a panel
 _OURS, _LEADING, _OTHERS = "#D55E00", "#0072B2", "#AAAAAA"
 
 
@@ -46,10 +52,11 @@ def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
     settings = list(dict.fromkeys(one.setting for one in shown))
     columns = min(_COLUMNS, len(settings) + 1)
     rows = math.ceil((len(settings) + 1) / columns)
-    figure = Drawing(figsize=(3.1 * columns, 2.9 * rows))
+    high = _HIGH if rows > 1 else _ALONE
+    figure = Drawing(figsize=(3.2 * columns, high * rows))
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel, setting in zip(panels, settings, strict=False):
-        _panel(panel, [one for one in shown if one.setting == setting])
+        _panel(panel, [one for one in shown if one.setting == setting], 72 * (high - _AROUND))
         panel.set_title(setting)
     for panel in panels[len(settings) :]:
         panel.set_axis_off()
@@ -69,7 +76,8 @@ def leaders(shown: Sequence[Judged]) -> list[Judged]:
     return found
 
 
-def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
+def _panel(axes: Axes, shown: Sequence[Judged], points: float) -> None:
+    """Draw one setting into axes that are about so many `points` high."""
     leading = leaders(shown)
     others = [one for one in shown if one.entrant not in PAO_FED and one not in leading]
     _marks(axes, others, label="others", color=_OTHERS, marker="o", ms=3)
@@ -85,26 +93,32 @@ def _panel(axes: Axes, shown: Sequence[Judged]) -> None:
         [one.error.mean for one in leading] + [leading[-1].error.mean],
         where="post", color=_LEADING, lw=0.8, zorder=0, label="least error for so many bytes",
     )  # fmt: skip
-    axes.set_xscale("log")
-    axes.margins(x=0.4, y=0.12)
+    logarithmic(axes.xaxis, _MOST_TICKS)
+    least = min(one.bytes for one in shown)
+    span = max(most / least, _LEAST_SPAN)
+    axes.set_xlim(least / 1e6 / span**_LEFT, most / 1e6 * span**_RIGHT)
     _cut(axes, shown)
-    _name(axes, leading)
+    _name(axes, leading, points)
 
 
-def _name(axes: Axes, leading: Sequence[Judged]) -> None:
-    """Write the names of the leaders to the left of their marks, each below the one before it.
+def _name(axes: Axes, leading: Sequence[Judged], points: float) -> None:
+    """Write the names of the leaders to the left of their marks, no two over each other.
 
-    The line of leaders falls to the right, so that a name only ever has to move down.
+    The line of leaders falls to the right, so a name moves down below the one before it, and up
+    again where there is no more room below.
     """
     place = axes.transScale + axes.transLimits  # maps data to a share of the axes
-    floor = math.inf
-    for one in leading:
-        mark = (one.bytes / 1e6, one.error.mean)
-        height = float(place.transform(mark)[1]) * _HEIGHT
-        floor = min(height - 3, floor - _LINE)
+    marks = [(one.bytes / 1e6, one.error.mean) for one in leading]
+    at = [float(place.transform(mark)[1]) * points for mark in marks]
+    tops = list[float]()
+    for height in at:
+        tops.append(min([height - 3, *(top - _LINE for top in tops[-1:])]))
+    for i in reversed(range(len(tops))):
+        tops[i] = max(tops[i], (len(tops) - i) * _LINE)
+    for one, mark, height, top in zip(leading, marks, at, tops, strict=True):
         axes.annotate(
-            one.entrant, mark, (-3, floor - height), textcoords="offset points",
-            fontsize=6, ha="right", va="top",
+            one.entrant, mark, (-4, top - height), textcoords="offset points",
+            fontsize=_NAME, ha="right", va="top",
         )  # fmt: skip
 
 
@@ -120,4 +134,4 @@ def _cut(axes: Axes, shown: Sequence[Judged]) -> None:
     worst = max([one.error.mean for one in shown if one.entrant in PAO_FED] or [best])
     worst = max(worst, max(one.error.mean for one in leaders(shown)))
     room = max(worst - best, 0.5)
-    axes.set_ylim(best - 0.4 * room, worst + 0.5 * room)
+    axes.set_ylim(best - 0.6 * room, worst + 0.5 * room)

@@ -27,6 +27,7 @@ class Claim:
     algorithms: tuple[str, ...]
     unit: str = "dB"
     level: float = 0.0  # `differences` are how far a quantity is above this level, in `unit`
+    is_ratio: bool = False  # whether the quantity is how many times less, in dB
     counted: bool = False  # whether the quantity is counted, so that chance has no part in it
     on_grid: bool = True  # whether the claim is also judged at other step sizes and kernel widths
 
@@ -34,6 +35,19 @@ class Claim:
         """Estimate from the runs of these results how far the quantity is above the level."""
         found = estimate(self.differences(results))
         return Count(*found) if self.counted else found
+
+    def shown(self, found: Estimate) -> Estimate:
+        """Return the quantity as people are told it: a ratio as so many times, not in dB."""
+        above = found.above(self.level)
+        if not self.is_ratio:
+            return above
+        mean, low, high = (10 ** (end / 10) for end in above[:3])
+        return Estimate(mean, low, high, above.runs)
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit of the quantity as people are told it."""
+        return "times less" if self.is_ratio else self.unit
 
 
 def finals_db(result: Result, name: str) -> FloatArray:
@@ -216,5 +230,5 @@ CLAIMS: Sequence[Claim] = (
     *(Claim(f"tenfold-{scenario}", _TENFOLD,
             f"traffic of {U1} until an error that {SGD} reaches too, {_ROMAN[scenario]}",
             times_less_traffic(U1, SGD, scenario, 10.0), (scenario,), (U1, SGD),
-            unit="dB less (tenfold is 10)", level=10.0) for scenario in (I, II)),
+            unit="dB less (tenfold is 10)", level=10.0, is_ratio=True) for scenario in (I, II)),
 )  # fmt: skip

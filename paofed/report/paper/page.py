@@ -12,8 +12,11 @@ from paofed.report.paper.study import Cell, Study
 from paofed.report.paper.theory import CURVES, PREDICTED, Beside
 from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
+    code,
+    details,
     document,
     figure,
+    heading,
     interval,
     note,
     number,
@@ -45,14 +48,16 @@ REASONS: Mapping[str, str] = {
     "saved": "Counted, not estimated: 4 of 200 parameters in both directions at every contact.",
     "tenfold": "The traffic of both until they first reach an error that both reach in the end.",
 }
-_GRID = (
-    " The paper states neither step size nor kernel width, so every claim is also judged on a grid "
-    "over both."
+_TITLE = "PAO-Fed, reproduced: what holds, what does not, and where"
+_WHAT = (
+    "PAO-Fed, partial-sharing asynchronous online federated learning, is for devices that are "
+    "often away: each keeps its data, and all learn one nonlinear model by sending a few of its "
+    "numbers at each contact, late or not."
 )
 _HOW_JUDGED = (
-    "Differences are taken run by run in the same world, in dB unless said otherwise, positive "
-    "where they support the statement; 95 % intervals. A tie is an interval inside ±0.1 dB; the "
-    "last two statements are judged against the number they name."
+    "Differences are taken run by run in the same world, positive where they support the "
+    "statement. A tie is an interval inside ±0.1 dB; the last two statements are judged against "
+    "the number they name."
 )
 _ONE_EXCHANGE = (
     "The paper's contact is two round trips: receive, learn, send. Sending first and receiving in "
@@ -99,20 +104,19 @@ def build(
     `beyond` is HTML that follows the study. Where the work was `interrupted`, the page says that
     the parts still missing will not come.
     """
+    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
+    top = [*_under_way(study, interrupted=interrupted), _lead(study), first]
     parts = [
-        "<h1>PAO-Fed, reproduced: what holds, what does not, and where</h1>",
-        *_under_way(study, interrupted=interrupted),
         *_judged(study),
-        "<h2>Figures</h2>",
-        *(figure(*drawing) for drawing in drawings.values()),
+        *([heading("Figures"), *others] if others else []),
         *_details(study),
         *beyond,
-        "<h2>To run it again</h2>",
+        heading("To run it again"),
         preformatted(command),
         *_made_with(study),
     ]
     under_way = bool(study.coming) and not interrupted
-    return document("PAO-Fed, reproduced", parts, under_way=under_way)
+    return document(_TITLE, top, parts, under_way=under_way)
 
 
 def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
@@ -129,33 +133,49 @@ def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
         yield f"<p><strong>{html.escape(told)}</strong></p>"
 
 
+def _lead(study: Study) -> str:
+    """Say what PAO-Fed is and, if there is a result yet, what came out."""
+    return f"<p class='lead'>{_WHAT}{f' {_summary(study)}' if study.results else ''}</p>"
+
+
 def _judged(study: Study) -> Iterable[str]:
     """Return the verdicts, if there is a result yet."""
     if study.results:
         runs = {setting: result.runs for setting, result in study.results.items()}
-        yield f"<p>{_summary(study)}</p>"
-        yield note(html.escape(_conditions(_about(study), runs)) + _GRID)
-        yield "<h2>Verdicts</h2>"
+        yield heading("Verdicts")
+        yield note(html.escape(f"{_conditions(_about(study), runs)}{_tried(study)}"))
         yield _verdicts(study)
         yield note(_HOW_JUDGED)
+
+
+def _tried(study: Study) -> str:
+    """Say at which other step sizes and kernel widths the claims are judged, as far as they are."""
+    if not study.grid:
+        return ""
+    widths, steps = (len(set(values)) for values in zip(*study.grid, strict=True))
+    told = [counted(widths, "kernel width"), counted(steps, "step size")]
+    return (
+        f" The paper states neither step size nor kernel width, so claims are also judged at "
+        f"{' and '.join(told)}."
+    )
 
 
 def _details(study: Study) -> Iterable[str]:
     """Return the numbers behind the verdicts, theory and best step sizes, where there are any."""
     if study.results:
-        yield "<h2>Final errors and traffic</h2>"
+        yield heading("Final errors and traffic")
         for name, result in study.results.items():
             yield f"<h3>{html.escape(name)}</h3>{finals(result)}"
-        yield "<h2>Claim by claim</h2>"
+        yield heading("Claim by claim")
         yield from _claims(study)
-        yield "<h2>One exchange per contact</h2>"
+        yield heading("One exchange per contact")
         yield f"<p>{_ONE_EXCHANGE}</p>"
         yield _exchanges(study)
     if study.theory:
-        yield "<h2>Theory beside simulation</h2>"
+        yield heading("Theory beside simulation")
         yield from _theory(study)
-    if study.grid:
-        yield "<h2>Each algorithm at its own best step size</h2>"
+    if len({cell.step_size for cell in study.grid}) > 1:
+        yield heading("Each algorithm at its own best step size")
         yield note("The best cell of the grid, by the mean final error of its few runs.")
         yield _best(study)
 
@@ -169,9 +189,7 @@ def _made_with(study: Study) -> Iterable[str]:
     if study.results:
         about = _about(study)
         yield preformatted(json.dumps(about["versions"], indent=1))
-        yield "<details><summary>Scenario</summary>"
-        yield preformatted(json.dumps(about["scenario"], indent=1))
-        yield "</details>"
+        yield details("Scenario", preformatted(json.dumps(about["scenario"], indent=1)))
 
 
 def _conditions(about: Mapping[str, Any], runs: Mapping[str, int]) -> str:
@@ -187,29 +205,35 @@ def _conditions(about: Mapping[str, Any], runs: Mapping[str, int]) -> str:
 def _summary(study: Study) -> str:
     verdicts = [found.verdict for _, found in study.verdicts()]
     counts = [f"{verdicts.count(v)} {_badge(v)}" for v in _SYMBOLS if verdicts.count(v)]
-    return f"Of {len(verdicts)} comparisons that test the paper's statements: {', '.join(counts)}."
+    runs = counted(min(result.runs for result in study.results.values()), "run")
+    return (
+        f"Of {len(verdicts)} comparisons that test the paper's statements, each in {runs}: "
+        f"{', '.join(counts)}."
+    )
 
 
 def _badge(verdict: str) -> str:
     return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
 
 
-def _unit(claim: Claim) -> str:
-    return "" if claim.unit == "dB" else f" {html.escape(claim.unit)}"
+def _said(claim: Claim, found: Estimate) -> str:
+    """Write what was found for a claim, with its unit."""
+    shown = interval(claim.shown(found), digits=1 if claim.is_ratio else 2)
+    return f"{shown} {html.escape(claim.shown_unit)}"
 
 
 def _verdicts(study: Study) -> str:
+    heads = "".join(f"<th scope='col'>{h}</th>" for h in ("comparison", "found [95 %]", "verdict"))
     rows = ""
     for statement, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
-        rows += f"<tr><th colspan=3>{html.escape(statement)}</th></tr>"
+        rows += f"<tr><th scope='colgroup' colspan=3>{html.escape(statement)}</th></tr>"
         for claim, found in group:
-            cells = (
-                html.escape(claim.where),
-                interval(found.above(claim.level)) + _unit(claim),
-                _badge(found.verdict),
-            )
+            cells = html.escape(claim.where), _said(claim, found), _badge(found.verdict)
             rows += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    return f"<div class='scroll'><table class='verdicts'>{rows}</table></div>"
+    return (
+        f"<div class='scroll'><table class='verdicts'><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
 
 
 def _claims(study: Study) -> Iterable[str]:
@@ -223,17 +247,12 @@ def _claims(study: Study) -> Iterable[str]:
             _tally(found.values(), "At the defaults"),
         ]
         if cells:
-            words.append(_tally(cells, "Over the grid"))
-        lines = "".join(
-            f"<li>{html.escape(claim.where)}: {interval(e.above(claim.level))} "
-            f"{html.escape(claim.unit)}, {_badge(e.verdict)}</li>"
-            for claim, e in found.items()
-        )
-        pictures = "".join(_map(claim, cells) for claim, cells in maps.items())
-        yield (
-            f"<h3>{html.escape(statement)}</h3><p>{html.escape(' '.join(words))}</p>"
-            f"<ul>{lines}</ul><div class='maps'>{pictures}</div>"
-        )
+            runs = counted(cells[0].runs, "run")
+            words.append(_tally(cells, f"Over the grid, with {runs} in each cell"))
+        yield f"<h3>{html.escape(statement)}</h3><p>{html.escape(' '.join(words))}</p>"
+        if maps:
+            pictures = "".join(_map(claim, cells) for claim, cells in maps.items())
+            yield f"<div class='maps'>{pictures}</div>"
 
 
 def _tally(found: Collection[Estimate], where: str) -> str:
@@ -253,26 +272,26 @@ def _tally(found: Collection[Estimate], where: str) -> str:
 def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> str:
     widths = sorted({cell.kernel_width for cell in cells})
     steps = sorted({cell.step_size for cell in cells})
-    head = "".join(f"<th>μ {step:g}</th>" for step in steps)
+    head = "".join(f"<th scope='col'>μ {step:g}</th>" for step in steps)
     rows = ""
     for width in widths:
         row = ""
         for step in steps:
             found = cells[Cell(width, step)]
             kind = found.verdict.replace(" ", "-")
-            mean = number(found.mean + claim.level, 1)
+            mean = number(claim.shown(found).mean, 1)
             row += f"<td class='{kind}'>{_SYMBOLS[found.verdict]} {mean}</td>"
-        rows += f"<tr><th>σ {width:g}</th>{row}</tr>"
-    caption = html.escape(claim.where)
-    return f"<table><caption>{caption}</caption><tr><th></th>{head}</tr>{rows}</table>"
+        rows += f"<tr><th scope='row'>σ {width:g}</th>{row}</tr>"
+    caption = html.escape(f"{claim.where} ({claim.shown_unit})")
+    return f"<table><caption>{caption}</caption><tr><td></td>{head}</tr>{rows}</table>"
 
 
 def _exchanges(study: Study) -> str:
     rows = [
         [
             setting,
-            f"<code>{paper}</code>",
-            f"<code>{other.partition('=')[2]}</code>",
+            code(paper),
+            code(other.partition("=")[2]),
             interval(found),
         ]
         for setting, paper, other, found in study.exchanges()
@@ -293,7 +312,7 @@ def _theory(study: Study) -> Iterable[str]:
     rows = [
         [
             label,
-            f"<code>{name}</code>",
+            code(name),
             *_ends(beside, name),
         ]
         for label, beside in study.theory.items()
@@ -319,7 +338,7 @@ def _ends(beside: Beside, name: str) -> Iterable[str]:
 
 def _best(study: Study) -> str:
     rows = [
-        [setting, f"<code>{html.escape(name)}</code>", f"{step:g}", f"{width:g}", number(db)]
+        [setting, code(name), f"{step:g}", f"{width:g}", number(db)]
         for setting, name, step, width, db in study.best_steps()
     ]
     return table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])

@@ -8,9 +8,12 @@ from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried
 from paofed.report.shared.markup import (
     bullets,
+    code,
     document,
     figure,
+    heading,
     interval,
+    lead,
     note,
     number,
     preformatted,
@@ -29,35 +32,32 @@ _HOW = (
 
 def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
     """Return the whole page."""
-    title = f"A plan for {plan.scenario.name}"
     parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        f"<p>{html.escape(plan.sentence)}</p>",
-        "<h2>To use it</h2>",
+        heading("What to do"),
         preformatted("\n".join(commands(plan, FILE))),
         *([note(html.escape(said))] if (said := advice(plan)) else []),
-        "<h2>What bytes buy</h2>",
-        figure(*drawing),
+        heading("What bytes buy"),
         _front(plan),
         f"<p>{_HOW}</p>",
         bullets(plan.remarks),
-        "<h2>What was tried</h2>",
+        heading("What was tried"),
         _tried(plan, plan.tried[:_SHOWN]),
         note(f"{min(_SHOWN, len(plan.tried))} of {len(plan.tried)}, the best within the whole "
              f"budget first; all are in plan.json"),
-        note(html.escape(command)),
+        heading("To run it again"),
+        preformatted(command),
     ]  # fmt: skip
-    return document(title, parts)
+    top = [lead(f"{plan.sentence}."), figure(*drawing)]
+    return document(f"A plan for {plan.scenario.name}", top, parts)
 
 
 def _front(plan: FleetPlan) -> str:
     rows = [
         [
-            f"<code>{html.escape(one.candidate.word)}</code>",
-            "chosen" if one is plan.chosen else "",
+            code(one.candidate.word) + (" <strong>chosen</strong>" if one is plan.chosen else ""),
             f"{one.contacts * plan.ticks:.3g}/{plan.period}",
-            html.escape(plan.in_time(one.most)),
-            html.escape(plan.in_time(one.spends)),
+            _bytes(plan, one.most),
+            _bytes(plan, one.spends),
             interval(one.error),
             "" if one.gain is None else interval(one.gain),
             number(one.doubt),
@@ -65,16 +65,26 @@ def _front(plan: FleetPlan) -> str:
         ]
         for one in plan.offers
     ]
-    header = ["settings", "", "contacts", "budget", "spends", "error (dB)",
+    per = _per(plan)
+    header = ["settings", "contacts", f"budget {per}", f"spends {per}", "error (dB)",
               "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
-    return table(header, rows, [2, 3, 4, 5, 6, 7, 8])
+    return table(header, rows, range(1, 8))
+
+
+def _bytes(plan: FleetPlan, per_tick: float) -> str:
+    """Write bytes without the time in which they are spent: that is in the head of the column."""
+    return html.escape(plan.in_time(per_tick).partition("/")[0])
+
+
+def _per(plan: FleetPlan) -> str:
+    return html.escape(f"/{plan.in_time(0.0).partition('/')[2]}").replace("/", "/<wbr>")
 
 
 def _tried(plan: FleetPlan, some: Sequence[Tried]) -> str:
     rows = [
         [
-            f"<code>{html.escape(one.candidate)}</code>",
-            html.escape(plan.in_time(one.payload)),
+            code(one.candidate),
+            _bytes(plan, one.payload),
             interval(one.score),
             interval(one.behind),
             str(one.worlds),
@@ -82,5 +92,12 @@ def _tried(plan: FleetPlan, some: Sequence[Tried]) -> str:
         ]
         for one in some
     ]
-    header = ["candidate", "spends", "error (dB)", "behind the winner (dB)", "worlds", "dropped"]
+    header = [
+        "candidate",
+        f"spends {_per(plan)}",
+        "error (dB)",
+        "behind the winner (dB)",
+        "worlds",
+        "dropped",
+    ]
     return table(header, rows, [1, 2, 3, 4])

@@ -20,7 +20,7 @@ LOOKS: Mapping[Verdict, tuple[str, str]] = {
     "tie": ("#777777", "D"),
     "inconclusive": ("#BBBBBB", "v"),
 }
-_ACROSS = 4  # panels in one row
+_ACROSS = 3  # panels in one row
 _FARTHEST = 4.0  # dB that a panel shows
 
 
@@ -31,14 +31,14 @@ def verdicts(study: ReadingStudy) -> Figure:
     for judged in study.judged():
         panels.setdefault(judged.claim.key, []).append(judged)
     down = -(-len(panels) // _ACROSS)
-    height = 0.5 + 0.155 * len(study.results)
+    height = 0.5 + 0.17 * len(study.results)
     # Margins, since letters are wider in PNG than in SVG.
     layout = ConstrainedLayoutEngine(rect=(0.01, 0, 0.98, 1))
-    figure = Drawing(figsize=(10.4, 0.5 + height * down), layout=layout)
+    figure = Drawing(figsize=(9.6, 0.5 + height * down), layout=layout)
     grid = figure.subplots(down, _ACROSS, sharey=True, squeeze=False)
     for axes, (key, found) in zip(grid.ravel(), panels.items(), strict=False):
         _panel(axes, found)
-        axes.set_title(LABELS[key], fontsize=8.5, loc="left")
+        axes.set_title(LABELS[key], fontsize=8, loc="left")
     for axes in grid.ravel()[len(panels) :]:
         axes.set_visible(False)
     names = [reading.key.replace("+", " + ") for reading in study.results]
@@ -66,7 +66,7 @@ def _panel(axes: Axes, found: Sequence[Ruling]) -> None:
         mark = (">" if e.mean > 0 else "<") if beyond else mark
         axes.plot(shown[1:], [place, place], color=colour, lw=1.4, zorder=2)
         axes.plot(shown[0], place, mark, color=colour, ms=4, zorder=3, clip_on=False)
-    axes.tick_params(labelsize=7)
+    axes.tick_params(labelsize=8)
 
 
 def _legend() -> list[Artist]:

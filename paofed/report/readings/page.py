@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from paofed.report.readings.study import ReadingStudy
 from paofed.report.shared.markup import (
     bullets,
+    code,
     document,
     figure,
+    heading,
     interval,
+    lead,
     note,
     number,
     preformatted,
@@ -33,26 +36,25 @@ def build(study: ReadingStudy, drawings: Mapping[str, tuple[str, str]], command:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = next(iter(next(iter(study.results.values())).values())).provenance
     parts = [
-        "<h1>Every reading of the paper: which verdicts change</h1>",
-        f"<p>{_WHAT}</p>",
+        heading("Which verdicts change"),
         bullets(f"{key}: {told}" for key, told in changes(study)),
         note(_HOW_JUDGED),
-        *(figure(*drawing) for drawing in drawings.values()),
-        "<h2>The readings</h2>",
-        table(["reading", "what is read otherwise"], [[_code(r.key), html.escape(r.words)]
+        heading("The readings"),
+        table(["reading", "what is read otherwise"], [[code(r.key), html.escape(r.words)]
                                                       for r in study.results], []),
-        "<h2>Statement by statement</h2>",
+        heading("Statement by statement"),
         *_statements(study),
-        "<h2>Step sizes that were chosen</h2>",
+        heading("Step sizes that were chosen"),
         note("The last column is the error over the first tenth of the ticks in judged worlds."),
         table(["reading", "setting", "algorithm", "step size", "start (dB)"],
-              [[_code(r), s, _code(a), f"{step:.3g}", number(db)]
+              [[code(r), s, code(a), f"{step:.3g}", number(db)]
                for r, s, a, step, db in study.steps()], [3, 4]),
-        "<h2>To run it again</h2>",
+        heading("To run it again"),
         preformatted(command),
         preformatted(json.dumps(about["versions"], indent=1)),
     ]  # fmt: skip
-    return document("Every reading of the paper", parts)
+    top = [lead(_WHAT), *(figure(*drawing) for drawing in drawings.values())]
+    return document("Every reading of the paper: which verdicts change", top, parts)
 
 
 def changes(study: ReadingStudy) -> Iterator[tuple[str, str]]:
@@ -70,7 +72,7 @@ def changes(study: ReadingStudy) -> Iterator[tuple[str, str]]:
 
 def _statements(study: ReadingStudy) -> Iterable[str]:
     for statement, labels, rows in study.groups():
-        cells = [[_code(reading.key), *map(_cell, found)] for reading, found in rows.items()]
+        cells = [[code(reading.key), *map(_cell, found)] for reading, found in rows.items()]
         yield f"<h3>{html.escape(statement)}</h3>"
         yield table(["reading", *labels], cells, [])
 
@@ -78,7 +80,3 @@ def _statements(study: ReadingStudy) -> Iterable[str]:
 def _cell(found: Estimate) -> str:
     kind = found.verdict.replace(" ", "-")
     return f"<span class='verdict {kind}'>{interval(found)}</span>"
-
-
-def _code(text: str) -> str:
-    return f"<code>{html.escape(text)}</code>"

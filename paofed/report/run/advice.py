@@ -14,6 +14,7 @@ from paofed.report.run.lives import Stage
 from paofed.report.run.settings import AdvisedSettings, settings
 from paofed.report.run.spans import Verdict, spans_of, verdict
 from paofed.report.shared.captions import rank
+from paofed.report.shared.own_unit import InOwnUnit, in_own_unit
 from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import AT_ONE_PLACE
@@ -38,6 +39,7 @@ class Advice:
     advised: str  # the method, or the best way of being alone if the method gains nothing
     # Gains over `advised` of learners that need every reading in one place, the best first.
     at_one_place: tuple[Gain, ...]
+    in_unit: InOwnUnit  # what the target's own unit says of `advised`
     settings: AdvisedSettings  # settings of `method`
     cost: CostOfTakingPart  # cost of `method`
     tariff: Tariff  # the tariff of `cost`
@@ -52,6 +54,11 @@ class Advice:
         from paofed.report.run.advice_words import sentences  # which needs this module
 
         return "\n".join(sentences(self))
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether taking part is advised, or may be worth it, rather than being alone."""
+        return self.advised == self.method
 
 
 def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
@@ -84,6 +91,7 @@ def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
             for name in _ranked(beside)
             if name in AT_ONE_PLACE
         ),
+        in_unit=in_own_unit(result, lives, advised),
         settings=settings(result, method),
         cost=cost(result, judged, method, tariff),
         tariff=tariff,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from paofed.report.run.advice import Advice, Gain
 from paofed.report.run.lives import Stage
-from paofed.report.shared.markup import number
+from paofed.report.shared.own_unit import own_unit_words, why_otherwise
 from paofed.simulate.results.estimates import TIE, Estimate
 from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
@@ -41,8 +41,14 @@ def _words(name: str) -> str:
 
 
 def sentences(advice: Advice) -> Iterator[str]:
-    """Yield what to do: whether to take part, where else, which method, how, at which cost."""
+    """Yield what to do: whether to take part, where else, which method, how, at which cost.
+
+    The sentences are plain ASCII, for a terminal of any kind.
+    """
     yield whether(advice)
+    yield in_unit(advice)
+    if advice.in_unit.disagrees:
+        yield why_otherwise(advice.in_unit)
     if advice.at_one_place:
         yield _elsewhere(advice.at_one_place[0], advice.method)
     if advice.others:
@@ -51,8 +57,18 @@ def sentences(advice: Advice) -> Iterator[str]:
     yield _cost(advice)
 
 
-def fleet_command(advice: Advice, saved: Path) -> str:
-    """Return the command that makes a fleet with the settings of a run that was saved."""
+def in_unit(advice: Advice) -> str:
+    """Say who is best on devices in the target's own unit."""
+    return own_unit_words(advice.in_unit, advice.method)
+
+
+def fleet_command(advice: Advice, saved: Path | None) -> str:
+    """Return the command that makes a fleet with the settings of a run that was saved.
+
+    There is none where no file was saved, nor where taking part does not pay: it is empty then.
+    """
+    if saved is None or not advice.takes_part:
+        return ""
     words = ["paofed", "fleet", "init", "FOLDER", "--from", str(saved)]
     return shlex.join([*words, "--algorithm", advice.method] if advice.others else words)
 
@@ -115,9 +131,8 @@ def _doubt(gain: Estimate) -> str:
 
 
 def _ends(gain: Estimate) -> str:
-    if not math.isfinite(gain.low):
-        return f"{number(gain.mean)} dB"
-    return f"{number(gain.mean)} dB ({number(gain.low)} to {number(gain.high)})"
+    mean, low, high = (f"{round(end, 2) + 0.0:.2f}" for end in gain[:3])  # without a minus zero
+    return f"{mean} dB ({low} to {high})" if math.isfinite(gain.low) else f"{mean} dB"
 
 
 def _elsewhere(best: Gain, method: str) -> str:
@@ -193,7 +208,7 @@ def _bytes(number: float) -> str:
 class Behind(NamedTuple):
     """One number behind the advice, as a file or JSON has it."""
 
-    about: str  # taking part, method, one place, or cost
+    about: str  # taking part, method, one place, own unit, or cost
     learner: str
     over: str  # what the gain is over, or what bytes are of
     first: int | None  # the first reading of a device that it is about; None: all readings
@@ -214,6 +229,11 @@ def numbers(advice: Advice) -> Iterator[Behind]:
     for about, gains in (("one place", advice.at_one_place), ("method", advice.others)):
         for name, over, g in gains:
             yield Behind(about, name, over, None, None, g.runs, *g[:3], "dB")
+    own, nothing = advice.in_unit, (None, None, None)
+    yield Behind("own unit", own.best, own.advised, None, None, own.gain.runs, *own.gain[:3], "dB")
+    for name, errors in own.errors.items():
+        for over, value, unit in (("RMSE", errors.rmse, own.target), ("R2", errors.r2, "")):
+            yield Behind("own unit", name, over, *nothing, value, math.nan, math.nan, unit)
     c, device = advice.cost, f"device and {advice.cost.per}"
     costs = {
         f"{device}, up": c.up,
@@ -223,7 +243,6 @@ def numbers(advice: Advice) -> Iterator[Behind]:
         "whole model": c.download,
     }
     for over, value in costs.items():
-        nothing = None, None, None
         yield Behind("cost", advice.method, over, *nothing, value, math.nan, math.nan, "B")
 
 
@@ -234,6 +253,11 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "method": advice.method,
         "advised": advice.advised,
         "sentences": list(sentences(advice)),
+        "own_unit": {
+            "target": advice.in_unit.target,
+            "best": advice.in_unit.best,
+            "disagrees": advice.in_unit.disagrees,
+        },
         "settings": advice.settings._asdict(),
         "cost": {**advice.cost._asdict(), "tariff": advice.tariff.name},
         "numbers": [behind._asdict() for behind in numbers(advice)],

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from paofed.core.tariffs import PAYLOAD, Tariff
-from paofed.report.shared.markup import note, preformatted
+from paofed.report.shared.markup import details, note, preformatted
 from paofed.simulate.engines import LAST
 from paofed.simulate.engines import USUAL as USUAL_ENGINE
 from paofed.simulate.results.result import Result
@@ -40,7 +40,7 @@ def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
     yield preformatted(json.dumps(about["versions"], indent=1))
     if words := processors(result):
         yield note(html.escape(f"{words[0].upper()}{words[1:]}."))
-    yield f"<details><summary>{title}</summary>{preformatted(said)}</details>"
+    yield details(title, preformatted(said))
 
 
 def processors(result: Result) -> str:

@@ -14,6 +14,7 @@ from paofed.core.tariffs import Tariff
 from paofed.report.run.gains import horizons, newcomers, periods
 from paofed.report.shared.baselines import baseline_look
 from paofed.report.shared.captions import cast, default_title, entries
+from paofed.report.shared.curves import logarithmic
 from paofed.report.shared.figures import bytes_sent, legend_beside, literal
 from paofed.report.shared.looks import UNNAMED, styles
 from paofed.report.shared.names import method_name
@@ -85,7 +86,7 @@ def against_traffic(result: Result, judged: Progressive, tariff: Tariff | str) -
         models(axes, result, judged, whose, curve)
         finish(axes, title)
         axes.set_ylabel("error (dB)")
-    axes.set_xscale("log")
+    logarithmic(axes.xaxis)
     axes.set_xlabel(bytes_sent(tariff))
     figure.suptitle(literal(default_title(result)), x=0.01, ha="left")
     return figure

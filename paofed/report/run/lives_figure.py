@@ -19,19 +19,23 @@ from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 
+_MOST_ENTRIES = 18  # of a legend: of more algorithms, only some have names
+
 
 @styled
 def over_lives(result: Result, judged: Progressive, lives: Lives, name: str) -> Figure:
     """Draw the error on devices by the readings they have had, and the gain of one algorithm."""
     found = list(stages(lives, name))
-    figure = Drawing(figsize=(9.6, 7.2))
+    alone = [name for name in judged.baselines if baseline_look(name).whose == "device"]
+    entries = len(alone) + len(result.algorithms)
+    # As low as the legend allows, so that the first screen of a page shows all of it.
+    figure = Drawing(figsize=(9.6, max(5.0, 1.5 + 0.28 * min(entries, _MOST_ENTRIES))))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     place = np.arange(lives.stages)
-    for baseline in judged.baselines:
+    for baseline in alone:
         look = baseline_look(baseline)
-        if look.whose == "device":
-            above.plot(place, lives.stage_db(baseline, "baseline"), color=look.colour,
-                       ls=look.dashes, marker=".", label=baseline, **WIDE)  # fmt: skip
+        above.plot(place, lives.stage_db(baseline, "baseline"), color=look.colour, ls=look.dashes,
+                   marker=".", label=baseline, **WIDE)  # fmt: skip
     models(above, result, judged, "device", lambda n, whose: (place, lives.stage_db(n, whose)))
     finish(above, "the models on the devices")
     above.set_ylabel("error (dB)")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
-from paofed.report.run.advice_words import whether
+from paofed.report.run.advice_words import in_unit, whether
 from paofed.report.run.again import again, is_open
 from paofed.report.run.damage import faults_of
 from paofed.report.run.fleet_figures import (
@@ -23,23 +23,27 @@ from paofed.report.run.gains import gain, horizons, newcomers
 from paofed.report.run.lives import HOW, extremes, stages
 from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
-from paofed.report.run.page_end import on_device, what_to_do
+from paofed.report.run.on_device import on_device
 from paofed.report.run.page_tables import (
     by_group,
     errors_and_traffic,
     faults_and_costs,
-    in_own_unit,
+    in_target_unit,
     of_newcomers,
     recoveries,
 )
+from paofed.report.run.what_to_do import from_advice, from_front, front, lead_words
 from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
 from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
     bullets,
+    details,
     document,
     figure,
+    heading,
     interval,
+    lead,
     note,
     number,
     preformatted,
@@ -82,6 +86,7 @@ _IN_OWN_UNIT = (
     "share of samples that they covered, and their mean width. All of it is of the samples that "
     "count, mean over runs."
 )
+_BEST = " The best of each column of errors is bold."
 _HEADLINE = "lives"
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 
@@ -157,67 +162,76 @@ def build(
     saved: Path | None = None,
 ) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
-    about = result.provenance
-    parts = [f"<h1>{html.escape(about['scenario']['name'])}</h1>"]
-    if result.progressive is not None:
-        parts += _over_table(result, result.progressive, tariff, drawings)
+    judged, advice = result.progressive, advise(result, tariff)
+    first = _HEADLINE if _HEADLINE in drawings else next(iter(drawings), "")
+    top = [figure(*drawings[first])] if first else []
+    if judged is None:
+        found = front(result, tariff)
+        opening = [*lead_words(found, len(result.algorithms))]
+        parts = [*from_front(found, len(result.algorithms)), *_over_scenario(result, tariff)]
     else:
-        parts += [note(html.escape(default_title(result))), finals(result, tariff)]
-    parts += [note(html.escape(_counted_in(tariff)))]
-    others = [figure(*drawing) for name, drawing in drawings.items() if name != _HEADLINE]
-    parts += [f"<h2>Figures</h2>{''.join(others)}"]
+        opening = [] if advice is None else [whether(advice)]
+        opening += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
+        parts = [] if advice is None else [*from_advice(advice, saved)]
+        parts += _over_table(result, judged, tariff, advice)
+    if others := [figure(*drawing) for name, drawing in drawings.items() if name != first]:
+        parts += [heading("Figures"), *others]
     if faults := faults_of(result):
-        parts += ["<h2>What faults do</h2>", preformatted("\n".join(faults))]
+        parts += [heading("What faults do"), preformatted("\n".join(faults))]
         parts += [note(_FAULTS), faults_and_costs(result)] if result.clean is not None else []
     parts += _choices(result)
     if result.drifts:
-        parts += ["<h2>When the target changed</h2>", recoveries(result)]
+        parts += [heading("When the target changed"), recoveries(result)]
     if result.cold_start is not None:
-        parts += ["<h2>Newcomers</h2>", note(_NEWCOMERS), of_newcomers(result, result.cold_start)]
+        parts += [heading("Newcomers"), note(_NEWCOMERS), of_newcomers(result, result.cold_start)]
     parts += on_device(result)
-    parts += ["<h2>To run it again</h2>", *again(result, tariff)]
-    if (advice := advise(result, tariff)) is not None:
-        parts += what_to_do(advice, saved)
-    return document(about["scenario"]["name"], parts)
+    parts += [heading("To run it again"), *again(result, tariff)]
+    name = result.provenance["scenario"]["name"]
+    return document(name, [lead(*opening), *top] if opening else top, parts)
+
+
+def _over_scenario(result: Result, tariff: Tariff) -> Iterator[str]:
+    yield heading("Errors and traffic")
+    yield note(html.escape(default_title(result)))
+    yield finals(result, tariff)
+    yield note(html.escape(_counted_in(tariff)))
 
 
 def _over_table(
-    result: Result,
-    judged: Progressive,
-    tariff: Tariff,
-    drawings: Mapping[str, tuple[str, str]],
+    result: Result, judged: Progressive, tariff: Tariff, advice: Advice | None
 ) -> Iterator[str]:
-    facts = result.provenance["table"]["facts"]
     scenario = result.provenance["scenario"]
-    maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
-    conditions = (
-        f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. "
-        f"{counted(result.runs, 'run')}, {maps}; {counted(scenario['features'], 'feature')}, "
-        f"kernel width {scenario['kernel_width']:g}, {step_size(result)}."
-    )
-    yield note(html.escape(conditions))
-    advice = advise(result, tariff)
+    target = column(scenario["stream"]["target"])
     if said := [*in_short(result, judged, advice)]:
-        yield f"<h2>In short</h2>{bullets(said)}"
-    if _HEADLINE in drawings:
-        yield figure(*drawings[_HEADLINE])
-    yield "<h2>Errors and traffic</h2>"
-    raw = column(scenario["stream"]["target"]).transform == "raw"
-    yield note(_JUDGED + (_OF_UNIT if raw else _OF_SPREAD))
+        yield heading("In short")
+        yield bullets(said)
+    yield heading("Errors and traffic")
+    yield note(html.escape(_conditions(result)))
+    yield note(_JUDGED + (_OF_UNIT if target.transform == "raw" else _OF_SPREAD) + _BEST)
     yield errors_and_traffic(result, judged, tariff)
+    yield note(html.escape(_counted_in(tariff)))
     if result.lives is not None and advice is not None:
-        yield f"<h2>In the unit of {html.escape(column(scenario['stream']['target']).name)}</h2>"
-        yield note(_IN_OWN_UNIT)
-        yield in_own_unit(result.lives)
-        yield "<h2>By group of devices</h2>"
+        yield heading(f"In the unit of {target.name}")
+        yield note(_IN_OWN_UNIT + _BEST)
+        yield in_target_unit(result.lives)
+        yield heading("By group of devices")
         yield note(html.escape(_grouped_by(scenario["stream"].get("group"))))
         yield by_group(result.lives, advice.method)
 
 
+def _conditions(result: Result) -> str:
+    """Say what was run: the table, how many runs, and the settings that hold for all."""
+    scenario, facts = result.provenance["scenario"], result.provenance["table"]["facts"]
+    maps = "one Fourier map" if result.provenance["same_world"] else "a Fourier map for each"
+    return (
+        f"{Path(scenario['stream']['file']).name}: {'; '.join(facts)}. "
+        f"{counted(result.runs, 'run')}, {maps}; {counted(scenario['features'], 'feature')}, "
+        f"kernel width {scenario['kernel_width']:g}, {step_size(result)}."
+    )
+
+
 def in_short(result: Result, judged: Progressive, advice: Advice | None) -> Iterator[str]:
     """Yield what the numbers say in sentences: what learning together adds here, and what not."""
-    if advice is not None and advice.spans[0].over.rival:
-        yield whether(advice)
     if advice is not None and result.lives is not None:
         found = list(stages(result.lives, advice.method))
         if any(stage.pays for stage in found):
@@ -291,8 +305,8 @@ def _choices(result: Result) -> Iterator[str]:
     """Yield what was chosen before the run, and what was tried for it."""
     chosen = result.provenance.get("chosen", ())
     if chosen:
-        yield "<h2>What was chosen</h2>"
+        yield heading("What was chosen")
     for choice in chosen:
         yield f"<p>{html.escape(choice['sentence'])}</p>"
         if tried := choice["table"]:
-            yield f"<details><summary>what was tried</summary>{preformatted(tried)}</details>"
+            yield details("what was tried", preformatted(tried))

@@ -1,6 +1,7 @@
 """The tables of a page about one run."""
 
 import html
+import math
 from collections.abc import Sequence
 
 from paofed.core.tariffs import Tariff
@@ -8,9 +9,10 @@ from paofed.report.run.damage import damages
 from paofed.report.run.gains import horizons, newcomers
 from paofed.report.run.groups import groups
 from paofed.report.shared.baselines import baseline_look
-from paofed.report.shared.captions import rank
+from paofed.report.shared.captions import best_places, rank
 from paofed.report.shared.finals import TRAFFIC, sent
-from paofed.report.shared.markup import interval, number, significant, table
+from paofed.report.shared.markup import code, interval, number, significant, table
+from paofed.report.shared.own_unit import COMPARED
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result
@@ -20,13 +22,12 @@ from paofed.simulate.table.baselines import BASELINES
 
 def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> str:
     """Return a table of the errors of both models of every algorithm, of baselines, and traffic."""
-    rows = []
+    rows, errors = [], list[tuple[float, float]]()  # errors on devices and at the server
     for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
-        errors = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
-                                                "standard_error")]  # fmt: skip
-        rows.append(
-            [f"<code>{html.escape(line['algorithm'])}</code>", *errors, *sent(line, TRAFFIC)]
-        )
+        told = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
+                                              "standard_error")]  # fmt: skip
+        rows.append([code(line["algorithm"]), *told, *sent(line, TRAFFIC)])
+        errors.append((line["device_db"], line["db"]))
     for name in judged.baselines:
         db, error = judged.final(name, "baseline")
         final, beside = [number(db), number(error)], ["", ""]
@@ -34,18 +35,28 @@ def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> s
         pair = [final, beside] if on_device else [beside, final]
         meaning = BASELINES.get(kind_of(name), "")
         rows.append([name.replace(" ", "&nbsp;"), *pair[0], *pair[1], meaning])
+        errors.append((db, math.nan) if on_device else (math.nan, db))
     header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
-    return table(header, rows, range(1, len(header)))
+    device, server = zip(*errors, strict=True)
+    best = {(j, i) for i, column in ((1, device), (3, server)) for j in best_places(column)}
+    return table(header, rows, range(1, len(header)), best)
 
 
-def in_own_unit(lives: Lives) -> str:
+def in_target_unit(lives: Lives) -> str:
     """Return a table of every learner's errors in the target's own unit."""
+    learners = lives.learners.tolist()
+    own = [lives.own_unit(name, whose) for name, whose in learners]
     rows = [
-        [html.escape(name), whose, *map(significant, lives.own_unit(name, whose))]
-        for name, whose in lives.learners.tolist()
+        [html.escape(name), whose, *map(significant, errors)]
+        for (name, whose), errors in zip(learners, own, strict=True)
     ]
+    best = {
+        (j, 2 + i)
+        for i, (key, most) in enumerate(COMPARED.items())
+        for j in best_places([getattr(errors, key) for errors in own], most=most)
+    }
     header = ["", "model", "RMSE", "MAE", "R²", "coverage", "width"]
-    return table(header, rows, range(2, 7))
+    return table(header, rows, range(2, 7), best)
 
 
 def by_group(lives: Lives, name: str) -> str:
@@ -71,7 +82,7 @@ def recoveries(result: Result) -> str:
     """Return a table of what every drift did."""
     rows = [
         [
-            f"<code>{html.escape(name)}</code>",
+            code(name),
             str(drift.tick),
             number(drift.before_db),
             number(drift.worst_db),
@@ -88,7 +99,7 @@ def faults_and_costs(result: Result) -> str:
     """Return a table of what faults do to every algorithm."""
     rows = [
         [
-            f"<code>{html.escape(name)}</code>",
+            code(name),
             whose,
             *map(number, (*wrong, *right)),
             interval(cost),
@@ -113,7 +124,7 @@ def of_newcomers(result: Result, cold: ColdStart) -> str:
     ]
     for found in newcomers(cold):
         errors, gains = map(number, found.errors), map(interval, found.gains)
-        rows.append([f"<code>{html.escape(found.name)}</code>", found.way, *errors, *gains])
+        rows.append([code(found.name), found.way, *errors, *gains])
     header = [
         "",
         "begins with",

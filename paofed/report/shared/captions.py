@@ -44,6 +44,17 @@ def rank(db: float) -> float:
     return math.inf if math.isnan(db) else db
 
 
+def best_places(values: Sequence[float], *, most: bool = False) -> set[int]:
+    """Return where the least of some numbers stands, or the `most`; nowhere if none is to compare.
+
+    >>> best_places([3.0, 1.0, math.nan, 1.0]), best_places([math.nan, 1.0])
+    ({1, 3}, set())
+    """
+    known = [value for value in values if math.isfinite(value)]
+    best = (max if most else min)(known, default=math.nan)
+    return {i for i, value in enumerate(values) if value == best and len(known) > 1}
+
+
 def default_title(result: Result, names: Iterable[str] | None = None) -> str:
     """Say what was run, with the step size and kernel width that hold for all that is shown."""
     scenario = result.provenance["scenario"]

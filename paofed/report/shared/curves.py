@@ -1,5 +1,6 @@
 """The parts of a figure of curves: lines, bands around them, marks where the target changes."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -64,9 +65,23 @@ def mark_drifts(axes: Axes, drifts: Sequence[int], takes: int) -> list[LineColle
     return [lines]
 
 
-def logarithmic(axis: Axis) -> None:
-    """Make an axis logarithmic, with numbers written as people do."""
+class _Decades(LogLocator):
+    """Labels 1, 2 and 5 of every decade or, where these would be more than `most`, 1 alone."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(numticks=most)
+        self._most = most
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Return the places of the labels between two values."""
+        few = 3 * math.log10(vmax / vmin) <= self._most
+        self.set_params(subs=(1.0, 2.0, 5.0) if few else (1.0,))
+        return super().tick_values(vmin, vmax)
+
+
+def logarithmic(axis: Axis, most: int = MOST_TICKS) -> None:
+    """Make an axis logarithmic, with at most so many numbers, written as people do."""
     (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=MOST_TICKS))
+    axis.set_major_locator(_Decades(most))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axis.set_minor_locator(NullLocator())

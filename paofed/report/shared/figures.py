@@ -13,13 +13,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import replacing, write_text
 from paofed.report.shared.captions import bands, cast, default_title, entries, rank
-from paofed.report.shared.curves import draw_band, draw_line, mark_drifts, room_for_bands
+from paofed.report.shared.curves import (
+    draw_band,
+    draw_line,
+    logarithmic,
+    mark_drifts,
+    room_for_bands,
+)
 from paofed.report.shared.looks import DOTTED, UNNAMED, styles
 from paofed.report.shared.style import Drawing, style, styled
 from paofed.simulate.results.estimates import student_95
@@ -66,7 +73,7 @@ def error_against_traffic(
 
     figure = _curves(result, title, names, megabytes)
     (axes,) = figure.axes
-    axes.set_xscale("log")
+    logarithmic(axes.xaxis)
     axes.set_xlabel(bytes_sent(tariff))
     _mark_better(axes, towards=(0.01, 0.03))  # down and to the left: less error with less traffic
     return figure
@@ -103,10 +110,11 @@ def realised(traces: Mapping[str, Trace]) -> Figure:
         delays.step(ages, share, where="post", color=colour, label=name)
         rate = np.sort(trace.available.sum(axis=0))[::-1]
         contacts.plot(np.arange(1, rate.size + 1), rate, color=colour, label=name)
-    delays.set_yscale("log")
+    logarithmic(delays.yaxis)
     delays.set_xlabel("ticks")
     delays.set_title("share of messages delayed by at least")
     contacts.set_yscale("symlog", linthresh=1)
+    contacts.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     contacts.set_xlabel("clients, busiest first")
     contacts.set_title("contacts of a client in one run")
     for axes in (delays, contacts):

@@ -1,12 +1,11 @@
 """The table of final errors and traffic."""
 
-import html
 import math
 from collections.abc import Mapping
 
 from paofed.core.tariffs import PAYLOAD, Tariff
-from paofed.report.shared.captions import rank
-from paofed.report.shared.markup import number, table
+from paofed.report.shared.captions import best_places, rank
+from paofed.report.shared.markup import code, number, table
 from paofed.simulate.results.result import Result
 
 _IN_COORDINATES = {"coordinates up": "sent_up", "coordinates down": "sent_down"}
@@ -22,16 +21,18 @@ TRAFFIC = {
 def finals(result: Result, tariff: Tariff | None = None) -> str:
     """Return final errors and traffic, the best first; without a tariff, as the paper counts."""
     counts = _IN_COORDINATES if tariff is None else TRAFFIC
+    lines = sorted(result.summary(tariff or PAYLOAD), key=lambda line: rank(line["db"]))
     rows = [
         [
-            f"<code>{html.escape(line['algorithm'])}</code>",
+            code(line["algorithm"]),
             *(number(line[key]) for key in ("db", "standard_error")),
             *sent(line, counts),
         ]
-        for line in sorted(result.summary(tariff or PAYLOAD), key=lambda line: rank(line["db"]))
+        for line in lines
     ]
     header = ["algorithm", "error (dB)", "s.e.", *counts]
-    return table(header, rows, range(1, len(header)))
+    best = {(j, 1) for j in best_places([line["db"] for line in lines])}
+    return table(header, rows, range(1, len(header)), best)
 
 
 def sent(line: Mapping[str, float], counts: Mapping[str, str]) -> list[str]:

@@ -2,55 +2,70 @@
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
+from paofed.files import read_text
 from paofed.simulate.results.estimates import Estimate
 
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; margin: 0 auto; padding: 1rem;
-  max-width: 60rem; overflow-wrap: anywhere; } table, pre { overflow-wrap: normal; }
-h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; } h3 { margin-bottom: .3rem; }
-figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
-figcaption, .note { color: #555; font-size: .9rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.verdict { font-weight: 600; white-space: nowrap; padding: .1rem .5rem; border-radius: .6rem; }
-.holds { background: #cfe3f5; color: #08375e; }
-.does-not-hold { background: #f8dcc9; color: #6b2600; }
-.tie { background: #e6e6e6; } .inconclusive { background: #fff; outline: 1px dashed #999; }
-.maps { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
-.maps table { font-size: .8rem; } .maps caption { text-align: left; max-width: 20rem; }
-.maps td { text-align: center; border: 1px solid #fff; min-width: 3.2rem; }
-.verdicts th { padding-top: .9rem; } .verdicts td:nth-child(2) { white-space: nowrap; }
-@media (max-width: 36rem) {
-  .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .3rem 0; }
-  .verdicts td, .verdicts th { display: inline-block; border: 0; padding: .1rem .4rem; }
-}
-code, pre { font-size: .85rem; } td code { white-space: nowrap; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; padding: .6rem; }
-"""
+_STYLE = read_text(Path(__file__).with_name("page.css"))
+_INCHES_PER_REM = 0.16  # a rem is 16 pixels
+_HEADING = re.compile(r"<h2 id='(.*?)'>(.*?)</h2>")
 
 
-def document(title: str, parts: Iterable[str], *, under_way: bool = False) -> str:
-    """Return a whole page; one that is `under_way` loads itself again every ten seconds."""
+def document(
+    title: str, lead: Iterable[str], parts: Iterable[str], *, under_way: bool = False
+) -> str:
+    """Return a whole page: its title, links to its sections, what it says in short, the rest.
+
+    `lead` is what the first screen shows: a sentence and a picture. A page that is `under_way`
+    loads itself again every ten seconds.
+    """
     again = "<meta http-equiv='refresh' content='10'>" if under_way else ""
+    name, first, rest = html.escape(title), "\n".join(lead), "\n".join(parts)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"{again}"
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
-        + "\n".join(parts)
-        + "</body></html>\n"
+        f"<title>{name}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{name}</h1>{_contents(rest)}\n{first}\n{rest}</body></html>\n"
     )
 
 
+def _contents(parts: str) -> str:
+    """Return links to the sections of a page; nothing where there are none yet."""
+    links = "".join(
+        f"<li><a href='#{key}'>{text}</a></li>" for key, text in _HEADING.findall(parts)
+    )
+    return f"<nav aria-label='Contents'><ul>{links}</ul></nav>" if links else ""
+
+
+def heading(text: str) -> str:
+    """Return the heading of a section, which the contents of the page link to."""
+    key = re.sub(r"\W+", "-", text.lower()).strip("-")
+    return f"<h2 id='{key}'>{html.escape(text)}</h2>"
+
+
+def lead(*sentences: str) -> str:
+    """Return what the page says before all else."""
+    return f"<p class='lead'>{html.escape(' '.join(sentences))}</p>"
+
+
 def figure(caption: str, drawing: str) -> str:
-    """Return a drawing in SVG with its caption."""
+    """Return a drawing in SVG with its caption, the first sentence of which is its title.
+
+    An inch of the drawing is a hundred pixels at most, so that letters of all drawings are alike.
+    """
     inline = drawing[drawing.index("<svg") :]  # without the lines that make it a file
-    return f"<figure>{inline}<figcaption>{html.escape(caption)}</figcaption></figure>"
+    said, title = html.escape(caption), html.escape(re.split(r"(?<=[.;])\s", caption)[0])
+    points = re.match(r"<svg[^>]*\bwidth=\"([\d.]+)pt\"", inline)
+    widest = (
+        f" style='max-width: {float(points[1]) / 72 / _INCHES_PER_REM:.4g}rem'" if points else ""
+    )
+    named = inline.replace("<svg", f"<svg role='img'{widest}", 1)
+    named = named.replace(">", f"><title>{title}</title><desc>{said}</desc>", 1)
+    return f"<figure>{named}<figcaption>{said}</figcaption></figure>"
 
 
 def note(text: str) -> str:
@@ -68,6 +83,17 @@ def preformatted(text: str) -> str:
     return f"<pre>{html.escape(text)}</pre>"
 
 
+def details(summary: str, inside: str) -> str:
+    """Return what is shown when somebody asks for it, under a line that says what it is."""
+    return f"<details><summary>{html.escape(summary)}</summary>{inside}</details>"
+
+
+def code(text: str) -> str:
+    """Return an algorithm's name in a table; a long one may be broken between its options."""
+    breakable = re.sub(r"[,:]", r"\g<0><wbr>", html.escape(text))
+    return f"<code>{breakable}</code>"
+
+
 def number(value: float, digits: int = 2) -> str:
     """Write a number as pages show it."""
     if not math.isfinite(value):
@@ -80,25 +106,39 @@ def significant(value: float) -> str:
     return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
 
 
-def interval(found: Estimate) -> str:
+def interval(found: Estimate, digits: int = 2) -> str:
     """Write a mean with its interval, where it has one."""
-    if not math.isfinite(found.low):
-        return number(found.mean)
-    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
+    mean, low, high = (number(end, digits) for end in found[:3])
+    return f"{mean} [{low}, {high}]" if math.isfinite(found.low) else mean
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int]) -> str:
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numeric: Collection[int],
+    best: Collection[tuple[int, int]] = (),
+) -> str:
     """Return a table; the columns in `numeric` are set to the right.
 
-    A row with fewer cells than the header ends in words, which go across the columns that are left.
+    `best` are the cells, by row and column, that are the best of their column. A row with fewer
+    cells than the header ends in words, which go across the columns that are left.
     """
 
-    def cell(row: Sequence[str], i: int) -> str:
-        left = len(header) - i
+    def cell(row: Sequence[str], j: int, i: int) -> str:
+        left, shown = len(header) - i, f"<strong>{row[i]}</strong>" if (j, i) in best else row[i]
         if left > 1 and i == len(row) - 1:
-            return f"<td colspan={left}>{row[i]}</td>"
-        return f"<td{' class=n' if i in numeric else ''}>{row[i]}</td>"
+            return f"<td colspan={left}>{shown}</td>"
+        return f"<td{_side(i)}>{shown}</td>"
 
-    head = "".join(f"<th>{name}</th>" for name in header)
-    body = "".join(f"<tr>{''.join(cell(row, i) for i in range(len(row)))}</tr>" for row in rows)
-    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"
+    def _side(i: int) -> str:
+        return " class=n" if i in numeric else ""
+
+    head = "".join(f"<th scope='col'{_side(i)}>{name}</th>" for i, name in enumerate(header))
+    body = "".join(
+        f"<tr>{''.join(cell(row, j, i) for i in range(len(row)))}</tr>"
+        for j, row in enumerate(rows)
+    )
+    return (
+        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        "</div>"
+    )

@@ -39,7 +39,7 @@ def over_two(swept: Swept, across: str, down: str) -> Figure | None:
     panels = list(product(methods, shown))
     columns = len(shown) if len(shown) > 1 else min(_MOST_CASES, len(methods))
     rows = math.ceil(len(panels) / columns)
-    figure = Drawing(figsize=(1.6 + 3.4 * columns, 0.5 + 2.9 * rows))
+    figure = Drawing(figsize=(1.4 + 2.7 * columns, 0.5 + 2.6 * rows))
     grid = figure.subplots(rows, columns, squeeze=False)
     colours, frames = _colours(swept, methods), _frames(swept, across, down)
     for axes, (method, case) in zip(grid.flat, panels, strict=False):
@@ -119,7 +119,7 @@ def _frames(swept: Swept, across: str, down: str) -> Frames:
 def _numbers(axes: Axes, db: Any, colours: Normalize) -> None:
     for (j, i), value in np.ndenumerate(db):
         if np.isposinf(value):
-            axes.text(i, j, "diverged", ha="center", va="center", fontsize=6, color="#444444")
+            axes.text(i, j, "diverged", ha="center", va="center", fontsize=8, color="#444444")
         elif np.isfinite(value):
             colour = "white" if float(colours(value)) > 0.5 else "black"
             said = f"{value:.1f}".replace("-", _MINUS)

@@ -13,9 +13,13 @@ from paofed.files import write_table, write_text
 from paofed.report.shared.figures import save, save_all
 from paofed.report.shared.markup import (
     bullets,
+    code,
+    details,
     document,
     figure,
+    heading,
     interval,
+    lead,
     note,
     preformatted,
     table,
@@ -29,6 +33,7 @@ from paofed.report.sweep.words import (
     BestLine,
     at_most,
     best_lines,
+    lead_words,
     sentences,
     unfinished,
 )
@@ -95,19 +100,21 @@ def _file(*parts: str) -> str:
 def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[BestLine]) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     title = f"{swept.provenance['scenario']['name']}: {', '.join(swept.keys)}"
-    parts = [f"<h1>{html.escape(title)}</h1>", note(html.escape(_conditions(swept)))]
+    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
+    top = [lead(*lead_words(swept, lines)), first]
     if missing := unfinished(swept):
-        parts.append(f"<p><strong>{html.escape(missing)}</strong></p>")
-    parts += ["<h2>The best of each method</h2>", bullets(sentences(swept, lines))]
+        top = [f"<p><strong>{html.escape(missing)}</strong></p>", *top]
+    parts = [heading("What to do"), note(html.escape(_conditions(swept)))]
+    parts += [bullets(sentences(swept, lines))]
     if lines:
         asked = swept.provenance["fresh_requested"]
         parts += [_best(swept, lines), note(_HOW)]
         parts += [note(f"{FLATTERED}{'' if asked else ' (--fresh N)'}.")]
-    parts += ["<h2>Figures</h2>", *(figure(*drawing) for drawing in drawings.values())]
+    parts += [heading("Figures"), *others] if others else []
     if len(swept.cases()) > MOST_PANELS and swept.is_grid:
         parts.append(note("Not all cases are drawn; points.csv has them."))
-    parts += ["<h2>To run it again</h2>", *_again(swept)]
-    return document(title, parts)
+    parts += [heading("To run it again"), *_again(swept)]
+    return document(title, top, parts)
 
 
 def _conditions(swept: Swept) -> str:
@@ -135,7 +142,7 @@ def _best(swept: Swept, lines: list[BestLine]) -> str:
     for line in lines:
         best = line.best
         rows.append([
-            f"<code>{html.escape(line.method)}</code>",
+            code(line.method),
             *([html.escape(said(line.case))] if swept.conditions else []),
             html.escape(settings(best.point, line.case)),
             "diverged" if best.found.diverged else interval(best.found.score),
@@ -174,6 +181,6 @@ def _again(swept: Swept) -> Iterator[str]:
     yield preformatted(" ".join(words))
     yield preformatted(json.dumps(about["versions"], indent=1))
     toml = preformatted(sweep_toml(about, "scenario.toml"))
-    yield f"<details><summary>sweep.toml</summary>{toml}</details>"
+    yield details("sweep.toml", toml)
     toml = preformatted(scenario_toml(about["scenario"]))
-    yield f"<details><summary>scenario.toml</summary>{toml}</details>"
+    yield details("scenario.toml", toml)

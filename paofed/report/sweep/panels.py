@@ -52,11 +52,11 @@ def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel for each case; the panels share their axis of errors."""
     columns = min(_COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
-    width, height = (5.0, 3.8) if len(shown) == 1 else (3.3 * columns, 2.9 * rows)
+    width, height = (5.0, 3.8) if len(shown) == 1 else (2.45 * columns, 2.6 * rows)
     figure = Drawing(figsize=(width + 2.2, height))
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel().tolist()
     for axes, case in zip(grid, shown, strict=False):
-        axes.set_title(literal(said(case)), fontsize=9, loc="left")
+        axes.set_title(literal(said(case)), fontsize=8, loc="left")
     for axes in grid[len(shown) :]:
         axes.set_axis_off()
     return figure, grid[: len(shown)]

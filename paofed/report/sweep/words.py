@@ -48,18 +48,28 @@ def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
             f"({', '.join(swept.conditions)}), which nobody can choose and which were drawn at "
             f"random."
         )
-    for line in lines:
-        where = f" ({said(line.case)})" if line.case else ""
-        if line.best.found.diverged:
-            yield f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
-            continue
-        named = settings(line.best.point, line.case)
-        yield (
-            f"{line.method}{where}: {named}, {with_half(line.best.found.score)} dB"
-            f"{_doubt(line.best, line.case)}{_judged(line.best)}."
-        )
+    yield from map(_sentence, lines)
     if swept.over_table:
         yield SAME_READINGS
+
+
+def lead_words(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
+    """Say what is best of all methods: in each case, where nature has several."""
+    sound = [line for line in lines if not line.best.found.diverged]
+    by_case = [[line for line in sound if line.case == case] for case in swept.cases()]
+    found = [min(some, key=lambda line: line.best.found.score.mean) for some in by_case if some]
+    yield from map(_sentence, found) if found else sentences(swept, lines)
+
+
+def _sentence(line: BestLine) -> str:
+    """Say what is best of one method, among what, and how sure that is."""
+    where = f" ({said(line.case)})" if line.case else ""
+    if line.best.found.diverged:
+        return f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
+    return (
+        f"{line.method}{where}: {settings(line.best.point, line.case)}, "
+        f"{with_half(line.best.found.score)} dB{_doubt(line.best, line.case)}{_judged(line.best)}."
+    )
 
 
 def _doubt(best: Best, case: Mapping[str, Any]) -> str:

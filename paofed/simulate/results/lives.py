@@ -84,10 +84,14 @@ class Lives(ShapesShown):
         squared = summed(self.mean_sums(name, whose).squared, by, count)
         return decibels(divided(squared, summed(self.samples, by, count)))
 
-    def by_device(self, name: str, whose: Whose) -> FloatArray:
-        """Return the squared errors of every device with samples that count, mean over runs."""
+    def by_device(self, name: str, whose: Whose, *, own: bool = False) -> FloatArray:
+        """Return the squared errors of every device with samples that count, mean over runs.
+
+        They are those of the target as models see it or, if `own`, in the target's own unit.
+        """
         devices, place = np.unique(self.device, return_inverse=True)
-        return summed(self.mean_sums(name, whose).squared, place, devices.size)
+        sums = self.mean_sums(name, whose)
+        return summed(sums.own_squared if own else sums.squared, place, devices.size)
 
     def stage_db(self, name: str, whose: Whose) -> FloatArray:
         """Return the error in dB at every stage of life, (stages,)."""

@@ -22,7 +22,10 @@ def headline(result: "Result") -> str:
 
 
 def in_short(result: "Result") -> str:
-    """Return the headline, and a line for each algorithm: its final error, and bytes of a run."""
+    """Return the headline, and a line for each algorithm: its final error, and bytes of a run.
+
+    Over a table, there is also the error on devices in the target's own unit.
+    """
     names = result.algorithms
     shown = names if len(names) <= _MOST_LINES else names[: _MOST_LINES - 1]
     lines = table(["", "", ""], [[f"  {name}", *_told(result, name)] for name in shown])
@@ -43,6 +46,9 @@ def _told(result: "Result", name: str) -> tuple[str, str]:
         f"{whose.partition(' ')[0]} {_error(final)}" if several else _error(final)
         for whose, final in finals_of(result, name).items()
     )
+    if result.lives is not None:
+        own = result.lives.own_unit(name, "device")
+        errors += f", device RMSE {own.rmse:.4g} (R2 {own.r2:.3f})"
     return errors, size(float(result.run_wire(name).both[:, -1].mean()))
 
 

@@ -6,6 +6,7 @@ from paofed.report.compare.comparison import Plan, run_comparison
 from paofed.report.compare.extent import FULL, Extent
 from paofed.report.compare.judged import Judged, load, save
 from paofed.report.compare.page import build
+from paofed.report.shared.markup import code
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
 from tests.report.compare.plans import small_plan
@@ -60,7 +61,7 @@ def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(tmp_path
     assert load(tmp_path / "compare.csv") == found
     page = build(found, {}, "paofed compare <x>", "3 worlds")
     assert "paofed compare &lt;x&gt;" in page
-    assert all(f"<code>{one.word}</code>" in page for one in found)
+    assert all(code(one.word) in page for one in found)
 
 
 def test_half_as_much_is_run_where_a_run_costs_most(tmp_path: Path) -> None:

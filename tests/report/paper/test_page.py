@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -21,70 +20,17 @@ import paofed.report.paper.experiment
 import paofed.report.paper.gallery
 import paofed.report.paper.page
 from paofed.report.paper.claims import CLAIMS
-from paofed.report.paper.page import REASONS
+from paofed.report.paper.page import REASONS, build
+from paofed.report.paper.study import Cell, Study
 from paofed.simulate.results.result import Result
 from tests.cli.test_reproduce import SETTINGS, read_csv, reproduce
 from tests.drawing import as_svg_alone
 from tests.effort import in_ci
+from tests.page_tree import UNREAD, Node, parse
+from tests.report.sound import assert_sound
 from tests.system import needs
 
 SEED = 12_345_678_901_234_567_890  # a long one, for the line to copy must not widen the page
-# A section has the numbers of another study, which tests/test_compared.py holds.
-UNREAD = {"svg", "pre", "details", "style", "title", "script", "section"}
-
-
-class Node:
-    """An element of a page."""
-
-    def __init__(self, tag: str, attributes: Iterable[tuple[str, str | None]] = ()) -> None:
-        self.tag = tag
-        self.attributes = {name: value or "" for name, value in attributes}
-        self.children: list[Node | str] = []
-
-    def all(self, *tags: str, but: Iterable[str] = ()) -> Iterator["Node"]:
-        """The elements in it with these tags (or any), in order, outside of others."""
-        for child in self.children:
-            if isinstance(child, Node) and child.tag not in but:
-                if not tags or child.tag in tags:
-                    yield child
-                yield from child.all(*tags, but=but)
-
-    def text(self, but: Iterable[str] = UNREAD) -> str:
-        """What is written in it, spaces made one."""
-        pieces = [
-            child if isinstance(child, str) else child.text(but)
-            for child in self.children
-            if isinstance(child, str) or child.tag not in but
-        ]
-        return " ".join("".join(pieces).split())
-
-
-class _Builder(HTMLParser):
-    """Builds nodes; whatever is opened must be closed, save what HTML never closes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.root = Node("")
-        self._open = [self.root]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        node = Node(tag, attrs)
-        self._open[-1].children.append(node)
-        if tag not in ("meta", "br", "hr", "img", "link", "input"):
-            self._open.append(node)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop().tag == tag
-
-    def handle_data(self, data: str) -> None:
-        self._open[-1].children.append(data)
-
-
-def parse(text: str) -> Node:
-    builder = _Builder()
-    builder.feed(text)
-    builder.close()
-    return builder.root
 
 
 class Made(NamedTuple):
@@ -232,9 +178,17 @@ def is_shown_as(value: str, number: str) -> bool:
         return False
 
 
+def told(row: dict[str, str]) -> dict[str, str]:
+    """A row as the page tells it: a ratio of traffic as so many times, not in dB."""
+    if not row.get("claim", "").startswith("tenfold"):
+        return row
+    return {k: str(10 ** (float(v) / 10)) if k in ("mean", "low", "high") else v
+            for k, v in row.items()}  # fmt: skip
+
+
 def in_order(numbers: Iterable[str], row: dict[str, str]) -> bool:
     """Whether all numbers are in the row, in the order of its columns."""
-    values = iter(row.values())
+    values = iter(told(row).values())
     return all(any(is_shown_as(value, number) for value in values) for number in numbers)
 
 
@@ -267,7 +221,9 @@ def lines_of_tables(page: Node) -> Iterator[tuple[set[str], list[str], Node]]:
 
 
 def test_every_line_of_a_table_is_a_row_of_a_file(made: Made) -> None:
-    rows = [row for name, table in made.tables.items() if name != "grid" for row in table]
+    # The grid is drawn as maps, and a quick look tries one step size, which is no best.
+    elsewhere = ("grid", "best-steps")
+    rows = [row for name, table in made.tables.items() if name not in elsewhere for row in table]
     last = max(int(row["tick"]) for row in made.tables["theory"])
     rows = [row for row in rows if row.get("tick", str(last)) == str(last)]  # curves are drawn
     found = []
@@ -297,7 +253,7 @@ def test_every_map_is_the_grid_of_its_claim(made: Made) -> None:
         for line in lines:
             (width,) = (float(x) for th in line.all("th") for x in _LOOSE.findall(th.text()))
             for step, td in zip(steps, line.all("td"), strict=True):
-                row = cells.pop((keys[captions[0]], width, step))
+                row = told(cells.pop((keys[captions[0].rpartition(" (")[0]], width, step)))
                 (number,) = _LOOSE.findall(plain(td.text()))
                 assert is_shown_as(row["mean"], number)
                 assert td.attributes["class"] == row["verdict"].replace(" ", "-")
@@ -310,24 +266,60 @@ def tallies(rows: Iterable[dict[str, str]]) -> set[str]:
     return {str(counts.total()), *map(str, counts.values())}
 
 
-def test_every_interval_in_the_text_is_that_of_its_claim(made: Made) -> None:
-    rows = {WHERE[row["claim"]].lower(): row for row in made.tables["claims"]}
-    told = set()
+def test_every_comparison_is_told_once(made: Made) -> None:
+    """In the table of verdicts, and not again in words; where it depends on the grid, as a map."""
+    cells = Counter(cell.text() for cell in made.page.all("td", but=UNREAD))
+    assert all(cells[WHERE[row["claim"]]] == 1 for row in made.tables["claims"])
     for node in made.page.all("p", "li", but=UNREAD):
-        text = plain(node.text())
-        for interval in _INTERVAL.finditer(text):
-            before = text[: interval.start()].lower()
-            (where,) = (where for where in rows if before.rstrip(": ").endswith(where))
-            assert in_order(interval.groups(), rows[where])
-            assert rows[where]["verdict"] in text[interval.end() :]
-            told.add(where)
-    assert told == set(rows)
+        assert not _INTERVAL.search(plain(node.text()))
+
+
+def test_traffic_is_told_in_times_and_never_in_db(made: Made) -> None:
+    lines = [line.text() for line in made.page.all("tr", but=UNREAD)]
+    of_traffic = [line for line in lines if line.startswith("traffic of ")]
+    assert len(of_traffic) == 2
+    for line in of_traffic:
+        assert "times less" in line
+        assert "dB" not in line
+
+
+def test_it_has_what_all_pages_have_and_says_what_pao_fed_is(made: Made) -> None:
+    assert_sound(made.page, second="Verdicts")
+    lead = next(p for p in made.page.all("p") if p.attributes.get("class") == "lead").text()
+    assert lead.startswith("PAO-Fed, partial-sharing asynchronous online federated learning, is")
+    assert "each in 2 runs" in lead
+    verdicts = next(t for t in made.page.all("table") if t.attributes.get("class") == "verdicts")
+    (heads, *_) = verdicts.all("tr")
+    assert [th.text() for th in heads.all("th")] == ["comparison", "found [95 %]", "verdict"]
+
+
+def test_a_quick_look_leaves_out_what_it_did_not_try(made: Made) -> None:
+    """One step size has no best; how few runs a verdict has stands beside it."""
+    headings = [node.text() for node in made.page.all("h2")]
+    assert len({row["step_size"] for row in made.tables["grid"]}) == 1
+    assert "Each algorithm at its own best step size" not in headings
+    text = made.page.text()
+    assert "claims are also judged at 2 kernel widths and 1 step size" in text
+    assert text.count("Over the grid, with 2 runs in each cell") == text.count("Over the grid") > 5
+
+
+def test_what_was_tried_is_shown(made: Made) -> None:
+    """With several step sizes, each algorithm's best is there."""
+    results = {
+        name: Result.load(made.folder / f"{name}.npz") for name in ("setting-1", "setting-2")
+    }
+    study = Study(results, {Cell(1.0, step): results for step in (0.2, 0.4)})
+    page = parse(build(study, {}, "paofed reproduce"))
+    assert "Each algorithm at its own best step size" in [node.text() for node in page.all("h2")]
+    assert "at 1 kernel width and 2 step sizes" in page.text()
 
 
 def test_every_other_number_in_the_text_is_a_condition_or_a_count(made: Made) -> None:
     scenario = made.about["scenario"]
     names = ("clients", "ticks", "features", "step_size", "kernel_width")
     conditions = {str(scenario[name]) for name in names} | {str(SEED), "2"}
+    tried = [{row[key] for row in made.tables["grid"]} for key in ("kernel_width", "step_size")]
+    conditions |= {str(len(values)) for values in tried}
     of_all = tallies(made.tables["claims"])
     statement, seen = "", 0
     for node in made.page.all("h1", "h2", "h3", "p", "li", "figcaption", "caption", but=UNREAD):
@@ -335,7 +327,8 @@ def test_every_other_number_in_the_text_is_a_condition_or_a_count(made: Made) ->
             statement = node.text()
         keys = {claim.key for claim in CLAIMS if claim.statement == statement}
         own = [[row for row in made.tables[x] if row["claim"] in keys] for x in ("claims", "grid")]
-        allowed = set().union(*map(tallies, own)) if keys else conditions | of_all
+        runs = {row["runs"] for table in own for row in table}
+        allowed = set().union(runs, *map(tallies, own)) if keys else conditions | of_all
         numbers = _LOOSE.findall(_INTERVAL.sub(" ", shown(node)))
         assert set(numbers) <= allowed, node.text()
         seen += len(numbers)
@@ -358,7 +351,7 @@ BROWSER = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--hide-scrollbars", "--virtual-time-budget=5000",
     "--allow-file-access-from-files",  # so that the window below may look into its frames
 )  # fmt: skip
-WIDTHS = (390, 1280)
+WIDTHS, SCREEN = (390, 1280), 800
 WINDOW = """<!doctype html><body>{frames}<script>
 const look = frame => {{
   const page = frame.contentDocument, size = node => node.getBoundingClientRect();
@@ -369,6 +362,8 @@ const look = frame => {{
     title: page.title,
     words: page.body.innerText.length,
     drawings: [...page.querySelectorAll("figure svg")].map(x => [size(x).width, size(x).height]),
+    cut: [...page.querySelectorAll(".scroll")].filter(x => x.scrollWidth > x.clientWidth).length,
+    first: size(page.querySelector("figure svg") || page.body).bottom,
     loaded: frame.contentWindow.performance.getEntriesByType("resource").map(x => x.name),
   }};
 }};
@@ -410,15 +405,20 @@ def test_a_browser_without_a_network_shows_it_on_a_phone_and_a_desk(
             assert 300 < across <= width
             assert down > 0.3 * across
         assert seen["loaded"] == []
+        if width == max(WIDTHS):
+            assert seen["cut"] == 0  # no table is wider than the page
+            assert seen["first"] <= SCREEN
 
 
 def test_the_browser_would_notice(tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
-    bad.write_text("<img src='https://example.org/x.png'><div style='width: 500px'>x</div>")
+    wide = "<div class='scroll' style='overflow: auto; width: 9px'><p style='width: 20px'>x</div>"
+    bad.write_text(f"<img src='https://example.org/x.png'><div style='width: 500px'>x</div>{wide}")
     phone, desk = look(bad, tmp_path)
     assert phone["scrolls"] >= 500 > phone["width"]
     assert desk["scrolls"] == desk["width"]
     assert phone["loaded"] == ["https://example.org/x.png"]
+    assert desk["cut"] == 1
 
 
 def test_a_missing_package_skips_a_test_and_fails_it_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,14 @@ def result(
     doubt: float = 0.0,
     messages: Mapping[str, int] | None = None,
     table: Mapping[str, Any] | None = None,
+    own: Mapping[str, float] | None = None,
     **scenario: Any,
 ) -> Result:
     """Errors in dB by stage, of each method's devices and of baselines; one sample in a cell.
 
     `doubt` is how far devices differ in the gain of the methods. A message has 4 numbers; each
-    method sends so many of them in one direction, or 100.
+    method sends so many of them in one direction, or 100. In the unit of the target, y, squared
+    errors are the same, times a number in `own`.
     """
     names, stages = list(methods), len(next(iter(methods.values())))
     models = [(name, whose) for name in names for whose in ("device", "server")]
@@ -37,12 +39,15 @@ def result(
     errors += [_errors(stage_db, devices, 0.0) for stage_db in beside.values()]
     learners = np.array([*models, *((name, "baseline") for name in beside)])
     squared = np.array(errors)  # (L, K, B)
+    times = np.array([(own or {}).get(name, 1.0) for name, _ in learners.tolist()])
+    in_unit = squared * times[:, None, None]
     sent = [(messages or {}).get(name, 100) for name in names]
     return Result(
         provenance={
             "scenario": {"name": "by hand", "ticks": 24 * DAYS, "clients": devices,
                          "features": FEATURES, "step_size": 0.4, "start": "calibration",
-                         "linear": True, "newcomers": "whole", **scenario},
+                         "linear": True, "newcomers": "whole", "stream": {"target": "y:log1p"},
+                         **scenario},
             "algorithms": [{"name": name} for name in names],
             "table": {"calendar": True, "tick": 3600.0, **(table or {})},
         },
@@ -64,8 +69,9 @@ def result(
             stage=np.tile(np.arange(stages), devices),
             samples=np.ones(devices * stages, dtype=np.int64),
             group=np.array(["all"] * devices),
-            target=np.zeros((2, devices * stages)),
-            sums=np.stack([squared.reshape(len(learners), -1)] * 5, axis=1)[None],
+            target=np.stack([np.zeros(devices * stages), np.full(devices * stages, 10.0)]),
+            sums=np.stack([part.reshape(len(learners), -1)
+                           for part in (squared, *[in_unit] * 4)], axis=1)[None],
         ),
     )  # fmt: skip
 

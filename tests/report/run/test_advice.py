@@ -9,7 +9,8 @@ import pytest
 from paofed.algorithms.spec import from_text
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json, fleet_command, numbers, sentences, whether
-from paofed.report.run.page_end import on_device
+from paofed.report.run.on_device import on_device
+from paofed.report.run.what_to_do import from_advice
 from paofed.simulate.results.result import Result
 from tests.report.run.by_hand import DAYS, DEVICES, FEATURES, result
 
@@ -25,7 +26,7 @@ def advised(made: Result, tariff: str = "payload") -> Advice:
 
 
 def lines(made: Result, tariff: str = "payload") -> list[str]:
-    return [line.replace("−", "-") for line in sentences(advised(made, tariff))]  # noqa: RUF001
+    return list(sentences(advised(made, tariff)))
 
 
 # Whether taking part pays
@@ -108,6 +109,67 @@ def test_what_has_all_readings_is_no_way_of_being_alone() -> None:
     assert advised(result({"u1": [-2.0] * 4}, beside)).verdict == "pays"
 
 
+# In the target's own unit
+
+
+def test_the_unit_of_the_target_agrees_where_it_does() -> None:
+    made = result({"u1": [-2.0] * 4}, {"alone": NOTHING})
+    assert lines(made)[1] == (
+        "In the unit of y, u1 has the least error on devices, too: RMSE 0.7946 (R2 0.937); alone "
+        "has 1 (0.900)."
+    )
+    assert "otherwise" not in " ".join(lines(made))
+    assert as_json(advised(made))["own_unit"] == {"target": "y", "best": "u1", "disagrees": False}
+
+
+def test_where_the_unit_of_the_target_disagrees_it_says_so() -> None:
+    """Of the logarithm, u1 is best by 2 dB; in the unit, whoever repeats the last value is."""
+    beside = {"alone": NOTHING, "last value": [1.0] * 4, "central": [-9.0] * 4}
+    made = result({"u1": [-2.0] * 4}, beside, own={"last value": 0.25})
+    found = advised(made)
+    assert found.verdict == "pays"
+    assert (found.in_unit.best, found.in_unit.disagrees) == ("last value", True)
+    assert found.in_unit.gain.mean == pytest.approx(3.02, abs=0.01)
+    assert lines(made)[1].startswith("In the unit of y, last value has the least error on devi")
+    assert "; u1 has 0.7946" in lines(made)[1]
+    assert lines(made)[2].startswith("dB say otherwise: they are of log1p(y)")
+    behind = {(row.learner, row.over): row for row in numbers(found) if row.about == "own unit"}
+    assert behind["last value", "u1"].value == found.in_unit.gain.mean
+    assert behind["u1", "RMSE"].value == pytest.approx(0.7946, abs=1e-4)
+    assert behind["u1", "RMSE"].unit == "y"
+    assert as_json(found)["own_unit"]["disagrees"]
+
+
+def test_a_tie_in_the_unit_of_the_target_is_no_disagreement() -> None:
+    made = result({"u1": [-2.0] * 4}, {"alone": [-1.9] * 4}, own={"alone": 0.96})
+    assert (advised(made).in_unit.best, advised(made).in_unit.disagrees) == ("alone", False)
+    assert "least error on devices: RMSE" in lines(made)[1]
+    assert "otherwise" not in " ".join(lines(made))
+
+
+def test_one_that_diverged_has_no_error_in_the_unit() -> None:
+    made = result({"wild": [math.nan] * 4}, {"alone": NOTHING})
+    assert lines(made)[1].endswith("RMSE 1 (R2 0.900); wild has diverged.")
+
+
+def test_the_words_are_plain_ascii() -> None:
+    """A terminal of any encoding can show them."""
+    for joined in ([-2.0] * 4, [0.5] * 4, [-3.0, -3.0, 1.0, 1.0]):
+        made = result({"u1": joined, "c1": NOTHING}, {"alone": NOTHING, "central": [-1.0] * 4},
+                      own={"alone": 0.1})  # fmt: skip
+        assert all(line.isascii() for line in lines(made))
+
+
+@pytest.mark.parametrize("joined", [[0.5] * 4, [-0.05] * 4])
+def test_who_need_not_take_part_is_offered_no_fleet(joined: list[float]) -> None:
+    found = advised(result({"u1": joined}, {"alone": NOTHING}))
+    assert "does not pay" in whether(found)
+    assert fleet_command(found, Path("run.npz")) == ""
+    assert "fleet init" not in "".join(from_advice(found, Path("run.npz")))
+    pays = advised(result({"u1": [-2.0] * 4}, {"alone": NOTHING}))
+    assert "fleet init" in "".join(from_advice(pays, Path("run.npz")))
+
+
 # All readings at one place
 
 
@@ -122,7 +184,7 @@ def test_what_has_all_readings_is_no_way_of_being_alone() -> None:
 def test_whether_one_place_is_better(central: float, told: str) -> None:
     beside = {"alone": NOTHING, "central": [3.0] * 4, "batch fourier": [central] * 4}
     made = result({"u1": [-2.0] * 4}, beside)
-    assert told.format("fit at one place (batch fourier)") in lines(made)[1]
+    assert told.format("fit at one place (batch fourier)") in lines(made)[2]
     assert [gain.name for gain in advised(made).at_one_place] == ["batch fourier", "central"]
 
 
@@ -130,14 +192,14 @@ def test_who_gains_nothing_is_held_to_being_alone() -> None:
     """Being alone is advised, at 0 dB; taking part, at 2 dB, does not matter any more."""
     made = result({"u1": [2.0] * 4}, {"alone": NOTHING, "boost": [-1.0] * 4})
     assert advised(made).advised == "alone"
-    assert "Gradient boosting at one place (boost) would be 1.00 dB" in lines(made)[1]
-    assert lines(made)[1].endswith("better than that.")
+    assert "Gradient boosting at one place (boost) would be 1.00 dB" in lines(made)[2]
+    assert lines(made)[2].endswith("better than that.")
 
 
 def test_one_place_that_cannot_be_told() -> None:
     made = result({"u1": [-2.0] * 4}, {"alone": [9.0] * 4, "central": [-2.2] * 4}, doubt=0.5)
     assert (
-        "(central) would be better than taking part cannot be told: the interval" in lines(made)[1]
+        "(central) would be better than taking part cannot be told: the interval" in lines(made)[2]
     )
 
 
@@ -149,7 +211,7 @@ def test_ties_go_to_less_traffic() -> None:
     sent = {"u1": 100, "u1:shared=16": 400}
     found = advised(result(both, {"alone": NOTHING}, messages=sent))
     assert found.method == "u1"
-    assert "Of 2 methods, take u1: u1:shared=16 is a tie with it" in [*sentences(found)][1]
+    assert "Of 2 methods, take u1: u1:shared=16 is a tie with it" in [*sentences(found)][2]
     dear = advised(result(both, {"alone": NOTHING}, messages={"u1": 900, "u1:shared=16": 400}))
     assert dear.method == "u1:shared=16"
 
@@ -158,7 +220,7 @@ def test_a_method_that_is_better_may_send_more() -> None:
     both = {"u1": [-2.0] * 4, "u1:shared=16": [-2.5] * 4}
     made = result(both, {"alone": NOTHING}, messages={"u1": 1, "u1:shared=16": 900})
     assert advised(made).method == "u1:shared=16"
-    assert lines(made)[1] == (
+    assert lines(made)[2] == (
         "Of 2 methods, u1:shared=16 has the least error on devices, 0.50 dB (0.50 to 0.50) better "
         "than the next, u1."
     )
@@ -167,7 +229,7 @@ def test_a_method_that_is_better_may_send_more() -> None:
 def test_a_method_that_diverged_is_not_the_best() -> None:
     made = result({"wild": [math.nan] * 4, "u1": [-2.0] * 4}, {"alone": NOTHING})
     assert advised(made).method == "u1"
-    assert lines(made)[1].endswith("has the least error on devices; the next, wild, diverged.")
+    assert lines(made)[2].endswith("has the least error on devices; the next, wild, diverged.")
 
 
 def test_methods_that_cannot_be_told_apart() -> None:
@@ -176,7 +238,7 @@ def test_methods_that_cannot_be_told_apart() -> None:
     assert gain.verdict == "holds"
     unsure = advised(made).others[0]._replace(gain=gain._replace(low=-0.2, high=0.8))
     object.__setattr__(found := advised(made), "others", (unsure,))
-    assert "whether it is better than u1 cannot be told" in [*sentences(found)][1]
+    assert "whether it is better than u1 cannot be told" in [*sentences(found)][2]
 
 
 # Settings and cost
@@ -261,7 +323,8 @@ def test_the_numbers_behind_it() -> None:
     found = advised(made)
     rows = list(numbers(found))
     gains = ["taking part", "taking part", "one place", "method"]
-    assert [row.about for row in rows] == [*gains, *["cost"] * 5]
+    own = ["own unit"] * 7  # who is the best, and RMSE and R2 of three learners on devices
+    assert [row.about for row in rows] == [*gains, *own, *["cost"] * 5]
     assert [(row.first, row.last) for row in rows[:2]] == [(1, 3), (4, 15)]
     assert rows[0][5:] == pytest.approx((DEVICES, 3.0, 3.0, 3.0, "dB"))
     assert rows[-1].value == found.cost.download
@@ -273,6 +336,7 @@ def test_the_numbers_behind_it() -> None:
 
 def test_the_command_that_makes_the_fleet() -> None:
     one = advised(result({"u1": [-2.0] * 4}, {}))
+    assert fleet_command(one, None) == ""
     assert fleet_command(one, Path("my run.npz")) == "paofed fleet init FOLDER --from 'my run.npz'"
     two = advised(result({"c1": [0.0] * 4, "u1": [-2.0] * 4}, {}))
     assert fleet_command(two, Path("r.npz")).endswith("--from r.npz --algorithm u1")

@@ -12,14 +12,16 @@ import pytest
 
 from paofed import Trace, Worlds, realize
 from paofed.cli import main
-from paofed.core.tariffs import Tariff
+from paofed.core.tariffs import Tariff, tariff_of
 from paofed.report.run import page as run_page
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import sentences, whether
 from paofed.report.run.again import command
 from paofed.report.run.numbers import PAGE
 from paofed.report.run.page import best, build, gallery, in_short, write
-from paofed.report.shared.markup import interval
+from paofed.report.run.what_to_do import front
+from paofed.report.shared.markup import interval, significant
+from paofed.report.shared.markup import number as written
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
@@ -28,17 +30,18 @@ from tests.cli.test_reproduce import read_csv
 from tests.drawing import as_svg_alone
 from tests.effort import long, some
 from tests.natures import small_scenario
+from tests.page_tree import Node, parse
 from tests.report.paper.test_page import (
+    SCREEN,
     WIDTHS,
-    Node,
     assert_stands_alone,
     is_shown_as,
     look,
-    parse,
     plain,
     references,
 )
 from tests.report.runs import ALGORITHMS, over_table
+from tests.report.sound import assert_sound
 
 ODD = '<b>&"x"'
 NUMBER = re.compile(r"(?<![\w.:=-])-?\d+(?:\.\d+)?(?![\w=]|\.\d)")
@@ -125,7 +128,8 @@ def test_nothing_is_loaded_and_nothing_is_broken(made: Made) -> None:
 
 
 def test_names_are_text(made: Made) -> None:
-    (title,) = made.page.all("title")
+    (head,) = made.page.all("head")
+    (title,) = head.all("title")
     (heading,) = made.page.all("h1")
     assert title.text(but=()) == heading.text() == ODD
     assert list(made.page.all("b")) == []
@@ -146,11 +150,13 @@ def test_everything_in_the_folder_is_known(made: Made) -> None:
 def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
     end = "To run it again"
     assert headings(of_table.page) == [
-        "In short", "Errors and traffic", "In the unit of y", "By group of devices", "Figures",
-        "Newcomers", "On the device", end, "What to do",
+        "What to do", "In short", "Errors and traffic", "In the unit of y", "By group of devices",
+        "Figures", "Newcomers", "On the device", end,
     ]  # fmt: skip
     assert len(list(of_table.page.all("figure"))) == 5
-    assert headings(drifting.page) == ["Figures", "When the target changed", end]
+    assert headings(drifting.page) == [
+        "What to do", "Errors and traffic", "Figures", "When the target changed", end,
+    ]  # fmt: skip
     assert len(list(drifting.page.all("figure"))) == 2
 
 
@@ -203,11 +209,50 @@ def test_errors_by_group_are_in_a_file(of_table: Made) -> None:
     assert sum(int(line[1]) for line in lines) == len(lives.group)
 
 
+def test_every_page_has_what_all_pages_have(made: Made) -> None:
+    assert_sound(made.page)
+
+
 def test_the_lives_of_devices_come_first(of_table: Made) -> None:
-    short = section(of_table.page, "In short")
-    assert "Taking part" in short[0].text()
-    assert short[-1].tag == "figure"
-    assert "stage" in short[-1].text()
+    first = next(of_table.page.all("figure"))
+    assert "stage" in first.text()
+
+
+def test_the_best_of_each_column_of_errors_is_marked(of_table: Made, drifting: Made) -> None:
+    rows = of_table.tables["errors"]
+    best = {key: min(float(row[key]) for row in rows) for key in ("rmse", "mae")}
+    best["r2"] = max(float(row["r2"]) for row in rows)
+    marked = [strong.text() for node in section(of_table.page, "In the unit of y")
+              for strong in node.all("strong")]  # fmt: skip
+    assert sorted(marked) == sorted(significant(value) for value in best.values())
+    least = {
+        whose: min(
+            float(row["db"]) for row in rows if row["model"] == whose or row["learner"] in at
+        )
+        for whose, at in (("device", ALONE), ("server", set(USUAL) - set(ALONE)))
+    }
+    marked = [strong.text() for node in section(of_table.page, "Errors and traffic")
+              for strong in node.all("strong")]  # fmt: skip
+    assert sorted(marked) == sorted(map(written, least.values()))
+    (only,) = (strong.text() for node in section(drifting.page, "Errors and traffic")
+               for strong in node.all("strong"))  # fmt: skip
+    assert only == written(min(float(row["db"]) for row in drifting.tables["errors"]))
+
+
+def test_what_a_choice_costs_in_traffic_is_told_in_times(drifting: Made) -> None:
+    """The least error comes first, then who has the least error for fewer bytes."""
+    found = front(drifting.result, tariff_of("payload"))
+    assert [one.name for one in found] == ["online-fedsgd:step_size=0.2", "pao-fed-u1"]
+    best, cheap = found
+    times = f"{best.bytes / cheap.bytes:.1f} times less"
+    (told, *_) = section(drifting.page, "What to do")
+    first, second = (node.text() for node in told.all("li"))
+    assert "has the least error of 2 algorithms" in first
+    assert times in second
+    assert interval(cheap.behind) in second
+    lead = next(n for n in drifting.page.all("p") if n.attributes.get("class") == "lead").text()
+    assert lead.startswith(first)
+    assert (times in lead) == (cheap.behind.mean <= 1)
 
 
 def test_every_stage_of_a_life_is_in_a_file(of_table: Made) -> None:
@@ -226,9 +271,7 @@ def test_every_stage_of_a_life_is_in_a_file(of_table: Made) -> None:
 
 
 def test_the_finals_of_a_synthetic_run_are_in_a_file(drifting: Made) -> None:
-    (body,) = drifting.page.all("body")
-    lines = cells_of([next(node for node in body.children if isinstance(node, Node)
-                           and any(node.all("table")))])  # fmt: skip
+    lines = cells_of(section(drifting.page, "Errors and traffic"))
     rows = {row["learner"]: row for row in drifting.tables["errors"]}
     assert len(lines) == len(rows) == 2
     for name, *cells in lines:
@@ -298,9 +341,9 @@ def test_every_number_in_short_is_in_a_file(of_table: Made) -> None:
     tables = of_table.tables
     names = "errors", "gains", "lives", "newcomers", "advice"
     known = [value for name in names for row in tables[name] for value in row.values()]
-    (short, *_) = section(of_table.page, "In short")
+    (short,) = section(of_table.page, "In short")
     sentences = [plain(node.text()) for node in short.all("li")]
-    assert len(sentences) == 5
+    assert len(sentences) == 4
     for sentence in sentences:
         numbers = NUMBER.findall(sentence)
         assert len(numbers) >= 2
@@ -324,7 +367,7 @@ def test_files_by_device_and_over_time(of_table: Made) -> None:
 
 
 def test_it_says_under_which_conditions(of_table: Made) -> None:
-    said = next(of_table.page.all("p")).text()
+    said = section(of_table.page, "Errors and traffic")[0].text()
     for part in ("readings.csv: 3 devices, 350 ticks of 1h", "2 runs", "9 features", "size 0.4"):
         assert part in said
     (recipes, *_) = (pre for node in section(of_table.page, "On the device")
@@ -335,23 +378,37 @@ def test_it_says_under_which_conditions(of_table: Made) -> None:
 # What to do
 
 
-def test_it_begins_and_ends_with_the_advice(of_table: Made) -> None:
+def test_it_begins_with_the_advice(of_table: Made) -> None:
     advice = advise(of_table.result, "mqtt-anew")
     assert advice is not None
-    (short, *_) = section(of_table.page, "In short")
     (told, *_) = section(of_table.page, "What to do")
-    assert next(short.all("li")).text() == whether(advice)
+    lead = next(n for n in of_table.page.all("p") if n.attributes.get("class") == "lead")
+    assert lead.text().startswith(whether(advice))
+    assert ("In the unit of y" in lead.text()) == advice.in_unit.disagrees
     assert [node.text() for node in told.all("li")] == list(sentences(advice))
     behind = of_table.tables["advice"]
-    assert {row["about"] for row in behind} == {"taking part", "one place", "method", "cost"}
+    assert {row["about"] for row in behind} == {
+        "taking part",
+        "one place",
+        "method",
+        "own unit",
+        "cost",
+    }
     span = advice.spans[0]
     assert (behind[0]["over"], float(behind[0]["value"])) == (span.over.rival, span.gain.mean)
 
 
-def test_a_result_in_a_file_can_become_a_fleet(of_table: Made) -> None:
-    page = parse(build(of_table.result, {}, saved=Path("run.npz")))
-    *_, shown = section(page, "What to do")
-    assert shown.text(but=()).startswith("paofed fleet init FOLDER --from run.npz --algorithm ")
+@pytest.mark.parametrize("rivals", [True, False])
+def test_a_result_in_a_file_can_become_a_fleet_where_that_may_pay(
+    of_table: Made, *, rivals: bool
+) -> None:
+    result = of_table.result if rivals else without_baselines(of_table.result)
+    advice = advise(result)
+    assert advice is not None
+    assert advice.verdict == ("worse" if rivals else "unknown")
+    *_, shown = section(parse(build(result, {}, saved=Path("run.npz"))), "What to do")
+    command = shown.text(but=()).startswith("paofed fleet init FOLDER --from run.npz --algorithm ")
+    assert command == (not rivals)
     assert "fleet init" not in of_table.page.text(but=())
 
 
@@ -396,7 +453,7 @@ def test_what_runs_worlds_of_one_s_own_again(of_function: Made) -> None:
     for name in ("ticks", "mse", "traffic", "models"):
         assert (getattr(again, name) == getattr(made.result, name)).all()
     assert "scenario.toml" not in {path.name for path in made.folder.iterdir()}
-    (title, *_) = made.page.all("p")
+    title, *_ = section(made.page, "Errors and traffic")
     assert title.text() == f"{ODD}: 2 runs, step size 0.4 where none is named"
     (said,) = made.page.all("details")
     assert '"max_age": 4' in said.text(but=())
@@ -445,7 +502,8 @@ def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_tabl
     for made in (drifting, of_table):
         described = [{**d, "step_size": 0.1} for d in made.result.provenance["algorithms"]]
         about = {**made.result.provenance, "algorithms": described}
-        (said, *_) = parse(build(replace(made.result, provenance=about), {})).all("p")
+        page = parse(build(replace(made.result, provenance=about), {}))
+        said, *_ = section(page, "Errors and traffic")
         step = "step size 0.1" if made is drifting else "step size 0.4 where none is named"
         assert f"{step}," in f"{said.text()},".replace(".,", ",")
 
@@ -455,7 +513,7 @@ def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
     assert "Newcomers" not in headings(made.page)
     assert list(gallery(made.result)) == ["lives", "over-time", "traffic", "by-device"]
     (short, *_) = section(made.page, "In short")
-    assert len(list(short.all("li"))) == 4
+    assert len(list(short.all("li"))) == 3
     assert "newcomers" not in made.tables
     assert "--cold-starts 0" in command(made.result)
 
@@ -499,10 +557,13 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
 def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
     assert result.progressive is not None
-    said = list(in_short(result, result.progressive, advise(result)))
-    assert "cannot be told: one of them diverged" in said[0]
-    assert all("not to be compared: one of them diverged" in sentence for sentence in said[2:])
-    assert len(said) == 4
+    advice = advise(result)
+    assert advice is not None
+    assert "cannot be told: one of them diverged" in whether(advice)
+    said = list(in_short(result, result.progressive, advice))
+    assert "– dB (pao-fed-u1)" in said[0]  # noqa: RUF001 (no number)
+    assert all("not to be compared: one of them diverged" in sentence for sentence in said[1:])
+    assert len(said) == 3
     made_of(result, tmp_path / "page")
 
 
@@ -518,7 +579,7 @@ def test_a_synthetic_run_that_diverged_is_last(tmp_path: Path) -> None:
 def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) -> None:
     about = {key: v for key, v in drifting.result.provenance.items() if key != "table"}
     made = made_of(replace(drifting.result, provenance=about), tmp_path / "page", drawn=False)
-    assert headings(made.page) == headings(drifting.page)
+    assert headings(made.page) == [name for name in headings(drifting.page) if name != "Figures"]
 
 
 # In a browser
@@ -535,3 +596,23 @@ def test_a_browser_shows_it_without_scrolling_sideways(of_table: Made, tmp_path:
         assert len(seen["drawings"]) == 5
         assert all(300 < across <= width for across, _ in seen["drawings"])
         assert seen["loaded"] == []
+
+
+@long
+def test_a_browser_shows_the_first_words_and_picture_on_one_screen(
+    of_table: Made, drifting: Made, tmp_path: Path
+) -> None:
+    made = made_of(
+        replace(
+            of_table.result,
+            provenance={
+                **of_table.result.provenance,
+                "scenario": {**of_table.result.provenance["scenario"], "name": "table"},
+            },
+        ),
+        tmp_path / "page",
+    )
+    for one in (made, drifting):
+        _, desk = look(one.folder / "report.html", tmp_path)
+        assert desk["cut"] == 0
+        assert desk["first"] <= SCREEN

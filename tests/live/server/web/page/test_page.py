@@ -18,7 +18,7 @@ from paofed.live.server.web.page.feed import Feed
 from paofed.live.server.web.page.page import page, routes
 from paofed.live.server.web.page.view import FIELDS, View, view_of
 from tests.live.server.web.page.scenes import lived, named
-from tests.report.paper.test_page import parse
+from tests.page_tree import parse
 
 HOSTILE = ["</script><script>x()</script>", "<!--<script>", "@@policy@@", "\u2028\u202e"]
 

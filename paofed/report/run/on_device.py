@@ -1,13 +1,9 @@
-"""How the page of a table ends: what a device must compute, and what to do."""
+"""What a device must compute before it predicts or learns, for the page of a table."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from paofed.report.run.advice import Advice
-from paofed.report.run.advice_words import fleet_command, sentences
-from paofed.report.shared.markup import bullets, note, preformatted
-from paofed.simulate.results.estimates import TIE
+from paofed.report.shared.markup import heading, note, preformatted
 from paofed.simulate.results.result import Result
 
 _RECIPES = "What a device computes from its readings before it predicts or learns, in this order:"
@@ -19,10 +15,6 @@ _START = (
     "It begins with the fit of the calibration period: {features} numbers, which it has before its "
     "first reading."
 )
-_BEHIND = (
-    f"95 % intervals are paired over devices, as if these were independent. What is within {TIE} "
-    f"dB is a tie. advice.csv has the numbers."
-)
 
 
 def on_device(result: Result) -> Iterator[str]:
@@ -30,7 +22,7 @@ def on_device(result: Result) -> Iterator[str]:
     table, scenario = result.provenance.get("table"), result.provenance["scenario"]
     if table is None:
         return
-    yield "<h2>On the device</h2>"
+    yield heading("On the device")
     yield note(_RECIPES)
     yield preformatted("\n".join(table["recipes"]))
     if scenario.get("linear"):
@@ -46,13 +38,3 @@ def _ranges(table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the range of each input, where the run has kept it."""
     for label, (low, high) in zip(table["inputs"], table.get("ranges", ()), strict=False):
         yield f"{label}: low = {low:.6g}, high = {high:.6g}"
-
-
-def what_to_do(advice: Advice, saved: Path | None) -> Iterator[str]:
-    """Yield the advice, and the command that follows it where the result was saved."""
-    yield "<h2>What to do</h2>"
-    yield bullets(sentences(advice))
-    yield note(_BEHIND)
-    if saved is not None:
-        yield note("A fleet with these settings is made by")
-        yield preformatted(fleet_command(advice, saved))
