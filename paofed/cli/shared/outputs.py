@@ -1,11 +1,11 @@
 """What `run` and `result` have in common: a Result as a table, JSON, CSV or figure."""
 
 import json
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from paofed.cli.shared.stderr import say as say
 from paofed.cli.shared.summary import as_json, as_table
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
@@ -129,8 +129,3 @@ def _draw(result: Result, args: Namespace) -> None:
             else draw.error_against_traffic(result, tariff=tariff)
         )
         draw.save(against, args.traffic_figure)
-
-
-def say(text: str) -> None:
-    """Tell people, on stderr, something that is not a result."""
-    print(text, file=sys.stderr)

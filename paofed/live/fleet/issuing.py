@@ -6,16 +6,19 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
-from paofed.live.fleet.authority import Authority, revoked_numbers, trusted_text
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import SYSTEM, Credential
 from paofed.live.network.topics import SERVER, Topics
+
+if TYPE_CHECKING:  # imported where it is used: it needs cryptography
+    from paofed.live.fleet.authority import Authority
 
 AUTHORITY = "authority.pem"
 SERVER_FILE = "server.json"
@@ -144,14 +147,28 @@ class Issuing:
         path = self.folder / mosquitto.FOLDER / REVOKED
         if self.settings.security != "certificate" or not path.is_file():
             return set()
+        from paofed.live.fleet.authority import revoked_numbers
+
         return revoked_numbers(read_text(path))
 
     def _trusted(self) -> str:
         """Return the certificates of the authority of a broker that is not the fleet's own."""
         name = self.settings.authority
-        return trusted_text(self.folder / name) if name else SYSTEM
+        if not name:
+            return SYSTEM
+        from paofed.live.fleet.authority import trusted_text
 
-    def _authority(self) -> Authority:
+        return trusted_text(self.folder / name)
+
+    def _new_authority(self) -> None:
+        """Make the fleet's authority, and its file."""
+        from paofed.live.fleet.authority import Authority
+
+        Authority.create(self.settings.name).save(self.folder / AUTHORITY)
+
+    def _authority(self) -> "Authority":
+        from paofed.live.fleet.authority import Authority
+
         return Authority.load(self.folder / AUTHORITY)
 
     def _file(self, device: int, label: str) -> Path:
