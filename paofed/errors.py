@@ -14,6 +14,7 @@
 Every text says what was got, what was expected and, where that is not obvious, what to do.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -135,6 +136,11 @@ def needs_extra(what: str, extras: str = "") -> Iterator[None]:
         package = (error.name or "paofed").partition(".")[0]
         if package == "paofed":
             raise
+        if package in sys.stdlib_module_names:
+            raise MissingExtraError(
+                f"{what} needs {package}, which this Python does not have: "
+                f"paofed needs Linux or macOS"
+            ) from error
         having = _EXTRAS.get(package, ("sim",))
         named = extras if set(having) & set(extras.split(",")) else having[0]
         raise MissingExtraError(
