@@ -14,6 +14,7 @@
 Every text says what was got, what was expected and, where that is not obvious, what to do.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -127,23 +128,25 @@ def whole(what: str, value: object, least: int | None = None) -> int:
     return number
 
 
+# The extras that have a package; all other packages belong to the extra `sim`.
 _EXTRAS = {
-    "paho": "device",
-    "cryptography": "fleet",
-    "polars": "table",
-    "pandas": "pandas",
-    "sklearn": "boost",
-    "river": "river",
-    "distributed": "cluster",
-    "cuda": "gpu",
-}  # all other packages belong to the extra `sim`
+    "paho": ("device", "fleet"),
+    "cryptography": ("fleet",),
+    "polars": ("table",),
+    "pandas": ("pandas",),
+    "sklearn": ("boost", "sklearn"),
+    "river": ("river",),
+    "distributed": ("cluster",),
+    "cuda": ("gpu",),
+}
 
 
 @contextmanager
-def needs_extra(what: str, extra: str | None = None) -> Iterator[None]:
+def needs_extra(what: str, extras: str = "") -> Iterator[None]:
     """Explain in one sentence that a package outside the base install is missing.
 
-    `extra` is the one that has the package, where several have.
+    `extras` are all that `what` needs, as in "sim,fleet": where one of them has the package, all of
+    them are named, so that nobody has to install them one after the other.
     """
     try:
         yield
@@ -151,7 +154,13 @@ def needs_extra(what: str, extra: str | None = None) -> Iterator[None]:
         package = (error.name or "paofed").partition(".")[0]
         if package == "paofed":
             raise
-        named = extra or _EXTRAS.get(package, "sim")
+        if package in sys.stdlib_module_names:
+            raise MissingExtraError(
+                f"{what} needs {package}, which this Python does not have: "
+                f"paofed needs Linux or macOS"
+            ) from error
+        having = _EXTRAS.get(package, ("sim",))
+        named = extras if set(having) & set(extras.split(",")) else having[0]
         raise MissingExtraError(
             f"{what} needs {error.name}, which is not installed: pip install 'paofed[{named}]'"
         ) from error

@@ -49,6 +49,24 @@ def make_folder(path: Path) -> None:
         raise FileError(f"{path} cannot be made a directory: {error.strerror}") from None
 
 
+def is_ours_alone(folder: Path) -> bool:
+    """Whether a folder belongs to this user and nobody else may write to it.
+
+    What programs keep to run it later belongs into such a folder. An empty folder of this user is
+    made one.
+    """
+    try:
+        found = folder.stat()
+        if found.st_uid != os.geteuid():
+            return False
+        if found.st_mode & 0o022 and not any(folder.iterdir()):
+            folder.chmod(0o700)
+            found = folder.stat()
+        return not found.st_mode & 0o022
+    except OSError:
+        return False
+
+
 def read_text(path: Path) -> str:
     """Read a text file; a file that cannot be read raises one clear FileError."""
     try:

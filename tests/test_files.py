@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from paofed.errors import FileError
 from paofed.files import (
+    is_ours_alone,
     make_folder,
     read_text,
     replacing,
@@ -224,3 +225,24 @@ def test_a_folder_that_could_be_made_is_not_made_yet(
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(FileError, match="may not be written to"):
         require_folder(tmp_path / "a")
+
+
+def test_a_folder_is_ours_alone(tmp_path: Path) -> None:
+    """An empty folder that others may write to is closed; one that holds something is not ours."""
+    tmp_path.chmod(0o755)
+    assert is_ours_alone(tmp_path)
+    tmp_path.chmod(0o777)
+    assert is_ours_alone(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+    (tmp_path / "somebody's").touch()
+    for others in (0o770, 0o707):
+        tmp_path.chmod(others)
+        assert not is_ours_alone(tmp_path)
+    assert not is_ours_alone(tmp_path / "missing")
+
+
+def test_a_folder_of_somebody_else_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    assert not is_ours_alone(tmp_path)

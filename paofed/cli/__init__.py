@@ -39,6 +39,22 @@ VERBS = {
     "reproduce": "run the paper's settings and draw what they show",
     "readings": "judge the paper's disputed statements under every reading of it",
 }
+# The extras of verbs, and of actions of verbs, that need others than the simulator's. Where a
+# package is missing, all of them are named.
+_EXTRAS = {
+    "fleet": "fleet",
+    "device": "device",
+    "gateway": "device",
+    "demo": "sim,fleet,demo",
+    "chaos": "fleet",
+    "bench gateway": "fleet",
+    "bench gpu": "sim,gpu",
+    "bench load": "fleet",
+    "bench predict": "fleet",
+    "bench table": "sim,table",
+    "bench tables": "sim,table",
+    "bench wire": "fleet",
+}
 _BAD_INPUT, _INTERRUPTED = 2, 130
 SCENARIO_FIRST = "it stands first: --algorithm takes all the words after it"
 # How argparse says that a word is no number.
@@ -87,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb, *rest = words
     try:
         _end_in_good_order()
-        with needs_extra(f"paofed {verb}"):
+        with needs_extra(f"paofed {verb}", _extras_of(words)):
             actions = actions_of(verb)
             if actions:
                 if not rest or rest[0] not in actions:
@@ -134,6 +150,11 @@ def _give_up_stdout() -> None:
     """Prevent Python from flushing standard output again when it ends."""
     with suppress(OSError, ValueError):  # standard output may be no real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _extras_of(words: Sequence[str]) -> str:
+    """Return all extras that a verb or its action needs; empty for the simulator's verbs."""
+    return _EXTRAS.get(" ".join(words[:2]), _EXTRAS.get(words[0], ""))
 
 
 def actions_of(verb: str) -> dict[str, str]:

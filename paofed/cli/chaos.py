@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.rehearsal import POINTS, rehearse

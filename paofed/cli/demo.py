@@ -11,22 +11,23 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paofed.cli.shared.outputs import require_figure, say
+from paofed.cli.shared.outputs import require_figure
 from paofed.cli.shared.progress import Screen
+from paofed.cli.shared.stderr import say
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.demo.account import Account, account_of
-from paofed.demo.play import Play, Scene
-from paofed.demo.scene import SHARED, first_tick, manifest_of, scenario_of
 from paofed.errors import InputError
 from paofed.files import make_folder, require_writable
 from paofed.live.server.status import DeviceStatus, Status
-from paofed.report.shared.figures import live_beside, save
 from paofed.words import table
-from paofed.world.realize import realize
+
+if TYPE_CHECKING:
+    from paofed.demo.account import Account
+    from paofed.demo.play import Play, Scene
 
 EXAMPLE = "paofed demo --devices 20 --out demo.png"
 _PREPARE = 4.0, 0.35  # seconds that the server, and each device, has to start
@@ -54,6 +55,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run the fleet, compare it with the simulator, draw both; return 1 if `verify` fails."""
+    from paofed.demo.account import account_of
+    from paofed.demo.play import Play
+    from paofed.demo.scene import first_tick, manifest_of, scenario_of
+    from paofed.report.shared.figures import live_beside, save
+    from paofed.world.realize import realize
+
     if not 1 <= args.devices <= _MOST_DEVICES:
         raise InputError(f"--devices is {args.devices}: expected 1 to {_MOST_DEVICES}")
     if args.ticks < _FEWEST_TICKS:
@@ -85,7 +92,7 @@ def run(args: Namespace) -> int:
     return 0 if account.verified else 1
 
 
-def _lines(scene: Scene) -> list[str]:
+def _lines(scene: "Scene") -> list[str]:
     """Return the fleet at a moment, as the lines of a table."""
     status = scene.status
     if status is None:
@@ -120,7 +127,9 @@ def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[k]} {name}" for k, name in names.items() if counts[k]) or "calm"
 
 
-def _traffic(account: Account, play: Play) -> dict[str, tuple[FloatArray, FloatArray]]:
+def _traffic(account: "Account", play: "Play") -> dict[str, tuple[FloatArray, FloatArray]]:
+    from paofed.demo.scene import SHARED
+
     ticks, measured = np.array(play.bytes, dtype=np.float64).T
     ticks -= play.first
     every = np.arange(1.0, account.contacts.size + 1)
@@ -130,11 +139,11 @@ def _traffic(account: Account, play: Play) -> dict[str, tuple[FloatArray, FloatA
     }
 
 
-def _title(play: Play) -> str:
+def _title(play: "Play") -> str:
     return f"{len(play.files)} devices; {_listed(play.misfortunes)}"
 
 
-def _numbers(account: Account, play: Play) -> dict[str, object]:
+def _numbers(account: "Account", play: "Play") -> dict[str, object]:
     last = slice(-max(len(account.live) // 20, 1), None)
     return {
         "verified": account.verified,
@@ -147,7 +156,7 @@ def _numbers(account: Account, play: Play) -> dict[str, object]:
     }
 
 
-def _text(account: Account, play: Play, out: Path) -> str:
+def _text(account: "Account", play: "Play", out: Path) -> str:
     numbers = _numbers(account, play)
     verdict = "equals" if account.verified else "DOES NOT EQUAL"
     return (

@@ -19,7 +19,6 @@ from paofed.cli.shared.progress import duration
 from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.errors import InputError
 from paofed.live.gateway.examples import example
-from paofed.live.gateway.gateway import Gateway, credential_of, in_words
 from paofed.live.gateway.settings import GatewaySettings
 from paofed.live.gateway.sources import Sources, load
 from paofed.live.gateway.telemetry import PRESETS
@@ -48,6 +47,8 @@ def run(args: Namespace) -> int:
     settings = GatewaySettings.load(args.file)
     if args.list:
         return _list(settings, as_json=args.json)
+    from paofed.live.gateway.gateway import Gateway  # imported here: it needs paho-mqtt
+
     log = log_to_stderr("paofed.gateway")
     gateway = Gateway(settings, log)
     with _devices_are_quiet(), stopped_by_signals(gateway.stop):
@@ -70,6 +71,8 @@ def _devices_are_quiet() -> Iterator[None]:
 
 def _list(settings: GatewaySettings, *, as_json: bool) -> int:
     """Show the sources on disk, as the gateway last wrote them."""
+    from paofed.live.gateway.gateway import credential_of, in_words
+
     credential = credential_of(settings)
     known, passed_over = load(settings.state, credential)
     places = credential.devices or ()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paofed.cli.shared.crew import add_crew_options, crew_of
-from paofed.cli.shared.outputs import say
 from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
+from paofed.cli.shared.stderr import say
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.files import write_text

@@ -360,8 +360,8 @@ def _text(path: Path) -> str:
         ) from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path} cannot be read as text: {error}") from None
-    except ValueError as error:  # `path` cannot be the name of any file
-        raise ScenarioError(f"{str(path)!r} cannot be read: {error}") from None
+    except ValueError:
+        raise ScenarioError(f"{str(path)!r} cannot be read: no file can have this name") from None
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
 

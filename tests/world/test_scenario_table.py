@@ -316,7 +316,7 @@ def test_values_without_a_text_are_told_with_their_origin_alone(folder: Path) ->
 
 def test_a_table_s_name_has_no_nul(folder: Path) -> None:
     at, said = complaint(changed('"readings.csv"', r'"\u0000"'), folder)
-    assert (at, said) == ("[stream]", r"'\x00' cannot be read: embedded null byte")
+    assert (at, said) == ("[stream]", r"'\x00' cannot be read: no file can have this name")
 
 
 def test_how_a_fleet_over_a_table_begins(folder: Path) -> None:

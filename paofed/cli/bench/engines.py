@@ -8,11 +8,14 @@ which are taken inside one run.
 
 import json
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
-from paofed.bench.own import SideBySide, beside
-from paofed.bench.speed import Timing, scaling, side_by_side
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.words import table
+
+if TYPE_CHECKING:
+    from paofed.bench.own import SideBySide
+    from paofed.bench.speed import Timing
 
 EXAMPLE = "paofed bench engines --scaling"
 
@@ -27,6 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print tables."""
+    from paofed.bench.own import beside
+    from paofed.bench.speed import scaling, side_by_side
+
     timings, own = side_by_side(say), beside(say)
     sizes = list(scaling(say)) if args.scaling else []
     if args.json:
@@ -50,13 +56,13 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _own(own: list[SideBySide]) -> str:
+def _own(own: "list[SideBySide]") -> str:
     header = ["rule of one's own", "ns", "times float32's", "times float64's", "first s", "later s"]
     rows = [[o.what, f"{o.nanoseconds:,.0f}", *(f"{value:.2g}" for value in o[2:])] for o in own]
     return table(header, rows)
 
 
-def _engines(timings: list[Timing]) -> str:
+def _engines(timings: "list[Timing]") -> str:
     by_name = {t.what: t.nanoseconds for t in timings}
     numpy, c = by_name["vectorised NumPy"], by_name.get("inner loop in C, 1 thread")
     rows = [

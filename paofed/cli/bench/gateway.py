@@ -8,12 +8,14 @@ import json
 import math
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from paofed.bench.gateway import GatewayLoad, measure
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError
-from paofed.live.gateway.gateway import in_words
 from paofed.words import table
+
+if TYPE_CHECKING:
+    from paofed.bench.gateway import GatewayLoad
 
 EXAMPLE = "paofed bench gateway --sources 500"
 
@@ -40,6 +42,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print."""
+    from paofed.bench.gateway import measure
+
     if args.sources < 1 or not 1 <= args.seconds < math.inf:
         raise InputError("expected --sources of at least 1, and --seconds of at least 1")
     found = measure(say, sources=args.sources, seconds=args.seconds)
@@ -47,7 +51,9 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _text(found: GatewayLoad) -> str:
+def _text(found: "GatewayLoad") -> str:
+    from paofed.live.gateway.gateway import in_words
+
     rows = [
         ["of one core, at one reading a second of each", f"{found.core:.0%}"],
         ["memory per source", f"{found.bytes_per_source / 1e3:.0f} kB"],

@@ -7,13 +7,14 @@ the readings of that tick before devices learn from them. The interval is to hol
 import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from paofed.bench.intervals import HeldRow, held
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.files import require_writable, write_table
 from paofed.words import table
-from paofed.world.realize import realize
-from paofed.world.scenario import Scenario
+
+if TYPE_CHECKING:
+    from paofed.bench.intervals import HeldRow
 
 EXAMPLE = "paofed bench intervals --out intervals.csv"
 _SCENARIOS = ("setting-1", "air-quality")
@@ -30,6 +31,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run a fleet over each scenario, then print."""
+    from paofed.bench.intervals import HeldRow, held
+    from paofed.world.realize import realize
+    from paofed.world.scenario import Scenario
+
     if args.out is not None:
         require_writable(args.out)
     found: list[HeldRow] = []
@@ -43,7 +48,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _text(found: list[HeldRow]) -> str:
+def _text(found: "list[HeldRow]") -> str:
     header = ["scenario", "quarter", "readings", "held", "least", "most", "half width", "error"]
     rows = [
         [

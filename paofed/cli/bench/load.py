@@ -8,12 +8,15 @@ memory over many contacts. Machines are noisy: read the ratio, which is taken in
 import json
 import math
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
-from paofed.bench.crowd import LoadOutcome
-from paofed.bench.load import Load, measure
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError
 from paofed.words import table
+
+if TYPE_CHECKING:
+    from paofed.bench.crowd import LoadOutcome
+    from paofed.bench.load import Load
 
 EXAMPLE = "paofed bench load --soak 1000000"
 _SHARES = (50, 90, 99, 99.9)
@@ -37,6 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print tables."""
+    from paofed.bench.load import measure
+
     right = args.devices >= 1 and 0 < args.seconds < math.inf and args.rate > 0 and args.soak >= 0
     if not right:
         raise InputError("expected --devices, --seconds and --rate above 0, and --soak from 0 on")
@@ -45,7 +50,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _rows(found: Load) -> dict[str, LoadOutcome]:
+def _rows(found: "Load") -> "dict[str, LoadOutcome]":
     return {
         "bare broker, flat out": found.bare,
         "server, flat out": found.flat_out,
@@ -54,7 +59,7 @@ def _rows(found: Load) -> dict[str, LoadOutcome]:
     }
 
 
-def _numbers(found: Load) -> dict[str, object]:
+def _numbers(found: "Load") -> dict[str, object]:
     loads = {
         name: {
             "rate": contacts.rate,
@@ -72,7 +77,7 @@ def _numbers(found: Load) -> dict[str, object]:
     }
 
 
-def _text(found: Load) -> str:
+def _text(found: "Load") -> str:
     header = [f"{found.devices:,} devices", "contacts/s", *(f"{s} %, ms" for s in _SHARES), "lost"]
     rows = [
         [

@@ -8,12 +8,15 @@ ask run on this machine, too, and take their part of its time.
 import json
 import math
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
-from paofed.bench.asking import Asked, measure_asking
-from paofed.bench.crowd import LoadOutcome
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError
 from paofed.words import table
+
+if TYPE_CHECKING:
+    from paofed.bench.asking import Asked
+    from paofed.bench.crowd import LoadOutcome
 
 EXAMPLE = "paofed bench predict"
 _SHARES = (50, 99)
@@ -34,6 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print a table."""
+    from paofed.bench.asking import measure_asking
+
     right = args.devices >= 1 and 0 < args.seconds < math.inf and 0 < args.rate < math.inf
     if not right:
         raise InputError("expected --devices, --rate and --seconds above 0")
@@ -42,7 +47,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _numbers(one: Asked) -> dict[str, object]:
+def _numbers(one: "Asked") -> dict[str, object]:
     loads = {"questions": one.questions, "contacts": one.contacts}
     said = {
         name: load
@@ -56,7 +61,7 @@ def _numbers(one: Asked) -> dict[str, object]:
     return {"connections": one.connections, "batch": one.batch, **said}
 
 
-def _text(found: list[Asked]) -> str:
+def _text(found: "list[Asked]") -> str:
     half, most = (f"{share} %, ms" for share in _SHARES)
     load = [half, most, "lost"]
     header = ["connections", "readings each", "questions/s", *load, "contacts/s", *load]
@@ -67,7 +72,7 @@ def _text(found: list[Asked]) -> str:
     return table(header, rows, left=())
 
 
-def _cells(load: LoadOutcome | None) -> list[str]:
+def _cells(load: "LoadOutcome | None") -> list[str]:
     if load is None:
         return ["-"] * 4
     times = (f"{load.percentile(share):.1f}" for share in _SHARES)

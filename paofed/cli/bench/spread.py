@@ -3,9 +3,8 @@
 import json
 from argparse import ArgumentParser, Namespace
 
-from paofed.bench.spread import spread_cost
 from paofed.cli.run import LINEUP
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.errors import whole
 from paofed.words import counted, table
 
@@ -27,6 +26,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print."""
+    from paofed.bench.spread import spread_cost
+
     found = spread_cost("setting-1", LINEUP, whole("runs", args.runs, least=1), say)
     if args.json:
         print(json.dumps(found._asdict()))

@@ -5,15 +5,17 @@ import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from paofed.algorithms.spec import from_text
-from paofed.bench.readings import cost, long_life
 from paofed.cli.run import LINEUP
 from paofed.cli.shared import worlds
 from paofed.errors import InputError
 from paofed.simulate.table import COLD_STARTS
 from paofed.words import table
-from paofed.world.scenario import Scenario
+
+if TYPE_CHECKING:
+    from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed bench table air-quality"
 
@@ -31,6 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print."""
+    from paofed.bench.readings import cost
+
     methods = [from_text(text) for text in LINEUP]
     with TemporaryDirectory() as folder:
         scenario = _scenario(args, Path(folder))
@@ -51,11 +55,13 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _scenario(args: Namespace, folder: Path) -> Scenario:
+def _scenario(args: Namespace, folder: Path) -> "Scenario":
     if not args.sparse:
         scenario = worlds.world_of(args)
         worlds.tell(scenario, args)
         return scenario
     if args.scenario is not None or args.table is not None:
         raise InputError("--sparse makes a table of its own: leave SCENARIO and --table out")
+    from paofed.bench.readings import long_life
+
     return long_life(folder)

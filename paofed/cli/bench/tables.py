@@ -7,18 +7,21 @@ devices' models on samples to come, paired with the best baseline device by devi
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paofed.algorithms.spec import parted
-from paofed.bench.tables import Compared, Score, compared
-from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError
 from paofed.files import require_writable, write_table
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.table.baselines import chosen
 from paofed.words import counted, table
-from paofed.world.scenario import Scenario
+
+if TYPE_CHECKING:
+    from paofed.bench.tables import Compared
+    from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed bench tables air-quality storms.toml --runs 4 --out tables.csv"
 
@@ -46,6 +49,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Go through the tables, keeping each that is finished."""
+    from paofed.world.scenario import Scenario
+
     if not (names := chosen(args.baselines)):
         raise InputError("there is nothing to compare with: name at least one baseline")
     if args.out is not None:
@@ -67,7 +72,9 @@ def run(args: Namespace) -> int:
     return 0 if len(found) == len(scenarios) else 130
 
 
-def _compared(scenario: Scenario, names: tuple[str, ...], args: Namespace) -> Compared:
+def _compared(scenario: "Scenario", names: tuple[str, ...], args: Namespace) -> "Compared":
+    from paofed.bench.tables import compared
+
     with Progress(scenario.name) as progress, engine_of(USUAL).announced(say):
         found = compared(
             scenario,
@@ -81,7 +88,7 @@ def _compared(scenario: Scenario, names: tuple[str, ...], args: Namespace) -> Co
     return found
 
 
-def _text(found: list[Compared]) -> str:
+def _text(found: "list[Compared]") -> str:
     """Return all tables side by side, since names of learners are long and numbers are short."""
     rows = [
         ["predicted", *(one.target for one in found)],
@@ -111,7 +118,7 @@ def _options(setting: str) -> str:
     return f"{options.get('learner', 'lms')}, {options['step_size']:g}"
 
 
-def _write(found: list[Compared], path: Path | None) -> None:
+def _write(found: "list[Compared]", path: Path | None) -> None:
     """Write one line for every table, with every digit."""
     if path is None:
         return
@@ -119,7 +126,9 @@ def _write(found: list[Compared], path: Path | None) -> None:
     write_table(path, list(lines[0]), [list(line.values()) for line in lines])
 
 
-def _line(one: Compared) -> dict[str, object]:
+def _line(one: "Compared") -> dict[str, object]:
+    from paofed.bench.tables import Score
+
     ours = {"recommended": one.recommended, "apart": one.apart, "before": one.before}
     scores = {**ours, **one.baselines}
     told = ("table", "target", "devices", "readings", "runs", "setting")

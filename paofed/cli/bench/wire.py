@@ -9,12 +9,15 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from paofed.bench.agreed import FEATURES
-from paofed.bench.wire import Exchange, exchanges, measured
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.core.tariffs import PARTS, Tariff
 from paofed.words import table
+
+if TYPE_CHECKING:
+    from paofed.bench.wire import Exchange
 
 EXAMPLE = "paofed bench wire"
 
@@ -26,6 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print a table of contacts, and one of tariffs."""
+    from paofed.bench.wire import exchanges, measured
+
     found = list(exchanges(say))
     if args.json:
         contacts = [{**e._asdict(), "total": e.total} for e in found]
@@ -35,7 +40,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _table(found: list[Exchange]) -> str:
+def _table(found: "list[Exchange]") -> str:
     whole = {(e.security, e.stay): e.total for e in found if e.shared == FEATURES}
     header = ["parameters", "connection", "payload", "MQTT, TLS", "TCP/IP", "total", "saved"]
     rows = [

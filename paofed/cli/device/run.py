@@ -15,6 +15,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +23,10 @@ from paofed.cli.shared.rows import Row, SampleReader
 from paofed.cli.shared.samples import HeaderError
 from paofed.errors import InputError
 from paofed.files import require_writable
-from paofed.live.device.device import Device
 from paofed.words import counted
+
+if TYPE_CHECKING:  # imported where it is used: it needs paho-mqtt
+    from paofed.live.device.device import Device
 
 EXAMPLE = "measure | paofed device run 0-north-wall.json --state north-wall.npz"
 _LINGER = 5.0  # seconds for a last contact
@@ -60,6 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Read until the input ends, or a signal ends it."""
+    from paofed.live.device.device import Device
+
     waits = (args.wait, args.save_every, args.join_within or 0.0)
     if args.every < 1 or not all(0 <= wait < _LONGEST_WAIT for wait in waits):
         raise InputError("expected --every of at least 1, and seconds of at least 0")
@@ -87,7 +92,7 @@ def run(args: Namespace) -> int:
 class _Run:
     """A device from start to end of the command."""
 
-    def __init__(self, device: Device, args: Namespace) -> None:
+    def __init__(self, device: "Device", args: Namespace) -> None:
         self.device = device
         self.args = args
         self.samples = self.bad = 0

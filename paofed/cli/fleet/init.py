@@ -26,7 +26,6 @@ from paofed.cli.shared.folder import (
 from paofed.cli.shared.kinds import is_run
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
-from paofed.live.fleet.authority import trusted_text
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import AUTHORITY
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
@@ -105,7 +104,7 @@ def run(args: Namespace) -> int:
         authority=f"{FOLDER}/{AUTHORITY}" if args.authority else "",
         http=args.http,
     )
-    trusted = trusted_text(args.authority) if args.authority else ""
+    trusted = _trusted(args.authority) if args.authority else ""
     manifest, w, told = _agreed(args)
     told += _unbounded(manifest)
     accounts = accounts_of(args)
@@ -220,6 +219,12 @@ def _unbounded(manifest: Manifest) -> str:
         f"mind:              the server rule of {manifest.algorithm} bounds nobody's influence; "
         f"what is left\n                   are plausible ranges and the devices' own bound\n"
     )
+
+
+def _trusted(path: Path) -> str:
+    from paofed.live.fleet.authority import trusted_text  # imported here: it needs cryptography
+
+    return trusted_text(path)
 
 
 def _model(other: Path) -> FleetModel:

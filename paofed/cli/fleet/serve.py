@@ -11,9 +11,7 @@ from pathlib import Path
 from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.cli.shared.validation import add_validation, validated
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import TakenOverError
 from paofed.live.model.fleet_model import FleetModel
-from paofed.live.server.service import Service
 
 EXAMPLE = "paofed fleet serve greenhouse --validation measured.csv"
 _TAKEN_OVER = 3
@@ -27,6 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve, with a log on stderr."""
+    from paofed.live.server.service import Service, TakenOverError  # they need paho-mqtt
+
     fleet = Fleet(args.folder)
     log = log_to_stderr("paofed.server")
     judge = None

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.folder import add_folder, say_result
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.files import make_folder, write_text
 from paofed.live.fleet.settings import Settings
 from paofed.live.operations.units import owner, units

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from paofed.algorithms.spec import from_text, parted
-from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stderr import say
 from paofed.racing.candidates import AUTO, asks
 from paofed.simulate.engines import announced
 from paofed.simulate.spread.crew import Crew

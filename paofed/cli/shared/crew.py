@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from paofed.cli.shared.outputs import say
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError, whole
 from paofed.files import require_folder
 from paofed.simulate.engines import ENGINES, USUAL

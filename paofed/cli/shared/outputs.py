@@ -2,12 +2,12 @@
 
 import json
 import math
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from paofed.cli.shared.stderr import say
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import require_folder, require_writable
@@ -129,11 +129,6 @@ def _draw(result: Result, args: Namespace) -> None:
             else draw.error_against_traffic(result, tariff=tariff)
         )
         draw.save(against, args.traffic_figure)
-
-
-def say(text: str) -> None:
-    """Tell people, on stderr, something that is not a result."""
-    print(text, file=sys.stderr)
 
 
 def plain(value: Any) -> Any:

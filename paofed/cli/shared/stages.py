@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paofed.cli.shared.outputs import say
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stderr import say
 from paofed.simulate.engines import USUAL, engine_of
 
 

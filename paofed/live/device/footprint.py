@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from paofed.live.network.mqtt import packet_size
 from paofed.live.network.topics import Topics
+from paofed.live.network.transport import packet_size
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import HEADER, MOST_REPEATS
 

@@ -25,7 +25,6 @@ from paofed.errors import FileError, InputError
 from paofed.files import make_folder, write_secret, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount
-from paofed.live.fleet.authority import Authority
 from paofed.live.fleet.issuing import (
     AUTHORITY,
     DEVICES,
@@ -39,7 +38,7 @@ from paofed.live.journal.credentials import NOBODY
 from paofed.live.journal.database import FILE as STORE
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
-from paofed.live.network.mqtt import end_connections, take_over
+from paofed.live.network.ending import end_connections, take_over
 from paofed.live.network.topics import SERVER
 from paofed.live.protocol.manifest import Manifest
 
@@ -278,7 +277,7 @@ class Fleet(Issuing):
             if security not in ("none", "external"):
                 if not (self.folder / AUTHORITY).exists() and not (place / AUTHORITY).exists():
                     # The fleet is new, or had no authority until now; a lost authority is an error.
-                    Authority.create(self.settings.name).save(self.folder / AUTHORITY)
+                    self._new_authority()
                 authority = self._authority()
                 hosts = dict.fromkeys((self.settings.host, "localhost", mosquitto.LOCAL))
                 issued = authority.issue("broker", years=VALID, hosts=list(hosts))

@@ -6,18 +6,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
-from paofed.live.fleet.authority import Authority, is_number, revoked_numbers, trusted_text
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.members import Issue
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import SYSTEM, Credential
 from paofed.live.network.topics import SERVER, Topics
+
+if TYPE_CHECKING:  # imported where it is used: it needs cryptography
+    from paofed.live.fleet.authority import Authority
 
 AUTHORITY = "authority.pem"
 SERVER_FILE = "server.json"
@@ -29,7 +31,11 @@ VALID = 10.0  # years that a certificate is good for, unless it is rotated or re
 def revoked_at_broker(folder: Path) -> set[str]:
     """Return the serial numbers of certificates that the broker of a fleet's folder refuses."""
     path = folder / mosquitto.FOLDER / REVOKED
-    return revoked_numbers(read_text(path)) if path.is_file() else set()
+    if not path.is_file():
+        return set()
+    from paofed.live.fleet.authority import revoked_numbers
+
+    return revoked_numbers(read_text(path))
 
 
 class Issuing:
@@ -207,6 +213,8 @@ class Issuing:
         """Return the serial numbers of revoked certificates."""
         if self.settings.security != "certificate":
             return set()
+        from paofed.live.fleet.authority import is_number
+
         return set(filter(is_number, store.revoked()))
 
     def _keep_revoked(self, store: Store) -> None:
@@ -220,9 +228,21 @@ class Issuing:
     def _trusted(self) -> str:
         """Return the certificates of the authority of a broker that is not the fleet's own."""
         name = self.settings.authority
-        return trusted_text(self.folder / name) if name else SYSTEM
+        if not name:
+            return SYSTEM
+        from paofed.live.fleet.authority import trusted_text
 
-    def _authority(self) -> Authority:
+        return trusted_text(self.folder / name)
+
+    def _new_authority(self) -> None:
+        """Make the fleet's authority, and its file."""
+        from paofed.live.fleet.authority import Authority
+
+        Authority.create(self.settings.name).save(self.folder / AUTHORITY)
+
+    def _authority(self) -> "Authority":
+        from paofed.live.fleet.authority import Authority
+
         return Authority.load(self.folder / AUTHORITY)
 
     def _file(self, device: int, label: str) -> Path:

@@ -218,7 +218,9 @@ class Database:
             finally:
                 self._connection.rollback()
 
-    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+    def _rows(
+        self, query: str, values: tuple[object, ...] | dict[str, object] = ()
+    ) -> list[tuple[Any, ...]]:
         with explained(self.folder / FILE):
             return self._connection.execute(query, values).fetchall()
 

@@ -166,8 +166,8 @@ class Members(Credentials):
         """Return one member, or all of them."""
         rows = self._rows(
             "SELECT id, label, credential, quarantined, removed, checksum FROM device "
-            "WHERE id = ?1 OR ?1 IS NULL ORDER BY id",
-            (device,),
+            "WHERE id = :device OR :device IS NULL ORDER BY id",
+            {"device": device},
         )
         for row in rows:
             self._require_sum(row, f"device {row[0]}")
@@ -180,8 +180,9 @@ class Members(Credentials):
     def _spoken(self, device: int | None) -> dict[int, int]:
         """Return which gateway speaks for a device, or for each device that has one."""
         rows = self._rows(
-            "SELECT device, gateway, checksum FROM spoken WHERE device = ?1 OR ?1 IS NULL",
-            (device,),
+            "SELECT device, gateway, checksum FROM spoken "
+            "WHERE device = :device OR :device IS NULL",
+            {"device": device},
         )
         for row in rows:
             self._require_sum(row, f"the gateway of device {row[0]}")

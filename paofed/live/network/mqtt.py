@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,8 +19,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersi
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from paofed.live.network.credential import Credential
-from paofed.live.network.transport import Heard, Login
+from paofed.live.network.transport import Heard, Login, packet_size
 
 _log = logging.getLogger("paofed.mqtt")
 _log.addFilter(lambda record: "exception in" in record.getMessage())  # the library logs much else
@@ -239,36 +238,10 @@ class _Client(Client):
             raise OSError(self.why) from error
 
 
-def take_over(credential: Credential, seconds: float = 3.0) -> bool:
-    """Connect once under a name, which ends another connection of that name.
-
-    Return whether that worked.
-    """
-    link = Link(credential, [credential.topics.down(credential.who)], lambda *_: None)
-    link.open()
-    try:
-        return link.accepted.wait(seconds)
-    finally:
-        link.close()
-
-
-def end_connections(credentials: Iterable[Credential]) -> None:
-    """End the connections of all these names; if nobody answers, the others are not tried."""
-    for credential in credentials:
-        if not take_over(credential):
-            return
-
-
 def pause(failures: int) -> float:
     """Return seconds to wait before the next attempt: longer every time, and partly random."""
     longest = min(_SOON * 2 ** min(failures, 20), _LATEST)
     return random.uniform(longest / 2, longest)  # noqa: S311 (no secret)
-
-
-def packet_size(topic: str, payload: bytes) -> int:
-    """Return the bytes of an MQTT message: fixed header, length, topic, payload."""
-    rest = 2 + len(topic) + len(payload)
-    return 1 + max(1, (rest.bit_length() + 6) // 7) + rest
 
 
 def _no_delay(_: Client, __: Any, sock: Any) -> None:

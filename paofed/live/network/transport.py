@@ -92,3 +92,9 @@ class Transport(Protocol):
 
         `ready` is called whenever there is a connection, `lost` with the reason when it has ended.
         """
+
+
+def packet_size(topic: str, payload: bytes) -> int:
+    """Return the bytes of an MQTT message: fixed header, length, topic, payload."""
+    rest = 2 + len(topic) + len(payload)
+    return 1 + max(1, (rest.bit_length() + 6) // 7) + rest

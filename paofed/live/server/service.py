@@ -25,7 +25,8 @@ from paofed.live.journal.database import StoreError, TakenOverError, locked
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
-from paofed.live.network.mqtt import Mqtt, end_connections
+from paofed.live.network.ending import end_connections
+from paofed.live.network.mqtt import Mqtt
 from paofed.live.network.transport import Transport
 from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog

@@ -18,8 +18,8 @@ def read(table: Table) -> "Readings":
         stat = Path(table.file).stat()
     except OSError as error:
         raise FileError(f"{table.file} cannot be read: {error.strerror}") from None
-    except ValueError as error:  # no file can have this name
-        raise FileError(f"{table.file!r} cannot be read: {error}") from None
+    except ValueError:
+        raise FileError(f"{table.file!r} cannot be read: no file can have this name") from None
     return _read(table, stat.st_mtime_ns)
 
 

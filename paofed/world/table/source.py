@@ -65,6 +65,8 @@ class Source:
             frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+        except EOFError:
+            raise FileError(f"{path} cannot be read: it ends in the middle") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).strip().partition("\n")[0]
             if isinstance(error, pl.exceptions.PanicException):

@@ -31,7 +31,8 @@ from paofed.live.device.device import Device, NotJoinedError
 from paofed.live.device.state import save_state
 from paofed.live.fleet.authority import Authority
 from paofed.live.network.credential import Credential
-from paofed.live.network.mqtt import Link, packet_size
+from paofed.live.network.mqtt import Link
+from paofed.live.network.transport import packet_size
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.messages import Hello, Model, encode
 from paofed.live.protocol.scaling import Scaling

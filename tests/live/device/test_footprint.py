@@ -12,7 +12,7 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from paofed.live.device.footprint import Footprint, footprint
-from paofed.live.network.mqtt import packet_size
+from paofed.live.network.transport import packet_size
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import MOST_REPEATS, Model, Reply, Update, encode

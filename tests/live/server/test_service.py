@@ -22,7 +22,8 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError, TakenOverError
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
-from paofed.live.network.mqtt import Link, packet_size
+from paofed.live.network.mqtt import Link
+from paofed.live.network.transport import packet_size
 from paofed.live.trials.processes import free_port
 from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work

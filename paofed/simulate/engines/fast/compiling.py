@@ -1,12 +1,35 @@
-"""Compilation: tells whoever waits for it, and calls its result without detours."""
+"""Compilation: keeps its result where nobody else can change it, and tells whoever waits for it."""
 
 import gc
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import Any
 
-from numba import typeof
+from numba import njit, typeof
 from numba.core import event
+
+from paofed.files import is_ours_alone
+
+
+def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator like numba's `njit`, which keeps machine code on disk where it can.
+
+    Numba runs what it finds on disk. Beside the function's own file is as good a place as that file
+    itself; any other folder must be ours alone. Where there is no such place, every process
+    compiles the function again.
+    """
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        with suppress(RuntimeError):  # numba found no folder that it can write to
+            found = njit(cache=True, **options)(function)
+            place = Path(found.stats.cache_path)
+            beside = Path(function.__code__.co_filename).parent
+            if place.parent == beside or is_ours_alone(place):
+                return found
+        return njit(**options)(function)
+
+    return compiled
 
 
 def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:
@@ -48,15 +71,23 @@ class _WithoutCollecting(event.Listener):
 event.register("numba:compile", _WithoutCollecting())
 
 
+_LASTING = "once in this environment, about ten seconds"
+_PASSING = (
+    "about ten seconds, and every time again, since no folder was found that is yours alone to "
+    "write; NUMBA_CACHE_DIR=FOLDER keeps them there"
+)
+
+
 class _CompilationNote(event.Listener):
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._said = False
 
-    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (the listener's interface)
+    def on_start(self, event: event.Event) -> None:
         if not self._said:
             self._said = True
-            self._say("compiling the kernels: once in this environment, about ten seconds")
+            lasts = event.data["dispatcher"].stats.cache_path is not None
+            self._say(f"compiling the kernels: {_LASTING if lasts else _PASSING}")
 
     def on_end(self, event: event.Event) -> None:
         """Say nothing when a compilation ends."""

@@ -17,6 +17,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 
 from paofed.core import random
 from paofed.core.arrays import FloatArray
+from paofed.simulate.engines.fast.compiling import kept
 from paofed.world.realize import Purpose
 
 
@@ -35,7 +36,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 # Without `_nrt`, no reference to an array is counted; the kernels allocate nothing.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "_nrt": False}
 _NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_entry = njit(cache=True, **_OPTIONS)
+_entry = kept(**_OPTIONS)
 _inner = njit(**_OPTIONS, **_NO_WRAPPERS)  # never called from Python: compiles in half the time
 # These are inlined: a call would push every array of every tuple onto the stack, for each client.
 _pasted = njit(inline="always", **_OPTIONS)

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,7 +19,7 @@ from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
-from paofed.simulate.engines.fast.own.compiler import kernel_of, refusal
+from paofed.simulate.engines.fast.own.compiler import kernel_of, refusal, written
 from tests.effort import long, some
 from tests.natures import small_trace
 
@@ -223,12 +224,30 @@ def test_a_row_that_was_copied_is_still_of_the_family() -> None:
     assert copied.paper_parts is not None
 
 
-@long
-def test_a_home_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def loose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for methods in which somebody else may have put something."""
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocked))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "paofed" / "methods"
+    folder.mkdir(parents=True)
+    (folder / "somebody's").touch()
+    folder.chmod(0o777)
+    return folder
+
+
+def test_a_kernel_is_written_where_nobody_else_may_write(loose: Path) -> None:
+    assert not Path(written("method_1.py", "")).exists()
+    (loose / "somebody's").unlink()
+    path = Path(written("method_1.py", ""))
+    assert path.parent == loose
+    assert stat.S_IMODE(loose.stat().st_mode) == 0o700
+
+
+@long
+def test_a_method_is_compiled_also_where_nothing_can_be_kept(loose: Path) -> None:
     learn = Learner(learn=lambda s, z, y, mu, _: Weights(s.w + 0.7 * mu * (y - s.w @ z) * z))
     assert refusal(replace(U1, name="elsewhere", learner=learn)) is None
-    assert list((tmp_path / "temporary" / "methods").glob("method_*.py"))
+    assert [path.name for path in loose.iterdir()] == ["somebody's"]

@@ -2,13 +2,14 @@
 
 The kernel of a method (`source`) is compiled around the method's own rules (`rules`) and kept on
 disk under a name that covers every function reached, so that a second start finds the kernel.
+Where no folder is ours alone to write, the kernel is compiled in every process.
 """
 
 import os
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,7 @@ from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import in_one_line
+from paofed.files import is_ours_alone
 from paofed.simulate.engines.fast import kernels as family_kernels
 from paofed.simulate.engines.fast.own import kernels, overloads, rules
 from paofed.simulate.engines.fast.own.gathered import gathered, kind_of, takes_paper_step, tried
@@ -76,7 +78,7 @@ def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) ->
     for key, rule in own.items():
         is_type = isinstance(rule, type)
         setattr(module, key, rule if is_type else compiled(rule, module.__name__, known))
-    path = str(_written(f"method_{name}.py", text))
+    path = written(f"method_{name}.py", text)
     exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the text is ours)
     kernel: Kernel = module.__dict__["advance"]
     features, clients = tried(method)
@@ -86,25 +88,34 @@ def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) ->
     return kernel
 
 
-def _written(name: str, text: str) -> Path:
+def written(name: str, text: str) -> str:
     """Write the text of a kernel, beside which numba keeps the machine code; return its path.
 
-    A file that exists already is not written again, since numba compares its time.
+    A file that exists already is not written again, since numba compares its time. Where the text
+    cannot be written, the path is none of a file, and numba keeps nothing.
     """
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paofed"
-    for folder in (Path(given) / "paofed" if given else usual, Path(tempfile.gettempdir())):
-        path = folder / "methods" / name
+    for place in _places():
+        path = place / "paofed" / "methods" / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not is_ours_alone(path.parent):
+                continue
             if not path.exists():
                 whole = path.with_suffix(f".{os.getpid()}")
                 whole.write_text(text)
                 whole.replace(path)
         except OSError:  # the home folder cannot be written to, say
             continue
-        return path
-    raise NotCompiledError("no folder for compiled methods can be written to")
+        return str(path)
+    return f"<{name}>"
+
+
+def _places() -> Iterator[Path]:
+    """Yield the folders for what a user's programs keep: the one that was named, the usual one."""
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(given)
+    with suppress(RuntimeError):  # nobody knows where the home is
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _reason(error: Exception) -> str:

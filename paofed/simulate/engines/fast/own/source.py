@@ -14,6 +14,7 @@ _KERNEL = """
 import numpy as np
 from numba import njit
 from paofed.core.parts import SERVER, Stamp
+from paofed.simulate.engines.fast.compiling import kept
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
     arrived, asks, counted, depart, greetings, keep, lms, messages_of, newest, nothing, others,
@@ -101,7 +102,7 @@ def judge(numbers, learner, server, tally, k, z, y, place):
     return 0
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@kept(nogil=True, error_model="numpy")
 def advance(samples, numbers, learner, kept, up_memory, down_memory, joined, flight, tally):
     server = {begun}
     for t in range(samples.begin.size - 1):
