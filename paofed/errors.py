@@ -99,10 +99,10 @@ def nearest(got: str, known: Iterable[str]) -> str | None:
     >>> nearest("train", ["readings", "trace"])
     """
     names = list(known)
-    whole = [name for name in names if len(got) > 2 and name.startswith(got)]
+    longer = [name for name in names if len(got) > 2 and name.startswith(got)]
     alike = [name for name in names if name[:1] == got[:1]]
     found = (
-        whole or get_close_matches(got, names, 1, 0.75) or get_close_matches(got, alike, 1, 0.65)
+        longer or get_close_matches(got, names, 1, 0.75) or get_close_matches(got, alike, 1, 0.65)
     )
     return found[0] if found else None
 

@@ -31,6 +31,7 @@ from paofed.world.scenario import Scenario
 from tests.effort import effort, long
 from tests.planning.plans import BUDGET, METHODS, small_fleet
 from tests.racing.tables import racing_fleet, readings
+from tests.world.table.tables import fleet, hourly, table, write
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +223,13 @@ def test_a_budget_that_chance_alone_may_keep_is_refused_as_one_that_nothing_fits
     with pytest.raises(InputError, match="nothing fits: the cheapest settings, at 0"):
         plan(fleet, budget=f"{rate / 128 * 24 * 1.01:.6f}B/day/device", algorithms=word,
              exchange="single", workers=1)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "says"), [("y", "did you mean -7dB"), ("y:raw", "unknown tariff 'pigeon'")]
+)
+def test_an_error_above_0_db_is_for_raw_targets(target: str, says: str, tmp_path: Path) -> None:
+    """The error is looked at before the tariff, and the tariff before anything is run."""
+    readings = write(tmp_path / "readings.csv", hourly(3, 60))
+    with pytest.raises(InputError, match=says):
+        plan(fleet(table(readings, target=target)), error=7, tariff="pigeon")

@@ -38,7 +38,7 @@ class Predicted(NamedTuple):
     high: float | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FleetPredictor:
     """A fleet's model, with all that is needed to predict by it."""
 

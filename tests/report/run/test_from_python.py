@@ -39,6 +39,7 @@ def test_a_page_is_the_one_of_the_command(synthetic: Result, tmp_path: Path) -> 
     written = {path.name: path.read_bytes() for path in mine.iterdir()}
     assert written == {path.name: path.read_bytes() for path in theirs.iterdir()}
     assert {"report.html", "errors.csv"} < written.keys() <= set(PAGE)
+    assert b"mqtt" in written["errors.csv"]
 
 
 def test_advice_is_a_record_that_prints_as_sentences(
