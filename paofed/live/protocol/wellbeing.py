@@ -1,7 +1,8 @@
 """How a fleet is doing, as its updates say: how well each device predicts and how often it comes.
 
-All of this is a function of the journal. It changes when a tick closes, by all updates of the tick
-at once, so that a replay reproduces it bit for bit and the order of arrival changes nothing.
+All of this is a function of the updates. It changes when a tick closes, by all updates of the tick
+at once, so that a replay of the journal reproduces it bit for bit and the order of arrival changes
+nothing. A server keeps the same of updates and reads together: a device that only reads is there.
 
 Time is told by the fleet's own clock: it goes with the ticks, and stands still in a pause in which
 nobody is heard for longer than is usual for the fleet. So when a server or a broker was away, no
@@ -177,6 +178,11 @@ class Wellbeing:
         rows = self.devices
         gap: FloatArray = np.maximum(rows["gap"], self.pace)
         return np.maximum(_SILENT * gap, _TWICE * rows["longest"])
+
+    def excuse(self, which: NDArray[np.bool_]) -> None:
+        """Let some devices count as heard just now."""
+        rows = self.devices
+        rows["contact"] = np.where(which[: rows.size], self.clock, rows["contact"])
 
     def with_ticks(self, shorter: float) -> "Wellbeing":
         """Return the same for ticks so many times shorter: usual gaps take as much time."""

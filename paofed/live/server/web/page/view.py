@@ -35,6 +35,7 @@ class View(NamedTuple):
 FIELDS = (
     "device", "label", "standing", "last_seen", "last_update", "messages", "refused",
     "refused_why", "left_out", "implausible", "error", "usual_gap", "silent_after", "faults",
+    "reads_only",
 )  # fmt: skip
 
 
