@@ -34,7 +34,7 @@ NOTICED = (
     "set aside",
     "off during two changes",
     "read",
-    "update in the tick of a read",
+    "update just after a read",
     "answer to a read while updates wait",
 )
 _FAR_AHEAD = 30  # ticks
@@ -71,7 +71,7 @@ class Unlucky:
         # Drawn apart, so that all other choices of a rehearsal stay: a third is short of targets.
         self._targets = np.random.default_rng([fate.seed, device])
         self._share = _FEW if self._targets.random() < 1 / 3 else 1.0
-        self._read: int | None = None  # the tick of its last read
+        self._read = -1  # when it last read, in seconds
         self._off_until = 0
         # The lineage in which it began, by memory and by its file; -1: never.
         self._began = self._saved = -1
@@ -163,11 +163,8 @@ class Unlucky:
         if kind == UPDATE and self._began != edge.manifest.lineage:
             raise BrokenPromiseError(f"device {self._device} did not begin from the server's model")
         self._fate.hits["read"] += kind == READ
-        self._fate.hits["update in the tick of a read"] += (
-            kind == UPDATE and edge.unconfirmed[-1].tick == self._read
-        )
-        if kind == READ:
-            self._read = edge.tick(float(self._fate.now))
+        self._fate.hits["update just after a read"] += kind == UPDATE and self._read == self._fate.now
+        self._read = self._fate.now if kind == READ else self._read
         self._send(self._device, self._sensor.said(payload, edge.manifest))
 
     def _suffer(self, kind: str) -> None:
