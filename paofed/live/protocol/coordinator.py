@@ -34,8 +34,9 @@ from paofed.live.protocol.messages import (
     encode,
     reread,
 )
+from paofed.live.protocol.presence import Presence, Said
 from paofed.live.protocol.rule_state import RuleState
-from paofed.live.protocol.wellbeing import Said, Wellbeing
+from paofed.live.protocol.wellbeing import Wellbeing
 
 TOLERANCE = 2  # ticks by which a device's clock may be ahead
 REPORT_AFTER = 10  # refusals in a row after which people are told
@@ -72,7 +73,6 @@ Effect = Record | Send | Suspect
 # What of a state follows from the journal, beside the arrays of the rule and of the fleet's
 # wellbeing; the rest counts and remembers what was not accepted.
 _EXACT = ("tick", "pending", "pending_values", "pending_levels", "accepted")
-_OF_ALL = "all_"  # stands before the names of the arrays of the presence
 
 
 class Coordinator:
@@ -84,9 +84,8 @@ class Coordinator:
         self.rule = RuleState(manifest)
         self.devices = Devices(manifest.max_age + TOLERANCE + 1)
         self.wellbeing = Wellbeing()
-        # The same of updates and reads together. The journal has no reads: a replay does not
-        # reproduce this.
-        self.presence = Wellbeing()
+        # Of updates and reads. The journal has no reads: a replay does not reproduce this.
+        self.presence = Presence()
         self.counts: Counter[str] = Counter()
         self.ages: Counter[int] = Counter()  # how many accepted updates had each age
         self.removed: set[int] = set()
@@ -137,7 +136,7 @@ class Coordinator:
             if records:
                 self.rule.apply(arrived, (record[1:4] for record in records))
                 self.wellbeing.note(arrived, said, self.rule.aside)
-            self.presence.note(arrived, [*said, *reads], self.rule.aside)
+            self.presence.meet(arrived, [*said, *reads])
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
             self.devices.new_tick()
@@ -200,7 +199,7 @@ class Coordinator:
         same.counts, same.ages, same.removed = self.counts.copy(), self.ages.copy(), {*self.removed}
         same.devices = Devices.of(self.devices.arrays())
         same.wellbeing = Wellbeing.of(self.wellbeing.arrays(), self.tick)
-        same.presence = Wellbeing.of(self.presence.arrays(), self.tick)
+        same.presence = Presence.like(self.presence)
         same._pending, same._reads, same._awaiting = defaultdict(list), defaultdict(list), []
         return same
 
@@ -220,7 +219,8 @@ class Coordinator:
             "ages": np.array(json.dumps(self.ages)),
             **self.devices.arrays(),
             **self.wellbeing.arrays(),
-            **{_OF_ALL + name: array for name, array in self.presence.arrays().items()},
+            # Where nobody ever read, the presence is that of the updates.
+            **(self.presence.arrays() if self.counts["reads"] else {}),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -236,9 +236,9 @@ class Coordinator:
             self._pending[arrived].append(Record(arrived, device, sent, part, level))
         self.devices = Devices.of(state)
         self.wellbeing = Wellbeing.of(state, self.tick)
-        # Without such arrays, the state is of a paofed whose devices did not read.
-        of_all = {name.removeprefix(_OF_ALL): state[name] for name in state if name.startswith(_OF_ALL)}
-        self.presence = Wellbeing.of(of_all or self.wellbeing.arrays(), self.tick)
+        self.presence = Presence.of(state, self.tick)
+        if not Presence.is_in(state):
+            self.presence = Presence.like(self.wellbeing)
 
     def digest(self) -> bytes:
         """Return a hash of what a replay of the journal must reproduce, bit for bit."""

@@ -84,7 +84,8 @@ def test_it_learns_predicts_and_contacts(site: Site) -> None:
         up, down = device.footprint.up, device.footprint.down
         assert up < 40
         assert down < 40
-        assert device.bytes_sent == packet_size("g/0/u", bytes(6)) + 2 * up  # a hello, two updates
+        assert device.bytes_sent == sum(packet_size("g/0/u", bytes(n)) for n in (6, 7)) + up
+        # a hello, a read, an update
 
 
 @pytest.mark.parametrize(
@@ -134,6 +135,7 @@ def test_what_was_not_confirmed_is_sent_in_the_next_life(site: Site, tmp_path: P
     with site.device(3, state=state) as device:
         work(device, 2)
         until(lambda: not device.edge.unconfirmed)
+        device.learn(*sample(2))
         device.contact(0.0)  # and not waiting for the reply
         time.sleep(TICK)
         device._link.close()
@@ -247,6 +249,7 @@ def test_updates_of_an_earlier_epoch_are_dropped(lineage: int, remembering: Devi
     """Whether or not it is told to begin from the server's model."""
     edge = remembering.edge
     edge.receive(encode(Model(3, 7, f32(*range(8)))), 0.0)
+    edge.news = True
     assert edge.contact(0.0) is not None
     edge.recent.learned(2.0)
     assert [update.tick for update in edge.unconfirmed] == [7]
