@@ -122,7 +122,9 @@ def test_a_stray_word_ends_no_stream(alone: Alone) -> None:
     code, out, err = alone.run("0.5,0.25,\ny\n0.25,0.5,\n")
     assert (code, out) == (0, [alone.predicts(0.5, 0.25), "", alone.predicts(0.25, 0.5)])
     assert "passed over: line 2 is 'y': expected 2 or 3 finite numbers (a, b, y)" in err
-    assert "2 samples, 2 without a target, 0 implausible, 1 line passed over; 0 of 0 messages" in err
+    assert (
+        "2 samples, 2 without a target, 0 implausible, 1 line passed over; 0 of 0 messages" in err
+    )
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])

@@ -42,7 +42,7 @@ class DeviceStatus:
     # Ticks without a contact after which it is silent, by its usual gap.
     silent_after: float | None = None
     refused_why: str = ""  # why the last refused message was refused
-    reads_only: bool = False  # whether all its last contacts were reads: it has no targets
+    reads_only: bool = False  # whether it has no targets: all its last contacts were reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +221,7 @@ def _device(
     seen = int(devices.last_seen[k]) if known else -1
     heard = k < rows.size and bool(rows["contacts"][k])
     there = k < contacts.size and bool(contacts["contacts"][k])
+    implausible = any(fault.kind == "implausible" for fault in faults)
     return DeviceStatus(
         device=k,
         label=member.label,
@@ -237,7 +238,7 @@ def _device(
         last_update=int(rows["said"][k]) if heard else None,
         silent_after=float(usual[k]) if there and np.isfinite(usual[k]) else None,
         refused_why=REASONS[devices.refused_why[k]] if known and devices.refusals[k] else "",
-        reads_only=known and bool(devices.reads[k] >= _READS_ONLY),
+        reads_only=known and bool(devices.reads[k] >= _READS_ONLY) and not implausible,
     )
 
 

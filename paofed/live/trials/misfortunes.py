@@ -163,7 +163,9 @@ class Unlucky:
         if kind == UPDATE and self._began != edge.manifest.lineage:
             raise BrokenPromiseError(f"device {self._device} did not begin from the server's model")
         self._fate.hits["read"] += kind == READ
-        self._fate.hits["update just after a read"] += kind == UPDATE and self._read == self._fate.now
+        self._fate.hits["update just after a read"] += (
+            kind == UPDATE and self._read == self._fate.now
+        )
         self._read = self._fate.now if kind == READ else self._read
         self._send(self._device, self._sensor.said(payload, edge.manifest))
 

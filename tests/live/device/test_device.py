@@ -35,7 +35,7 @@ from paofed.live.network.mqtt import Link, packet_size
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.messages import Hello, Model, encode
 from paofed.live.protocol.scaling import Scaling
-from tests.effort import some
+from tests.effort import long, some
 from tests.live.brokers import PATIENCE, TICK, Site, sample, until, work
 from tests.live.fleets import f32, manifest
 
@@ -490,6 +490,7 @@ def test_samples_from_standard_input(site: Site, tmp_path: Path) -> None:
     assert abs(float(out) - 11.0) < abs(first - 11.0)  # it remembers
 
 
+@long
 def test_a_device_without_targets_predicts_with_the_fleet_s_model(site: Site) -> None:
     """It joins, reads what the others learn meanwhile, and is never counted."""
     x, y = [0.25, 0.5], 14.0

@@ -16,7 +16,7 @@ from tests.effort import effort
 
 DEVICES = 12
 TICKS = effort(everyday=60, thorough=300)
-LEARNED = effort(everyday=25.0, thorough=10.0)  # an error that those with targets reach by then
+LEARNED = effort(everyday=25, thorough=10)  # an error that those with targets reach by then
 
 
 class Fleet:

@@ -107,7 +107,9 @@ def test_one_that_has_only_ever_read_is_silent_when_it_reads_no_more() -> None:
 
 def test_one_that_reads_can_tell_of_samples_that_are_not_plausible() -> None:
     coordinator = reading(reading(server(6), range(50), [5]), [50], [5], IMPLAUSIBLE)
-    assert [(k, faults[0].kind) for k, faults in judged(coordinator).items()] == [(5, "implausible")]
+    assert [(k, faults[0].kind) for k, faults in judged(coordinator).items()] == [
+        (5, "implausible")
+    ]
     assert judged(reading(coordinator, range(51, 67), [5])) == {}
 
 

@@ -220,6 +220,11 @@ def test_it_says_who_only_reads() -> None:
     coordinator.receive(2, encode(Read(3, 100)))
     (_, _, again) = Status.of("g", coordinator, members).devices
     assert again.reads_only
+    coordinator.receive(1, encode(Read(3, 255)))
+    coordinator.close(41)
+    (_, other, _) = Status.of("g", coordinator, members).devices
+    assert not other.reads_only  # it has targets, which are not plausible
+    assert [fault.kind for fault in other.faults] == ["implausible"]
     assert Status.from_json(status.to_json()) == status
 
 
