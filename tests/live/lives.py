@@ -2,9 +2,9 @@
 
 An event is a time by the device's own clock, a word and numbers: `learn` (inputs, target),
 `predict` (inputs), `contact`, `reply` (the server's tick, the tick it answers), `answer` (to a
-read: the server's tick), `model` (tick), `reread` (epoch), `adopt` (which of the changes), `restart`. Where the time of a sample matters it
-comes first: `measure` (time, inputs, target), `foresee` (time, inputs), `remember` (time, inputs,
-target; None is what is missing).
+read: the server's tick), `model` (tick), `reread` (epoch), `adopt` (which of the changes),
+`restart`. Where the time of a sample matters it comes first: `measure` (time, inputs, target),
+`foresee` (time, inputs), `remember` (time, inputs, target; None is what is missing).
 """
 
 from dataclasses import dataclass, field

@@ -757,7 +757,7 @@ def test_what_was_learned_before_a_device_joins_is_no_news() -> None:
 
 
 @pytest.mark.parametrize("news", [False, True])
-def test_whether_there_is_news_survives_a_power_cut(news: bool) -> None:  # noqa: FBT001
+def test_whether_there_is_news_survives_a_power_cut(news: bool) -> None:
     edge = learned(joined()) if news else joined()
     back = Edge(manifest(), 1)
     assert back.restore(edge.state())
@@ -774,7 +774,7 @@ def test_a_state_that_does_not_say_is_of_a_device_that_may_have_learned() -> Non
 
 
 @pytest.mark.parametrize(("lineage", "news"), [(0, True), (1, False)])
-def test_news_goes_on_under_a_manifest_with_the_same_model(lineage: int, news: bool) -> None:  # noqa: FBT001
+def test_news_goes_on_under_a_manifest_with_the_same_model(lineage: int, news: bool) -> None:
     edge = learned(joined()).under(manifest(epoch=4, lineage=lineage))
     assert edge.contact(0.0) == encode(Hello(4))
     edge.receive(model(11, epoch=4), 0.0)
