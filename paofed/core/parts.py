@@ -4,6 +4,9 @@ A method answers five questions: who takes part, what a device does with a sampl
 what goes up and what comes down (a `Channel` for each direction), and what the server does with
 messages that arrived (a `ServerRule`). State is a NamedTuple of arrays that is passed in and
 returned, never hidden. Functions leave their arguments alone and return new arrays.
+
+A client that has learned nothing since its last message has no vote: in a contact it hears, and
+sends silence. In a trace, whoever takes part has a sample and learns from it before it sends.
 """
 
 from collections.abc import Callable, Sequence

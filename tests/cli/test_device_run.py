@@ -122,7 +122,9 @@ def test_a_stray_word_ends_no_stream(alone: Alone) -> None:
     code, out, err = alone.run("0.5,0.25,\ny\n0.25,0.5,\n")
     assert (code, out) == (0, [alone.predicts(0.5, 0.25), "", alone.predicts(0.25, 0.5)])
     assert "passed over: line 2 is 'y': expected 2 or 3 finite numbers (a, b, y)" in err
-    assert "0 samples, 0 implausible, 1 line passed over; 0 of 0 messages" in err
+    assert (
+        "2 samples, 2 without a target, 0 implausible, 1 line passed over; 0 of 0 messages" in err
+    )
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
@@ -184,7 +186,7 @@ def test_every_sample_has_its_line_in_the_output(alone: Alone) -> None:
     code, out, err = alone.run(text)
     there = [alone.predicts(*x) for x in ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))]
     assert (code, out) == (0, [there[0], "", there[1], "", "", there[2]])
-    assert "0 samples, 0 implausible, 3 lines passed over" in err
+    assert "3 samples, 3 without a target, 0 implausible, 3 lines passed over" in err
     assert alone.run(text, "--quiet")[1] == []
 
 
@@ -284,7 +286,8 @@ def test_a_device_that_looks_back_answers_what_it_can(alone: Alone) -> None:
     known = [bool(line) for line in out]
     assert known == [False, False, False, False, False, True, False, True]
     assert "'up', which is no direction" in err
-    assert "6 samples, 0 implausible, 4 without the past that they need, 1 line passed over" in err
+    said = "7 samples, 1 without a target, 0 implausible, 4 without the past that they need, 1 line"
+    assert f"{said} passed over" in err
     expected = Edge(seeing(), 3)
     for tick, a, wind, y in lines:
         if wind != "up":
@@ -295,3 +298,11 @@ def test_a_device_that_looks_back_answers_what_it_can(alone: Alone) -> None:
                 expected.learn([float(a), wind], float(y), at)
             else:
                 expected.remember([float(a), wind], None, at)
+
+
+def test_that_there_are_no_targets_is_told_once(alone: Alone) -> None:
+    words = "a line has no target: it is only predicted"
+    code, out, err = alone.run("a,b\n0.5,0.25\n0.5,0.25\n")
+    assert (code, out) == (0, [alone.predicts(0.5, 0.25)] * 2)
+    assert err.count(words) == 1
+    assert words not in alone.run("a,b,y\n0.5,0.25,11\n")[2]

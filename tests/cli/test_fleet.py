@@ -657,7 +657,7 @@ def test_status_of_a_new_fleet(folder: Path, capsys: Capsys) -> None:
     assert re.fullmatch(says, lines.pop(3))
     assert lines == [
         "greenhouse: pao-fed-u1, tick 0; nobody serves it",
-        "updates      0 accepted, 0 repeated, 0 hellos",
+        "updates      0 accepted, 0 repeated, 0 reads, 0 hellos",
         "refused      nothing",
         "",
         "index  label  last seen  messages  error  standing",
@@ -678,7 +678,7 @@ def test_status_of_what_is_on_disk(folder: Path, capsys: Capsys) -> None:
     done(capsys, "remove", folder, "west", warns=UNTOLD)
     lines = done(capsys, "status", folder).splitlines()
     assert lines[0] == "greenhouse: pao-fed-u1, tick 12; nobody serves it"
-    assert lines[1] == "updates      24 accepted, 0 repeated, 0 hellos"
+    assert lines[1] == "updates      24 accepted, 0 repeated, 0 reads, 0 hellos"
     assert lines[2] == "how late     half within 0 ticks, 90 % within 0, 99 % within 0"
     assert lines[3] == "refused      nothing"
     assert [line.split() for line in lines[6:]] == [
@@ -812,7 +812,7 @@ def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
         "greenhouse: pao-fed-u1, tick 4,321; served for 2 h 05 min",
         "PROBLEM      the broker is away",
         "PROBLEM      the clock is behind",
-        "updates      1,500 accepted, 0 repeated, 1 hello",
+        "updates      1,500 accepted, 0 repeated, 0 reads, 1 hello",
         "how late     half within 0 ticks, 90 % within 1, 99 % within 4",
         "refused      flood 1, length 20",
         "by broker    certificate 2, topic 3",
@@ -957,7 +957,7 @@ def test_a_server_that_runs_and_does_not_answer(folder: Path, capsys: Capsys) ->
         assert json.loads(done(capsys, "status", folder, "--json"))["service"] is None
     how = "its server does not answer; this is from disk"
     assert lines[0] == f"greenhouse: pao-fed-u1, tick 12; {how}"
-    assert lines[1] == "updates      24 accepted, 0 repeated, 0 hellos"
+    assert lines[1] == "updates      24 accepted, 0 repeated, 0 reads, 0 hellos"
     assert "tick 12; nobody serves it" in done(capsys, "status", folder)
 
 
@@ -977,5 +977,5 @@ def test_status_after_a_power_cut_counts_what_is_in_the_journal(
         coordinator.devices.forget(10, 10)  # as if that one had never come
         store.write(records(coordinator, 0, late))
     lines = done(capsys, "status", folder).splitlines()
-    assert lines[1] == "updates      25 accepted, 0 repeated, 0 hellos"
+    assert lines[1] == "updates      25 accepted, 0 repeated, 0 reads, 0 hellos"
     assert lines[2] == "how late     half within 0 ticks, 90 % within 0, 99 % within 2"

@@ -16,8 +16,10 @@ from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
     LAST_TICK,
+    NO_UPDATE,
     Hello,
     Model,
+    Read,
     Reply,
     Reread,
     Update,
@@ -172,10 +174,11 @@ class Conversation:
         message = agreed.read(payload)
         if isinstance(message, Hello):
             return Model(agreed.epoch, tick, self._values(agreed.features))
-        assert isinstance(message, Update)
-        tick = max(tick, message.tick - 2)
+        assert isinstance(message, Update | Read)
+        tick = max(tick, message.tick - 2) if isinstance(message, Update) else tick
+        age = age_of(tick, message.tick) if isinstance(message, Update) else NO_UPDATE
         block = agreed.down.block(self._values(agreed.shared).astype(float), self.device, tick)
-        return Reply(agreed.epoch, tick, age_of(tick, message.tick), block)
+        return Reply(agreed.epoch, tick, age, block)
 
     def _values(self, count: int) -> Any:
         return self.random.normal(0, 2, count).astype("<f4")

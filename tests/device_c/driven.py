@@ -21,6 +21,7 @@ class Told(NamedTuple):
 
     epoch: int
     joined: bool
+    news: bool  # whether it has joined, and learned since its newest update
     outdated: bool
     level: int
     unanswered: int
@@ -64,7 +65,8 @@ def read_told(text: str) -> Told:
     tick, merged, stamped = ticks
     return Told(
         epoch=epoch,
-        joined=bool(joined),
+        joined=joined != 0,
+        news=joined == 1,
         outdated=bool(outdated),
         level=level,
         unanswered=unanswered,

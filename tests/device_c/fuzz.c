@@ -52,11 +52,12 @@ static void send(void *context, const uint8_t *message, size_t size)
 {
     const size_t block = paofed_block_size(agreed.shared, agreed.bits);
     const size_t over = size - (7u + block);
+    const int kind = message[0] & 15;
 
     (void)context;
     require((message[0] >> 4) == 2, "version");
-    require((size == 6u) || ((over % (2u + block) == 0u) && (size <= PAOFED_LONGEST)),
-            "length");
+    require((kind == 2) ? (size == 6u) : ((kind == 5) ? (size == 7u)
+            : ((over % (2u + block) == 0u) && (size <= PAOFED_LONGEST))), "length");
 }
 
 static bool write(void *context, unsigned slot, const void *bytes, size_t size)
@@ -146,6 +147,11 @@ static void lives(void)
         break;
     case 1:
         now += random_word() % 3000u;
+        if (random_word() % 4u != 0u) { /* something to tell; otherwise it mostly reads */
+            x[0] = 0.5f;
+            x[1] = -3.0f;
+            (void)paofed_learn(&device, x, 8.0f);
+        }
         (void)paofed_contact(&device);
         break;
     case 2:

@@ -15,7 +15,7 @@ from tests.device_c.building import host_program
 from tests.device_c.driven import WHOLE, Driven, Told
 
 IN_C = 3  # of the five devices of a rehearsal, the first ones
-POINTS = ("device in C", "save of C cut off", "restart in C", "manifest adopted in C")
+POINTS = ("device in C", "save of C cut off", "restart in C", "manifest adopted in C", "read in C")
 _MOST_KEPT = 1400  # bytes: a little more than a device with the sizes of these tests saves
 
 
@@ -109,7 +109,7 @@ class EdgeInC:
 
     def state(self) -> dict[str, NDArray[Any]]:
         told = self.told
-        numbers = told.epoch, told.joined, told.merged, told.stamped, *told.waiting
+        numbers = told.epoch, told.joined, told.news, told.merged, told.stamped, *told.waiting
         return {"model": told.w, "numbers": np.array(numbers), "recent": told.recent}
 
 
@@ -126,8 +126,10 @@ class UnluckyInC(Unlucky):
         return self._doubting(EdgeInC(manifest, self._device, 1 + self._device % 2))  # type: ignore[arg-type]
 
     def live(self) -> None:
-        self._fate.hits["device in C"] += isinstance(self.edge, EdgeInC)
+        in_c, reads = isinstance(self.edge, EdgeInC), self._fate.hits["read"]
         super().live()
+        self._fate.hits["device in C"] += in_c
+        self._fate.hits["read in C"] += in_c and self._fate.hits["read"] > reads
 
     def _adopt(self) -> None:
         before = self.edge.manifest

@@ -1,10 +1,10 @@
 """What happens to the devices of docs/vectors/lives.json, event by event.
 
 An event is a time by the device's own clock, a word and numbers: `learn` (inputs, target),
-`predict` (inputs), `contact`, `reply` (the server's tick, the tick it answers), `model` (tick),
-`reread` (epoch), `adopt` (which of the changes), `restart`. Where the time of a sample matters it
-comes first: `measure` (time, inputs, target), `foresee` (time, inputs), `remember` (time, inputs,
-target; None is what is missing).
+`predict` (inputs), `contact`, `reply` (the server's tick, the tick it answers), `answer` (to a
+read: the server's tick), `model` (tick), `reread` (epoch), `adopt` (which of the changes),
+`restart`. Where the time of a sample matters it comes first: `measure` (time, inputs, target),
+`foresee` (time, inputs), `remember` (time, inputs, target; None is what is missing).
 """
 
 from dataclasses import dataclass, field
@@ -47,6 +47,12 @@ _JOINED: tuple[Event, ...] = (
     (0.2, "predict", 0.3, 1.7),
 )
 
+
+def _told(at: float) -> tuple[Event, ...]:
+    """Something is learned, and a contact made."""
+    return (at, "learn", 0.3, 1.7, 11.0), (at, "contact")
+
+
 _USUAL = Life(
     "joins, is answered, loses messages, hears late ones, and repeats",
     manifest(**_RANGED),
@@ -65,16 +71,16 @@ _USUAL = Life(
         (2.8, "contact"),  # the same again
         (3.7, "learn", 0.1, 0.1, 9.0),
         (3.7, "contact"),
-        (4.7, "contact"),
+        *_told(4.7),
         (4.8, "reply", 103, 102),  # the one of before
         (4.9, "reply", 102, 101),  # later still: not merged
         (5.0, "reply", 103, 103),
         (5.1, "learn", 9.0, 0.0, 11.0),  # not plausible
         (5.1, "learn", 0.0, 0.0, 51.0),
         (5.2, "predict", 0.0, 0.0),
-        (5.7, "contact"),
+        *_told(5.7),
         (5.8, "reply", 110, 104),  # the server is ahead of the device's clock
-        (6.0, "contact"),
+        *_told(6.0),
         (6.1, "reply", 109, 110),  # the device is ahead of the server
     ),
 )
@@ -87,19 +93,14 @@ _SURE = Life(
         (300.2, "contact"),  # lost
         (301.2, "learn", 0.3, 1.7, 11.0),
         (301.2, "contact"),  # lost
-        (302.2, "contact"),
+        *_told(302.2),
         (302.3, "reply", 309, 309),
-        (303.2, "contact"),
-        (304.2, "contact"),
+        *_told(303.2),
+        *_told(304.2),
         (304.3, "contact"),
-        (305.3, "contact"),
+        *_told(305.3),
         (305.4, "reply", 315, 311),  # of what it carried, one was too old by then
-        (306.2, "contact"),
-        (307.2, "contact"),
-        (308.2, "contact"),
-        (309.2, "contact"),
-        (310.2, "contact"),
-        (311.2, "contact"),
+        *(event for tick in range(6) for event in _told(306.2 + tick)),
     ),
 )
 
@@ -108,11 +109,11 @@ _LOST = Life(
     manifest(**_RANGED),
     (
         *_JOINED,
-        *((1.0 + tick, "contact") for tick in range(11)),
+        *(event for tick in range(11) for event in _told(1.0 + tick)),
         (12.5, "contact"),  # more than max_age + 5 of them: a hello
         (12.6, "model", 12),
         (12.7, "contact"),
-        (13.7, "contact"),
+        *_told(13.7),
         (13.8, "learn", 1.0, 1.0, 14.0),
         (13.9, "restart"),
         (0.0, "predict", 1.0, 1.0),
@@ -120,7 +121,7 @@ _LOST = Life(
         (0.2, "model", 15),
         (0.3, "contact"),
         (0.4, "reply", 15, 15),
-        (1.4, "contact"),
+        *_told(1.4),
         (1.5, "reread", 3),  # its own epoch: nothing new
         (1.6, "reread", 4),
         (1.7, "learn", 1.0, 1.0, 14.0),
@@ -134,11 +135,11 @@ _LOST = Life(
         (4.2, "contact"),
         (4.3, "model", 19),
         (4.4, "predict", 1.0, 1.0),
-        (5.4, "contact"),
+        *_told(5.4),
         (6.0, "adopt", 2),  # another map
         (6.1, "contact"),
         (6.2, "model", 21),
-        (7.3, "contact"),
+        *_told(7.3),
     ),
     changes=(
         {"step_size": 0.2, "shared": 3},
@@ -166,7 +167,7 @@ _WILD = Life(
 _WHOLE = Life(
     "shares its whole model",
     manifest(algorithm="online-fedsgd", shared=8),
-    (*_JOINED, (1.2, "contact"), (1.3, "reply", 8, 8), (2.2, "contact")),
+    (*_JOINED, (1.2, "contact"), (1.3, "reply", 8, 8), *_told(2.2)),
 )
 
 _BOUNDED = Life(
@@ -268,9 +269,47 @@ _BEGUN = Life(
         (2.1, "learn", 0.3, 1.7, 11.0),
         (2.2, "contact"),
         (2.3, "model", 9),
-        (3.4, "contact"),
+        *_told(3.4),
     ),
     changes=({"linear": ((-1.0, 0.5), (-0.25, 2.0))},),
 )
 
-LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED, _SEEING, _BEGUN)
+_READING = Life(
+    "has few targets: it reads, sends what it has learned, and reads on",
+    manifest(**_RANGED),
+    (
+        (0.0, "learn", 0.3, 1.7, 11.0),  # before it joins: the fleet's model takes its place
+        (0.0, "contact"),
+        (0.1, "model", 50),
+        (0.2, "contact"),  # a read
+        (0.3, "answer", 50),
+        (0.4, "contact"),  # nothing more in this tick
+        (1.2, "contact"),  # lost
+        (1.3, "contact"),  # a read again
+        (1.4, "learn", 9.0, 0.0, 11.0),  # not plausible: nothing is learned
+        (1.4, "learn", 0.0, 0.0, 51.0),
+        (1.5, "contact"),  # a read that tells of it
+        *_told(1.6),  # an update in the tick of a read; lost
+        (1.7, "answer", 51),  # to a read: it confirms nothing
+        (2.2, "contact"),  # the update again
+        (2.3, "reply", 52, 51),
+        (3.2, "contact"),  # a read
+        (3.3, "answer", 53),
+        (4.0, "restart"),
+        (0.1, "contact"),  # a hello: the clock is gone
+        (0.2, "model", 60),  # it has a model already
+        (0.3, "contact"),  # a read
+        (0.4, "learn", 0.3, 1.7, 11.0),
+        (0.5, "restart"),
+        (0.1, "contact"),
+        (0.2, "model", 61),
+        (0.3, "contact"),  # an update: what was learned before the restart is news
+        (0.4, "adopt", 0),
+        (0.5, "contact"),
+        (0.6, "model", 62),
+        (0.7, "contact"),  # a read
+    ),
+    changes=({"step_size": 0.2},),
+)
+
+LIVES = (_USUAL, _SURE, _LOST, _WILD, _WHOLE, _BOUNDED, _SEEING, _BEGUN, _READING)

@@ -14,7 +14,7 @@ from tests.live.tiny_columns import is_of_time, lags, numbers, width
 
 Floats = NDArray[np.float64]
 Json = dict[str, Any]
-UPDATE, REPLY, HELLO, MODEL, REREAD = range(5)
+UPDATE, REPLY, HELLO, MODEL, REREAD, READ = range(6)
 _A, _B, _C, _E = (
     [3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
      1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
@@ -168,7 +168,7 @@ class TinyDevice:
         self.device = device
         self.level = Level()
         self.stamped = -1
-        self.joined = False
+        self.joined = self.news = False
         self.w = begun(manifest)
         self.errors: list[float] = []
         self.follow(manifest)
@@ -270,6 +270,7 @@ class TinyDevice:
         (seen,) = numbers({"transform": "number", **self.target}, [y])
         e = seen - float(self.w @ z)
         self.level.learned(e)
+        self.news = True
         self.w = self.w + self.m["step_size"] * self._counted(e) * z
         if not np.abs(self.w.astype("<f4")).max() <= 1e6:
             self.w, self.joined, self.errors = begun(self.m), False, []
@@ -297,12 +298,14 @@ class TinyDevice:
             return struct.pack("<BBI", 2 << 4 | HELLO, self.m["epoch"], 0)
         now = self.tick(at)
         self.waiting = [u for u in self.waiting if now - u.tick <= self.m["max_age"]]
-        if now > self.stamped:
-            self.stamped = now
+        if self.news and now > self.stamped:
+            self.stamped, self.news = now, False
             self.waiting = [*self.waiting, Waiting(now, self._block(now), self.level.byte())][-4:]
-        if not self.waiting:
+        if not self.waiting and now <= self.merged:
             return None
         self.unanswered += 1
+        if not self.waiting:
+            return struct.pack("<BBIB", 2 << 4 | READ, self.m["epoch"], 0, self.level.byte())
         *others, head = self.waiting
         repeats = [update for update in others if now - update.left >= patience]
         for update in repeats:
@@ -353,7 +356,7 @@ class TinyDevice:
 
     def _model(self, tick: int, values: Floats, at: float) -> None:
         if not self.joined:
-            self.w, self.joined = values, True
+            self.w, self.joined, self.news = values, True, False
         if self._lost():
             self.clock = tick, at
             self.waiting = [update for update in self.waiting if update.tick <= tick]

@@ -20,9 +20,11 @@ from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.level import Recent
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
+    NO_UPDATE,
     Hello,
     Message,
     Model,
+    Read,
     Repeat,
     Reply,
     Reread,
@@ -112,6 +114,8 @@ def made_messages() -> list[Json]:
         ("hello", Hello(3)),
         ("model", Model(3, 12, f32(*range(8)))),
         ("reread", Reread(4)),
+        ("read", Read(3, 128)),
+        ("reply", Reply(3, 1000, NO_UPDATE, values)),
     ]
     return [{"kind": kind, "hex": encode(m).hex(), **_fields(m)} for kind, m in messages]
 
@@ -270,7 +274,8 @@ def _said(agreed: Manifest, what: str, tick: int, answered: int = 0) -> Message:
         return Reread(tick)
     if what == "model":
         return Model(agreed.epoch, tick, values)
-    return Reply(agreed.epoch, tick, age_of(tick, answered), values[: agreed.shared])
+    age = NO_UPDATE if what == "answer" else age_of(tick, answered)
+    return Reply(agreed.epoch, tick, age, values[: agreed.shared])
 
 
 def made_model() -> Json:

@@ -3,8 +3,9 @@
 A line is a sample: CSV (with a header, or the inputs in their order and then the target), or JSON
 by name; where the fleet's inputs look back or go by the calendar, `time` says when it was measured
 (now). Prints what it would have predicted before it learns from the line; a line without a target
-is only predicted. A line that cannot be used is told on stderr, passed over, and answered with an
-empty line: the output has a line for each sample, in their order.
+is only predicted, with the fleet's model where no line has one. A line that cannot be used is told
+on stderr, passed over, and answered with an empty line: the output has a line for each sample, in
+their order.
 """
 
 import logging
@@ -95,7 +96,7 @@ class _Run:
     def __init__(self, device: "Device", args: Namespace) -> None:
         self.device = device
         self.args = args
-        self.samples = self.bad = 0
+        self.samples = self.untold = self.bad = 0  # lines in all, without target, passed over
         self.told = True  # whether the fleet has what was learned last
         self.meant = False  # whether this contact is made: not every contact is
         self.chance = np.random.default_rng().random
@@ -105,9 +106,9 @@ class _Run:
         """Join the fleet, then process the samples as they come."""
         self._join()
         _say(f"{self.device.label} of {self.device.fleet}: {self.device.footprint}")
-        for _ in self._learned():
+        for learned in self._taken():
             self.samples += 1
-            self.told = False
+            self.told = self.told and not learned
             if self._due and self._decided():
                 self._contact(self.args.wait if self._hopeful() else 0.0)
         if not self.told and (self.meant if self._due else self._decided()):
@@ -119,7 +120,9 @@ class _Run:
         covered = device.coverage if device.knows_fleet() else math.nan
         past = device.unknown_past
         _say(
-            f"{counted(self.samples, 'sample')}, {device.implausible} implausible, "
+            f"{counted(self.samples, 'sample')}, "
+            f"{f'{self.untold} without a target, ' if self.untold else ''}"
+            f"{device.implausible} implausible, "
             f"{f'{past} without the past that they need, ' if past else ''}"
             f"{counted(self.bad, 'line')} passed over; "
             f"{device.answered} of "
@@ -145,7 +148,10 @@ class _Run:
         return not self.device.why_not() and not self.device.edge.unanswered
 
     def _join(self) -> None:
-        """Ask until the fleet's manifest is known; a device with a saved state knows it."""
+        """Ask until the fleet's manifest is known, and begin with the fleet's model if one answers.
+
+        A device with a saved state knows the manifest, and has begun.
+        """
         told, limit = "", self.args.join_within
         end = math.inf if limit is None else time.monotonic() + limit
         while not self.device.knows_fleet():
@@ -156,17 +162,20 @@ class _Run:
             if why not in ("", told):
                 _say(f"the fleet is not reached yet ({why}); trying on")
                 told = why
+        if not self.device.edge.joined:
+            self.device.contact(min(self.args.wait, max(end - time.monotonic(), 0.0)))
 
-    def _learned(self) -> Iterator[None]:
+    def _taken(self) -> Iterator[bool]:
         """Read line by line, by the names that the fleet has agreed on.
 
-        Yields after each sample.
+        Yields after each sample whether it had a target.
         """
         rows = SampleReader(self.device.manifest)
         for line in sys.stdin:
             try:
                 rows.follow(self.device.manifest)  # the fleet may have been changed meanwhile
-                learned = self._take(rows.parse(line))
+                row = rows.parse(line)
+                learned = row is not None and self._take(row)
             except HeaderError:
                 raise  # until a right header comes, no line of CSV can be used
             except InputError as error:
@@ -174,13 +183,11 @@ class _Run:
                 _say(f"passed over: {error}")
                 self._print("")
             else:
-                if learned:
-                    yield
+                if row is not None:
+                    yield learned
 
-    def _take(self, row: Row | None) -> bool:
+    def _take(self, row: Row) -> bool:
         """Predict, and learn if there is a target; return whether there was one."""
-        if row is None:
-            return False
         x, y, at = row.x, row.y, time.time() if row.at is None else row.at
         told, learned = [self.device.predict(x, at)], not math.isnan(y)
         told += self.device.interval(x, at) if self.args.interval else ()
@@ -188,6 +195,12 @@ class _Run:
             self.device.learn(x, y, at)
         else:
             self.device.remember(x, None, at)
+            if not self.untold:
+                _say(
+                    "a line has no target: it is only predicted; while there are no targets, this "
+                    "device reads the fleet's model and has no vote"
+                )
+            self.untold += 1
         self._print("" if math.isnan(told[0]) else ",".join(f"{number:.9g}" for number in told))
         return learned
 

@@ -103,7 +103,8 @@ def _lines(status: Status, *, served: bool) -> list[str]:
     lines += [f"fleet error  {said}" for said in _fleet_error(status)]
     lines.append(
         f"updates      {counts.get('accepted', 0):,} accepted, {counts.get('duplicates', 0):,} "
-        f"repeated, {counted(counts.get('hellos', 0), 'hello')}"
+        f"repeated, {counted(counts.get('reads', 0), 'read')}, "
+        f"{counted(counts.get('hellos', 0), 'hello')}"
     )
     if status.ages:
         median, most, nearly = status.age_quantiles()
@@ -166,9 +167,11 @@ def _last(device: DeviceStatus) -> int:
 
 
 def _standing(device: DeviceStatus) -> str:
-    """Say what is the matter with a device; empty if nothing is."""
+    """Say what is the matter with a device, and whether it only reads; empty for most."""
     standing = [] if device.standing == "member" else [device.standing]
-    return ", ".join(dict.fromkeys([*standing, *(fault.kind for fault in device.faults)]))
+    standing += [fault.kind for fault in device.faults]
+    standing += ["reads only, no targets"] if device.reads_only else []
+    return ", ".join(dict.fromkeys(standing))
 
 
 def _seen(device: DeviceStatus, status: Status) -> str:

@@ -34,6 +34,11 @@ enum {
     PAOFED_SLOTS = 2 /* places of the storage, written in turn */
 };
 
+/* How a device stands to its fleet: it never had the fleet's model; it has, and has learned since
+ * its newest update; or it has, and has learned nothing since its newest update or since it joined:
+ * then it has no vote, and only reads. */
+enum { PAOFED_APART = 0, PAOFED_NEWS = 1, PAOFED_NO_NEWS = 2 };
+
 /* How a device learns. */
 enum { PAOFED_LMS = 0, PAOFED_BOUNDED = 1, PAOFED_TWO_SPEED_LEARNER = 2 };
 
@@ -126,7 +131,7 @@ struct paofed_kept {
     int64_t stamped; /* the last tick that an update was sent for; -1: none */
     uint8_t epoch;
     uint8_t learner;
-    uint8_t joined;  /* whether the device ever had the fleet's model */
+    uint8_t joined;  /* PAOFED_APART, PAOFED_NEWS or PAOFED_NO_NEWS */
     uint8_t waiting; /* how many updates wait */
     float samples;   /* the level is computed from these three */
     float square;
@@ -204,7 +209,8 @@ float paofed_predict(struct paofed *device, const float *x);
 /* Learn from one sample, as measured. Returns false for a sample that is not plausible. */
 bool paofed_learn(struct paofed *device, const float *x, float y);
 
-/* Send what was learned. Returns false where the server has all of it already. */
+/* Send what was learned, or ask for the server's values where nothing was. Returns false where
+ * the server has all that was learned, and the device the values of this tick. */
 bool paofed_contact(struct paofed *device);
 
 /* Take a message from the server. Returns how many updates the message says to be on the server's

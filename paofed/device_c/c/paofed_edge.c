@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { UPDATE = 0, REPLY = 1, HELLO = 2, MODEL = 3, REREAD = 4 };
+enum { UPDATE = 0, REPLY = 1, HELLO = 2, MODEL = 3, REREAD = 4, READ = 5 };
 enum { WIRE_VERSION = 2, LOST_AFTER = 5, ALL = (1 << PAOFED_WAITING) - 1 };
 
 static const uint32_t LAST_TICK = 0xFFFFFFFFu;
@@ -57,6 +57,7 @@ static void stamp(struct paofed *device, uint32_t now)
     update = &kept->updates[kept->waiting];
     kept->waiting++;
     kept->stamped = (int64_t)now;
+    kept->joined = (uint8_t)PAOFED_NO_NEWS;
     update->tick = now;
     update->left = now;
     update->level = paofed_level(device);
@@ -128,6 +129,14 @@ static void send_hello(struct paofed *device)
     device->port->send(device->port->context, message, sizeof message);
 }
 
+static void send_read(struct paofed *device)
+{
+    uint8_t message[PAOFED_HEADER + 1];
+
+    *put_header(message, READ, device->kept.epoch, 0u) = paofed_level(device);
+    device->port->send(device->port->context, message, sizeof message);
+}
+
 static void send_updates(struct paofed *device, uint32_t now)
 {
     struct paofed_kept *kept = &device->kept;
@@ -166,7 +175,7 @@ bool paofed_contact(struct paofed *device)
     struct paofed_kept *kept = &device->kept;
     const int64_t now = paofed_tick(device);
 
-    if (is_lost(device) || (kept->joined == 0u)) {
+    if (is_lost(device) || (kept->joined == (uint8_t)PAOFED_APART)) {
         device->unanswered++;
         send_hello(device);
         return true;
@@ -175,14 +184,18 @@ bool paofed_contact(struct paofed *device)
            && (now - (int64_t)kept->updates[0].tick > (int64_t)device->agreed->max_age)) {
         drop(kept, 0u); /* too old: the server would drop this update */
     }
-    if (now > kept->stamped) {
+    if ((kept->joined == (uint8_t)PAOFED_NEWS) && (now > kept->stamped)) {
         stamp(device, (uint32_t)now);
     }
-    if (kept->waiting == 0u) {
+    if ((kept->waiting == 0u) && (now <= kept->merged)) {
         return false;
     }
     device->unanswered++;
-    send_updates(device, (uint32_t)now);
+    if (kept->waiting == 0u) {
+        send_read(device);
+    } else {
+        send_updates(device, (uint32_t)now);
+    }
     return true;
 }
 
@@ -272,11 +285,11 @@ static void whole_model(struct paofed *device, uint32_t tick, const uint8_t *bod
     uint16_t j;
 
     device->unanswered = 0u;
-    if (device->kept.joined == 0u) {
+    if (device->kept.joined == (uint8_t)PAOFED_APART) {
         for (j = 0u; j < device->agreed->features; j++) {
             take(device, j, paofed_value_at(body, j, (uint8_t)PAOFED_PLAIN));
         }
-        device->kept.joined = 1u;
+        device->kept.joined = (uint8_t)PAOFED_NO_NEWS;
     }
     if (lost) {
         set_back(device, tick);

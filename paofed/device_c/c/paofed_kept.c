@@ -129,16 +129,16 @@ void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
     kept->waiting = 0u;
     kept->merged = -1;
     if (!same || (kept->lineage != lineage)) {
-        kept->joined = 0u;
+        kept->joined = (uint8_t)PAOFED_APART;
     }
     if (!same) {
         paofed_begin_learning(device);
-    } else if ((kept->joined == 0u) || (kept->learner != agreed->learner)) {
+    } else if ((kept->joined == (uint8_t)PAOFED_APART) || (kept->learner != agreed->learner)) {
         paofed_forget_errors(device);
     } else {
         /* The model is the same, so its errors still say what is usual. */
     }
-    if (kept->joined == 0u) {
+    if (kept->joined == (uint8_t)PAOFED_APART) {
         begin_level(kept);
     }
     note_agreed(device);

@@ -249,6 +249,9 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
         device->passed_over++;
         return false;
     }
+    if (kept->joined == (uint8_t)PAOFED_NO_NEWS) {
+        kept->joined = (uint8_t)PAOFED_NEWS;
+    }
     note_error(kept, error);
     error = counted(device, error);
 #if PAOFED_TWO_SPEED
@@ -263,7 +266,7 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
     if (!paofed_is_sane(kept->w, agreed->features)) {
         /* The server would refuse such a model again and again: begin with the fleet's model. */
         paofed_begin_learning(device);
-        kept->joined = 0u;
+        kept->joined = (uint8_t)PAOFED_APART;
         device->restarts++;
     }
     return true;

@@ -166,8 +166,9 @@ class Device:
     def contact(self, wait: float = 5.0) -> bool:
         """Send what was learned, if there is a connection; return whether the server has answered.
 
-        Returns True as well where the server has all that was learned already. With `wait` 0, a
-        later call finds the reply.
+        A device that has learned nothing since its newest update sends nothing of its own: it takes
+        over a part of the fleet's model. Returns True as well where there is nothing to send or to
+        take over in this tick. With `wait` 0, a later call finds the reply.
         """
         deadline = seconds() + wait
         if not self._stay:

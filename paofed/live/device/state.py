@@ -32,6 +32,7 @@ STATE = Contents(
         {"manifest": Form("U")},
         {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
         {"intervals": Form("f", "3")},  # since devices have intervals
+        {"news": Form("b")},  # since devices read; without it, a device may have learned
         # The values that lags look back at.
         {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},
     ),

@@ -4,7 +4,7 @@ The rules are those of the simulator (exchange "live"). An update that arrives a
 and recorded, and applied when s closes; the reply carries w_s, the model before that. Replies wait
 until the journal is on disk: `committed` releases them. So a reply promises that its updates
 survive, and a device that gets no reply repeats them. A repeat is recognised by (device, tick) and
-answered, but not counted.
+answered, but not counted. A read says nothing that a replay would need: it is answered at once.
 """
 
 import hashlib
@@ -21,8 +21,10 @@ from paofed.core.arrays import FloatArray
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
+    NO_UPDATE,
     Hello,
     Model,
+    Read,
     Repeat,
     Reply,
     Update,
@@ -32,6 +34,7 @@ from paofed.live.protocol.messages import (
     encode,
     reread,
 )
+from paofed.live.protocol.presence import Presence, Said
 from paofed.live.protocol.rule_state import RuleState
 from paofed.live.protocol.wellbeing import Wellbeing
 
@@ -81,10 +84,13 @@ class Coordinator:
         self.rule = RuleState(manifest)
         self.devices = Devices(manifest.max_age + TOLERANCE + 1)
         self.wellbeing = Wellbeing()
+        # Of updates and reads. The journal has no reads: a replay does not reproduce this.
+        self.presence = Presence()
         self.counts: Counter[str] = Counter()
         self.ages: Counter[int] = Counter()  # how many accepted updates had each age
         self.removed: set[int] = set()
         self._pending: defaultdict[int, list[Record]] = defaultdict(list)
+        self._reads: defaultdict[int, list[Said]] = defaultdict(list)  # by tick of arrival
         self._awaiting: list[Send] = []  # replies whose updates are not on disk yet
 
     @property
@@ -115,6 +121,8 @@ class Coordinator:
         match message:
             case Update():
                 return self._update(device, message)
+            case Read():
+                return self._read(device, message)
             case Hello():
                 return self._hello(device)
             case _:
@@ -122,11 +130,13 @@ class Coordinator:
 
     def close(self, tick: int) -> None:
         """Time went on: close all ticks before `tick`, applying what arrived in each (eq. 9)."""
-        for arrived in sorted(t for t in self._pending if t < tick):
-            records = self._pending.pop(arrived)
-            self.rule.apply(arrived, (record[1:4] for record in records))
-            said = ((record.device, record.sent, record.level) for record in records)
-            self.wellbeing.note(arrived, said, self.rule.aside)
+        for arrived in sorted(t for t in {*self._pending, *self._reads} if t < tick):
+            records, reads = self._pending.pop(arrived, []), self._reads.pop(arrived, [])
+            said = [(record.device, record.sent, record.level) for record in records]
+            if records:
+                self.rule.apply(arrived, (record[1:4] for record in records))
+                self.wellbeing.note(arrived, said, self.rule.aside)
+            self.presence.meet(arrived, [*said, *reads])
         if tick > self.tick:
             self.devices.forget(self.tick + TOLERANCE + 1, tick + TOLERANCE)
             self.devices.new_tick()
@@ -158,6 +168,8 @@ class Coordinator:
             values = self.manifest.up.entries(record.values)
             self._accept(record._replace(values=values))
             self.devices.good(record.device, record.arrived)
+        # What was read since the snapshot is not known: whoever was reading counts as heard now.
+        self.presence.excuse(self.devices.reads > 0)
 
     def waiting(self) -> list[Record]:
         """Return the updates that were accepted and not yet applied."""
@@ -176,6 +188,7 @@ class Coordinator:
         begun.devices = self.devices.anew(len(begun.devices.accepted))
         shorter = self.manifest.tick_seconds / manifest.tick_seconds
         begun.wellbeing = self.wellbeing.with_ticks(shorter)
+        begun.presence = self.presence.with_ticks(shorter)
         if manifest.lineage != self.manifest.lineage:  # devices begin from another model
             begun.wellbeing.error.forget_usual()
         return begun
@@ -186,7 +199,8 @@ class Coordinator:
         same.counts, same.ages, same.removed = self.counts.copy(), self.ages.copy(), {*self.removed}
         same.devices = Devices.of(self.devices.arrays())
         same.wellbeing = Wellbeing.of(self.wellbeing.arrays(), self.tick)
-        same._pending, same._awaiting = defaultdict(list), []
+        same.presence = Presence.like(self.presence)
+        same._pending, same._reads, same._awaiting = defaultdict(list), defaultdict(list), []
         return same
 
     # Snapshots
@@ -205,6 +219,8 @@ class Coordinator:
             "ages": np.array(json.dumps(self.ages)),
             **self.devices.arrays(),
             **self.wellbeing.arrays(),
+            # Where nobody ever read, the presence is that of the updates.
+            **(self.presence.arrays() if self.counts["reads"] else {}),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -220,6 +236,9 @@ class Coordinator:
             self._pending[arrived].append(Record(arrived, device, sent, part, level))
         self.devices = Devices.of(state)
         self.wellbeing = Wellbeing.of(state, self.tick)
+        self.presence = Presence.of(state, self.tick)
+        if not Presence.is_in(state):
+            self.presence = Presence.like(self.wellbeing)
 
     def digest(self) -> bytes:
         """Return a hash of what a replay of the journal must reproduce, bit for bit."""
@@ -248,10 +267,18 @@ class Coordinator:
                 record = Record(max(now, sent), device, sent, update.values, update.level)
                 self._accept(record)
                 records.append(record)
-        values = self.manifest.down.written(self.w, device, now)
-        reply = Reply(self.manifest.epoch, now, age_of(now, newest), values)
-        self._awaiting.append(Send(device, encode(reply)))
+        self._awaiting.append(self._reply(device, age_of(now, newest)))
         return records
+
+    def _read(self, device: int, message: Read) -> list[Effect]:
+        self.devices.good(device, self.tick, reads=True)
+        self.counts["reads"] += 1
+        self._reads[self.tick].append((device, self.tick, message.level))
+        return [self._reply(device, NO_UPDATE)]
+
+    def _reply(self, device: int, age: int) -> Send:
+        values = self.manifest.down.written(self.w, device, self.tick)
+        return Send(device, encode(Reply(self.manifest.epoch, self.tick, age, values)))
 
     def _accept(self, record: Record) -> None:
         self.counts["accepted"] += 1

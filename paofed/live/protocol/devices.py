@@ -16,6 +16,7 @@ _COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "refusals": (np.uint32, 0),
     "refused_since": (np.int64, -1),
     "refused_why": (np.uint8, 0),
+    "reads": (np.uint32, 0),  # not in snapshots of a paofed whose devices did not read
 }
 _PASSING: dict[str, tuple[type[np.generic], int]] = {  # for this tick alone: not in a snapshot
     "heard": (np.uint16, 0),
@@ -57,6 +58,7 @@ class Devices:
         self.refusals: NDArray[np.uint32]  # refusals in all
         self.refused_since: NDArray[np.int64]  # tick; -1: the last message was good
         self.refused_why: NDArray[np.uint8]  # why the last message was refused, an index of REASONS
+        self.reads: NDArray[np.uint32]  # reads since the last update
         self.heard: NDArray[np.uint16]  # messages in this tick
         self.hellos: NDArray[np.uint16]  # hellos in this tick
         for name, (kind, _) in (_COLUMNS | _PASSING).items():
@@ -98,11 +100,12 @@ class Devices:
         for tick in range(max(first, last - window + 1), last + 1):
             self.accepted[tick % window] = 0
 
-    def good(self, device: int, tick: int) -> None:
-        """Note that an update was accepted."""
+    def good(self, device: int, tick: int, *, reads: bool = False) -> None:
+        """Note that an update was accepted or, with `reads`, that a read was answered."""
         self.seen(device, tick)
         self.refused[device] = 0
         self.refused_since[device] = -1
+        self.reads[device] = self.reads[device] + 1 if reads else 0
 
     def seen(self, device: int, tick: int) -> None:
         """Note that a message was accepted which says nothing about the device's updates."""

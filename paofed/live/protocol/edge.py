@@ -1,7 +1,8 @@
 """The device as a state machine: learns from every sample, contacts when it may; NumPy only.
 
 A device sends what it learned on its uplink window and keeps the update until a reply confirms it;
-an update that was not confirmed travels again with a later contact. The device's tick is that of
+an update that was not confirmed travels again with a later contact. A device that has learned
+nothing since its newest update has no vote: its contact only reads. The device's tick is that of
 the newest reply plus its own monotonic clock. Before any reply, or when nobody answers for long, it
 says hello.
 """
@@ -27,6 +28,7 @@ from paofed.live.protocol.messages import (
     MOST_REPEATS,
     Hello,
     Model,
+    Read,
     Repeat,
     Reply,
     Reread,
@@ -101,6 +103,7 @@ class Edge:
         self.merged = -1  # tick of the newest reply whose values were taken
         self.joined = False  # whether the device ever had the fleet's model
         self.stamped = -1  # the last tick that it sent an update for: there is one update per tick
+        self.news = False  # whether it has learned since its newest update, or since it joined
         self.restarts = 0  # how often its model was too large to send
         self.unanswered = 0  # contacts since anything was heard from the server
         self.outdated = False  # whether the server told it to read the manifest again
@@ -119,7 +122,7 @@ class Edge:
     def begin(self, w: FloatArray) -> None:
         """Go on from a whole model."""
         self.learned = self._parts.learner.merge(self.learned, whole(w))
-        self.joined = True
+        self.joined, self.news = True, False
 
     def under(self, manifest: Manifest) -> "Edge":
         """Return the device as it goes on under another manifest; old updates are dropped.
@@ -132,6 +135,7 @@ class Edge:
         if manifest.means_the_same(self.manifest):
             edge.begin(self.w)
             edge.joined = self.joined and manifest.lineage == self.manifest.lineage
+            edge.news = edge.joined and self.news
             if edge.joined:  # its errors are still those of its model
                 edge.recent, edge.intervals = self.recent, self.intervals
                 kept = type(self.learned) is type(edge.learned)
@@ -203,6 +207,7 @@ class Edge:
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """Learn from a sample that is scaled and mapped already."""
+        self.news = True
         learner, mu = self._parts.learner, self.manifest.step_size
         error = y - float(self.w @ z)
         self.recent.learned(error)
@@ -253,10 +258,10 @@ class Edge:
         return min(self.clock.tick + max(int(passed), 0), LAST_TICK)
 
     def contact(self, seconds: float) -> bytes | None:
-        """Return the message to send now: a hello, or the newest update and those to be repeated.
+        """Return the message to send now: a hello, the updates that wait, or a read.
 
-        Returns None where this tick's update is confirmed already, and there is nothing else to
-        say.
+        Returns None where the server has all that was learned, and the device the server's values
+        of this tick.
         """
         now = self.tick(seconds)
         if now is None or not self.joined or self.unanswered > self.lost_after:
@@ -265,13 +270,15 @@ class Edge:
         limit = self.manifest.max_age
         while self.unconfirmed and now - self.unconfirmed[0].tick > limit:
             self.unconfirmed.popleft()  # too old: the server would drop it
-        if now > self.stamped:
-            self.stamped = now
+        if self.news and now > self.stamped:
+            self.stamped, self.news = now, False
             values = self.manifest.up.written(self.w, self.device, now)
             self.unconfirmed.append(Unconfirmed(now, values, now, self.recent.level))
-        if not self.unconfirmed:
+        if not self.unconfirmed and now <= self.merged:
             return None
         self.unanswered += 1
+        if not self.unconfirmed:
+            return encode(Read(self.manifest.epoch, self.recent.level))
         head = self.unconfirmed[-1]
         repeated = [
             update for update in list(self.unconfirmed)[:-1] if now - update.left >= self.patience
@@ -365,6 +372,7 @@ class Edge:
             "merged": np.array(self.merged),
             "joined": np.array(self.joined),
             "stamped": np.array(self.stamped),
+            "news": np.array(self.news),
             "ticks": np.array([u.tick for u in updates], dtype=np.int64),
             "left": np.array([u.left for u in updates], dtype=np.int64),
             "values": np.stack(values),
@@ -384,6 +392,7 @@ class Edge:
             raise ValueError("a state of another model")
         self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
         self.joined = bool(state["joined"])
+        self.news = bool(state.get("news", True))
         # What an earlier version, or another learner, did not keep begins anew.
         begun = named(self.learned)
         learned = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}

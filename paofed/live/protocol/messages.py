@@ -5,6 +5,7 @@
     off 2  u32  tick
     off 6  u8 level, block          update; repeats follow as (u8 ticks earlier, u8 level, block)
     off 6  u8 age, block            reply
+    off 6  u8 level                 read
     off 6  -                        hello, "read the manifest again"
     off 6  D x f32                  whole model
 
@@ -29,7 +30,7 @@ from paofed.errors import PaofedError
 
 VERSION = 2
 EARLIEST = 1  # the oldest version whose devices are told that there is a new one
-UPDATE, REPLY, HELLO, MODEL, REREAD = range(5)
+UPDATE, REPLY, HELLO, MODEL, REREAD, READ = range(6)
 HEADER = struct.Struct("<BBI")
 LAST_TICK = 2**32 - 1
 LARGEST = 1e6  # a parameter beyond this is a fault, not a model
@@ -104,7 +105,7 @@ class Reply:
 
     epoch: int
     tick: int  # the server's tick now; the window is that of (device, tick)
-    age: int  # ticks since the newest update answered, modulo 256
+    age: int  # ticks since the newest update answered, modulo 256; NO_UPDATE: a read is answered
     values: Values
 
     @property
@@ -118,6 +119,14 @@ class Hello:
     """Device to server: asks for the tick and the whole model."""
 
     epoch: int
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Device to server: it has learned nothing new, and asks for the model on a downlink window."""
+
+    epoch: int
+    level: int = 0  # how well the device predicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +146,11 @@ class Reread:
     version: int = VERSION  # the wire version of the device
 
 
-Message = Update | Reply | Hello | Model | Reread
+Message = Update | Reply | Hello | Model | Reread | Read
 _AHEAD = 16  # ages from 256 less this on mean "ahead of the server": far more than any tolerance
+# The age byte of a reply that answers no update: above every age limit, so that a device, also one
+# that never reads, takes it for the age of an update that was too old, and confirms nothing.
+NO_UPDATE = _AGES - _AHEAD - 1
 
 
 def age_of(tick: int, update: int) -> int:
@@ -160,6 +172,8 @@ def encode(message: Message) -> bytes:
             return _header(MODEL, epoch, tick) + values.tobytes()
         case Reread(epoch, version):
             return _header(REREAD, epoch, 0, version)
+        case Read(epoch, level):
+            return _header(READ, epoch, 0) + bytes([level])
 
 
 def decode(
@@ -193,12 +207,14 @@ def decode(
         block = Plain(features)
         _require(len(body) == block.length, kind, data)
         return Model(epoch, tick, block.checked(body))
-    if kind in (HELLO, REREAD):
-        _require(not body, kind, data)
+    if kind in (HELLO, REREAD, READ):
+        _require(len(body) == (kind == READ), kind, data)
         if tick:
             raise WireError("tick", f"tick {tick} in a message of kind {kind}, which has none")
+        if kind == READ:
+            return Read(epoch, body[0])
         return Hello(epoch) if kind == HELLO else Reread(epoch)
-    raise WireError("kind", f"kind {kind}: expected {UPDATE} to {REREAD}")
+    raise WireError("kind", f"kind {kind}: expected {UPDATE} to {READ}")
 
 
 def reread(data: bytes, epoch: int) -> Reread | None:

@@ -4,7 +4,7 @@ aside        the rule has set the device aside: its updates lie far outside, and
 implausible  the device says that its samples are outside the plausible ranges time and again
 worse        the device predicts far worse than the fleet: 6 dB, for 32 contacts in a row
 refused      ten messages in a row were refused
-silent       no update for 16 times its usual gap, nor for twice its longest gap of late
+silent       no contact for 16 times its usual gap, nor for twice its longest gap of late
 
 Somebody has looked at a device that is quarantined or removed: nothing is said of it. A device
 whose messages are refused is not called silent as well.
@@ -56,10 +56,10 @@ def judged(coordinator: Coordinator) -> dict[int, tuple[Trouble, ...]]:
 
 def _kinds(coordinator: Coordinator) -> Iterator[_Kind]:
     devices, wellbeing = coordinator.devices, coordinator.wellbeing
-    rows = wellbeing.devices
+    rows, contacts = wellbeing.devices, coordinator.presence.devices
     fleet = wellbeing.error.late
     refused = devices.refused >= REPORT_AFTER
-    silent = wellbeing.silent(coordinator.tick) & ~refused[: rows.size]
+    silent = coordinator.presence.silent(coordinator.tick) & ~refused[: contacts.size]
 
     def outside(_: int) -> str:
         return "is set aside: its updates lie far outside those of the others"
@@ -75,10 +75,10 @@ def _kinds(coordinator: Coordinator) -> Iterator[_Kind]:
         return f"is refused again and again: {REASONS[devices.refused_why[k]]}"
 
     def gap(k: int) -> str:
-        return f"is silent for longer than is usual for it, {rows['gap'][k]:.3g} ticks"
+        return f"is silent for longer than is usual for it, {contacts['gap'][k]:.3g} ticks"
 
     yield _Kind("aside", rows["aside_since"] >= 0, rows["aside_since"], outside)
-    since = rows["implausible_since"]
+    since = contacts["implausible_since"]
     yield _Kind("implausible", since >= 0, since, implausible)
     yield _Kind("worse", wellbeing.far_worse(), rows["far_since"], worse)
     yield _Kind("refused", refused, devices.refused_since, why)

@@ -170,7 +170,8 @@ def _counters(service: ServiceStatus) -> list[_Family]:
         "updates_accepted": ("accepted", "updates that were taken into the journal"),
         "updates_duplicate": ("duplicates", "updates that came again and were not counted again"),
         "updates_left_out": ("left out", "updates of devices that were set aside"),
-        "updates_implausible": ("implausible", "updates that told of implausible samples"),
+        "updates_implausible": ("implausible", "contacts that told of implausible samples"),
+        "reads": ("reads", "contacts of devices that had learned nothing new"),
         "hellos": ("hellos", "devices that asked for the whole model"),
     }
     found = [

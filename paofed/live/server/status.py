@@ -19,6 +19,7 @@ from paofed.live.server.judgement import Trouble, judged
 STANDINGS = ("member", "aside", "quarantined", "removed")
 _QUANTILES = (0.5, 0.9, 0.99)
 _NAMED = 20  # the most devices in a list of sentences
+_READS_ONLY = 16  # reads in a row after which a device is one that only reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +34,15 @@ class DeviceStatus:
     refused_in_a_row: int
     refused: int  # refused messages in all
     left_out: int  # updates that did not count while the device was set aside
-    implausible: int  # updates that told of implausible samples
+    implausible: int  # contacts that told of implausible samples
     error: float | None  # dB of the target's scale squared, as the device says
-    usual_gap: float | None  # the usual ticks between two of its updates
+    usual_gap: float | None  # the usual ticks between two of its contacts
     faults: tuple[Trouble, ...]
     last_update: int | None = None  # tick of the newest accepted update
-    # Ticks without an update after which it is silent, by its usual gap.
+    # Ticks without a contact after which it is silent, by its usual gap.
     silent_after: float | None = None
     refused_why: str = ""  # why the last refused message was refused
+    reads_only: bool = False  # whether it has no targets: all its last contacts were reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +113,8 @@ class Status:
     error: FleetError | None
     quiet_since: int | None  # since which tick nobody at all is heard, if that is longer than usual
     service: ServiceStatus | None
-    heard_at: float | None = None  # when anybody was last heard, in seconds since 1970
+    # When the last tick began in which an update was accepted, in seconds since 1970.
+    heard_at: float | None = None
 
     @classmethod
     def of(
@@ -123,10 +126,10 @@ class Status:
     ) -> Self:
         """Make the record of a server's state."""
         manifest, faults = coordinator.manifest, judged(coordinator)
-        usual = coordinator.wellbeing.silent_after()
-        quiet = coordinator.wellbeing.is_quiet(coordinator.tick)
+        presence = coordinator.presence
+        usual, quiet = presence.silent_after(), presence.is_quiet(coordinator.tick)
         if service is not None:  # a server that has just started could not hear anybody yet
-            longest = coordinator.wellbeing.longest_quiet * manifest.tick_seconds
+            longest = presence.longest_quiet * manifest.tick_seconds
             quiet = quiet and service.seconds > longest
         last = coordinator.wellbeing.last
         return cls(
@@ -141,7 +144,7 @@ class Status:
             counts=dict(sorted(coordinator.counts.items())),
             ages=dict(sorted(coordinator.ages.items())),
             error=FleetError.of(coordinator),
-            quiet_since=last if quiet else None,
+            quiet_since=presence.last if quiet else None,
             service=service,
             heard_at=None if last == NEVER else manifest.begins(last),
         )
@@ -193,13 +196,13 @@ class Status:
 
 def tally(coordinator: Coordinator) -> Counter[str]:
     """Return a server's counts: its own, contacts, and updates that taught it nothing."""
-    devices, rows = coordinator.devices, coordinator.wellbeing.devices
+    rows, contacts = coordinator.wellbeing.devices, coordinator.presence.devices
     return Counter(
         {
             **coordinator.counts,
-            "contacts": int(devices.messages.sum()),
+            "contacts": int(coordinator.devices.messages.sum()),
             "left out": int(rows["left_out"].sum()),
-            "implausible": int(rows["implausible"].sum()),
+            "implausible": int(contacts["implausible"].sum()),
         }
     )
 
@@ -212,10 +215,13 @@ def _ages(values: dict[str, int]) -> dict[int, int]:
 def _device(
     coordinator: Coordinator, member: Member, faults: tuple[Trouble, ...], usual: FloatArray
 ) -> DeviceStatus:
-    devices, rows, k = coordinator.devices, coordinator.wellbeing.devices, member.device
+    devices, k = coordinator.devices, member.device
+    rows, contacts = coordinator.wellbeing.devices, coordinator.presence.devices
     known = devices.knows(k)
     seen = int(devices.last_seen[k]) if known else -1
     heard = k < rows.size and bool(rows["contacts"][k])
+    there = k < contacts.size and bool(contacts["contacts"][k])
+    implausible = any(fault.kind == "implausible" for fault in faults)
     return DeviceStatus(
         device=k,
         label=member.label,
@@ -225,13 +231,14 @@ def _device(
         refused_in_a_row=int(devices.refused[k]) if known else 0,
         refused=int(devices.refusals[k]) if known else 0,
         left_out=int(rows["left_out"][k]) if heard else 0,
-        implausible=int(rows["implausible"][k]) if heard else 0,
+        implausible=int(contacts["implausible"][k]) if there else 0,
         error=decibels(int(rows["level"][k])) if heard else None,
-        usual_gap=float(rows["gap"][k]) if heard and rows["contacts"][k] > 1 else None,
+        usual_gap=float(contacts["gap"][k]) if there and contacts["contacts"][k] > 1 else None,
         faults=faults,
         last_update=int(rows["said"][k]) if heard else None,
-        silent_after=float(usual[k]) if heard and np.isfinite(usual[k]) else None,
+        silent_after=float(usual[k]) if there and np.isfinite(usual[k]) else None,
         refused_why=REASONS[devices.refused_why[k]] if known and devices.refusals[k] else "",
+        reads_only=known and bool(devices.reads[k] >= _READS_ONLY) and not implausible,
     )
 
 

@@ -15,7 +15,7 @@ from paofed.core.bounded import scale_of
 from paofed.errors import PaofedError
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import HEADER, MODEL, REPLY, Update
+from paofed.live.protocol.messages import HEADER, MODEL, NO_UPDATE, REPLY, Update
 from paofed.live.protocol.rule_state import RuleState
 
 State = dict[str, NDArray[Any]]
@@ -62,8 +62,8 @@ class Auditor:
                 self._sent.add((epoch, device, tick, repeat.values.tobytes()))
 
     def told(self, payload: bytes) -> None:
-        """Check what the server sends: a reply promises, a whole model is this account's."""
-        if payload[0] & 15 == REPLY:
+        """Check what the server sends: a reply to updates promises, a whole model is ours."""
+        if payload[0] & 15 == REPLY and payload[HEADER.size] != NO_UPDATE:
             self.promised = self.lines
         ours = self._rule.w.astype("<f4")
         if payload[0] & 15 == MODEL and payload[HEADER.size :] != ours.tobytes():

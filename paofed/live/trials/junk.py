@@ -8,7 +8,7 @@ import numpy as np
 from paofed.live.journal.host import Host
 from paofed.live.protocol.coordinator import MOST_HELLOS, TOLERANCE, Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import LARGEST, UPDATE, Hello, Reply, Update, encode
+from paofed.live.protocol.messages import LARGEST, UPDATE, Hello, Read, Reply, Update, encode
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.fate import Fate
 
@@ -27,6 +27,7 @@ JUNK = (
     "wrong epoch",
     "wrong kind",
     "hello again",
+    "foreign read",
 )
 _UNKNOWN = 999
 _VERSION_1 = 1
@@ -88,6 +89,8 @@ class Junk:
                 return [(device, encode(wrong))]
             case "hello again":
                 return [(device, encode(Hello(manifest.epoch)))] * (MOST_HELLOS + 1)
+            case "foreign read":  # it is answered, and changes no model
+                return [(device, encode(Read(manifest.epoch)))]
             case _:
                 return [(device, _spoiled(kind, encode(update), random))]
 

@@ -13,7 +13,7 @@ from paofed.live.device.state import load_state, save_state, saved_manifest
 from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.edge import Clock, Edge
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import HEADER, MODEL, UPDATE, VERSION
+from paofed.live.protocol.messages import HEADER, MODEL, NO_UPDATE, READ, REPLY, UPDATE, VERSION
 from paofed.live.trials.auditor import BrokenPromiseError
 from paofed.live.trials.fate import Fate
 from paofed.live.trials.sensors import Sensor
@@ -29,10 +29,18 @@ DEVICE = (
     "wild sample",
     "off for long",
 )
-NOTICED = ("implausible sample", "set aside", "off during two changes")
+NOTICED = (
+    "implausible sample",
+    "set aside",
+    "off during two changes",
+    "read",
+    "update just after a read",
+    "answer to a read while updates wait",
+)
 _FAR_AHEAD = 30  # ticks
 _LONGEST_OFF = 25  # seconds
 _WILD = 1e30  # a measurement beyond all numbers of a model
+_FEW = 0.1  # the share of its samples that have a target, of a device that is short of targets
 
 
 class Unlucky:
@@ -60,6 +68,10 @@ class Unlucky:
         self._latest = latest
         self._retained = retained
         self._send = send
+        # Drawn apart, so that all other choices of a rehearsal stay: a third is short of targets.
+        self._targets = np.random.default_rng([fate.seed, device])
+        self._share = _FEW if self._targets.random() < 1 / 3 else 1.0
+        self._read = -1  # when it last read, in seconds
         self._off_until = 0
         # The lineage in which it began, by memory and by its file; -1: never.
         self._began = self._saved = -1
@@ -85,10 +97,11 @@ class Unlucky:
             return
         if self.edge.outdated and not fate.strikes(0.3):
             self._adopt()
-        if random.random() < 0.8:
+        if fate.calm or random.random() < 0.8:
             x = random.standard_normal(len(self.edge.manifest.inputs))
             y = float(np.sin(x).sum() + 0.1 * random.standard_normal())
-            self._learn(x, self._sensor.measured(y))
+            if self._has_target():
+                self._learn(x, self._sensor.measured(y))
         if fate.calm or random.random() < 0.5:
             self._contact()
         if random.random() < 0.05:
@@ -97,6 +110,14 @@ class Unlucky:
     def _save(self) -> None:
         save_state(self._file, self.edge)
         self._saved, self._kept = self._began, lasting(self.edge.state())
+
+    def _has_target(self) -> bool:
+        """Whether a sample has a target.
+
+        In the calm at the end a device has a target for all samples or for none, so that all of its
+        contacts are of one kind, and both kinds must be heard.
+        """
+        return self._share == 1.0 if self._fate.calm else self._targets.random() < self._share
 
     def _is_off(self) -> bool:
         return self._fate.now < self._off_until and not self._fate.calm
@@ -113,6 +134,8 @@ class Unlucky:
         if self._is_off():
             return frozenset()
         edge = self.edge
+        of_read = payload[0] & 15 == REPLY and payload[HEADER.size] == NO_UPDATE
+        self._fate.hits["answer to a read while updates wait"] += of_read and bool(edge.unconfirmed)
         safe = edge.receive(payload, float(self._fate.now))
         of_now = payload[:2] == bytes([VERSION << 4 | MODEL, edge.manifest.epoch])
         if of_now and self._began != edge.manifest.lineage:
@@ -136,8 +159,14 @@ class Unlucky:
         payload = edge.contact(float(self._fate.now))
         if payload is None:
             return
-        if payload[0] & 15 == UPDATE and self._began != edge.manifest.lineage:
+        kind = payload[0] & 15
+        if kind == UPDATE and self._began != edge.manifest.lineage:
             raise BrokenPromiseError(f"device {self._device} did not begin from the server's model")
+        self._fate.hits["read"] += kind == READ
+        self._fate.hits["update just after a read"] += (
+            kind == UPDATE and self._read == self._fate.now
+        )
+        self._read = self._fate.now if kind == READ else self._read
         self._send(self._device, self._sensor.said(payload, edge.manifest))
 
     def _suffer(self, kind: str) -> None:

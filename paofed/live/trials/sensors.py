@@ -24,8 +24,8 @@ class Sensor:
         self._size = float(10 ** fate.random.uniform(0, 5)) if fault else 1.0
 
     def measured(self, y: float) -> float:
-        """Return what the sensor shows instead of the truth."""
-        if self._fault not in _SAMPLES or not self._is_broken():
+        """Return what the sensor shows instead of the truth; in the calm at the end, the truth."""
+        if self._fault not in _SAMPLES or self._fate.calm or not self._is_broken():
             return y
         match self._fault:
             case "sensor stuck":

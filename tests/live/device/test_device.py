@@ -36,7 +36,7 @@ from paofed.live.network.transport import packet_size
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.messages import Hello, Model, encode
 from paofed.live.protocol.scaling import Scaling
-from tests.effort import some
+from tests.effort import long, some
 from tests.live.brokers import PATIENCE, TICK, Site, sample, until, work
 from tests.live.fleets import f32, manifest
 
@@ -85,7 +85,8 @@ def test_it_learns_predicts_and_contacts(site: Site) -> None:
         up, down = device.footprint.up, device.footprint.down
         assert up < 40
         assert down < 40
-        assert device.bytes_sent == packet_size("g/0/u", bytes(6)) + 2 * up  # a hello, two updates
+        assert device.bytes_sent == sum(packet_size("g/0/u", bytes(n)) for n in (6, 7)) + up
+        # a hello, a read, an update
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,7 @@ def test_what_was_not_confirmed_is_sent_in_the_next_life(site: Site, tmp_path: P
     with site.device(3, state=state) as device:
         work(device, 2)
         until(lambda: not device.edge.unconfirmed)
+        device.learn(*sample(2))
         device.contact(0.0)  # and not waiting for the reply
         time.sleep(TICK)
         device._link.close()
@@ -250,6 +252,7 @@ def test_updates_of_an_earlier_epoch_are_dropped(lineage: int, remembering: Devi
     """Whether or not it is told to begin from the server's model."""
     edge = remembering.edge
     edge.receive(encode(Model(3, 7, f32(*range(8)))), 0.0)
+    edge.news = True
     assert edge.contact(0.0) is not None
     edge.recent.learned(2.0)
     assert [update.tick for update in edge.unconfirmed] == [7]
@@ -263,8 +266,11 @@ def test_updates_of_an_earlier_epoch_are_dropped(lineage: int, remembering: Devi
     assert (after.w == range(8)).all() == begun
     assert (after.w == 0.125).all() != begun
     assert (after.recent.samples == 0) == begun
-    assert after.contact(0.0) is None  # tick 7 was used, under another manifest
-    assert after.contact(1.0) is not None
+    after.news = True
+    after.contact(0.0)
+    assert not after.unconfirmed  # tick 7 was used, under another manifest
+    after.contact(1.0)
+    assert [update.tick for update in after.unconfirmed] == [8]
 
 
 def test_a_sample_that_makes_numbers_too_large_to_be_sent_is_told(
@@ -481,10 +487,45 @@ def test_samples_from_standard_input(site: Site, tmp_path: Path) -> None:
     assert abs(second - 11.0) < abs(first - 11.0)
     assert third == pytest.approx(second, abs=1.0)
     assert "line 3 is '0.5,zero,11.0,bad': expected 2 or 3 finite numbers (a, b, y)" in err
-    assert "2 samples, 0 implausible, 1 line passed over; " in err
+    assert "3 samples, 1 without a target, 0 implausible, 1 line passed over; " in err
     assert "kB of memory; a contact is" in err
     out, _ = run_device(site, 8, '{"a": 0.25, "b": 0.5}\n', "--state", str(state))
     assert abs(float(out) - 11.0) < abs(first - 11.0)  # it remembers
+
+
+@long
+def test_a_device_without_targets_predicts_with_the_fleet_s_model(site: Site) -> None:
+    """It joins, reads what the others learn meanwhile, and is never counted."""
+    x, y = [0.25, 0.5], 14.0
+
+    def accepted() -> int:
+        return site.server.status().counts.get("accepted", 0)
+
+    def errors(lines: int) -> list[float]:
+        text = "".join(f"{x[0]},{x[1]}\n" for _ in range(lines))
+        out, err = run_device(site, 10, f"a,b\n{text}")
+        assert err.count("a line has no target") == 1
+        return [abs(float(line) - y) for line in out.split()]
+
+    (before,), known = errors(1), accepted()
+    with site.device(11) as teacher:
+        until(lambda: teacher.contact(PATIENCE) and teacher.edge.joined)
+        for _ in range(30):
+            teacher.learn(x, y)
+            teacher.contact(PATIENCE)
+            time.sleep(TICK)
+    known = accepted()
+    (after,) = errors(1)
+    assert after < before / 2
+    assert accepted() == known
+    status = site.server.status()
+    assert status.counts["reads"] >= 1
+    with site.device(10) as reader:
+        for _ in range(20):
+            assert reader.contact(PATIENCE)
+            time.sleep(TICK)
+    (device,) = [one for one in site.server.status().devices if one.device == 10]
+    assert (device.reads_only, device.faults, device.last_update) == (True, (), None)
 
 
 def test_a_signal_saves_the_state(site: Site, tmp_path: Path) -> None:

@@ -20,7 +20,18 @@ from paofed.live.protocol.coordinator import (
     Send,
     Suspect,
 )
-from paofed.live.protocol.messages import LARGEST, Hello, Model, Reply, Reread, Update, encode
+from paofed.live.protocol.messages import (
+    LARGEST,
+    NO_UPDATE,
+    Hello,
+    Model,
+    Read,
+    Reply,
+    Reread,
+    Update,
+    encode,
+)
+from paofed.live.protocol.scaling import ManifestError
 from paofed.live.protocol.served import SERVED
 from tests.live.fleets import f32, manifest, parts, records, server, update
 
@@ -137,12 +148,13 @@ def test_the_same_repeat_twice_in_one_message_counts_once() -> None:
     assert taken[1].values.tolist() == [1.0, 1.0]
 
 
-GOOD = update(20)
+GOOD, READ = update(20), encode(Read(3))
 REFUSED: dict[str, list[bytes]] = {
-    "length": [b"", b"\x10\x03", GOOD[:-1], GOOD + b"\0"],
+    "length": [b"", b"\x10\x03", GOOD[:-1], GOOD + b"\0", READ[:-1], READ + b"\0"],
+    "tick": [READ[:2] + b"\1" + READ[3:]],
     "version": [b"\x30" + GOOD[1:], b"\x00" + GOOD[1:]],
     "kind": [
-        b"\x25" + GOOD[1:],
+        b"\x26" + GOOD[1:],
         encode(Reply(3, 20, 0, f32(1, 2))),
         encode(Model(3, 20, f32(*range(8)))),
         encode(Reread(3)),
@@ -587,3 +599,69 @@ def test_a_snapshot_from_before_ages_were_counted() -> None:
     assert back.ages == {}
     records(back, 1, update(19))
     assert back.ages == {1: 1}
+
+
+# Reads
+
+
+def test_a_read_is_answered_at_once_and_changes_nothing_that_is_replayed() -> None:
+    coordinator = at(20)
+    records(coordinator, 0, update(20, 0.1, 0.2))
+    coordinator.close(21)
+    coordinator.committed()
+    before = coordinator.digest()
+    (sent,) = coordinator.receive(1, READ)
+    assert isinstance(sent, Send)
+    answer = coordinator.manifest.read(sent.payload)
+    assert isinstance(answer, Reply)
+    assert (sent.device, answer.tick, answer.age) == (1, 21, NO_UPDATE)
+    window = coordinator.w[parts(coordinator.manifest).downlink(1, 21, 8)]
+    assert answer.values.tolist() == window.astype("<f4").tolist()
+    assert coordinator.digest() == before
+    assert (coordinator.waiting(), coordinator.committed()) == ([], [])
+    assert coordinator.counts == {"accepted": 1, "reads": 1}
+    assert (coordinator.devices.last_seen[1], coordinator.devices.messages[1]) == (21, 1)
+    w = coordinator.w.tobytes()
+    coordinator.close(30)
+    assert coordinator.w.tobytes() == w
+
+
+def test_an_age_that_stands_for_no_update_is_older_than_any_update() -> None:
+    assert manifest(max_age=200).max_age < NO_UPDATE
+    with pytest.raises(ManifestError):
+        manifest(max_age=NO_UPDATE)
+
+
+def test_a_read_is_bound_by_the_limits_of_other_messages() -> None:
+    coordinator = at(20)
+    for _ in range(MOST_PER_TICK):
+        assert len(coordinator.receive(1, READ)) == 1
+    assert coordinator.receive(1, READ) == []
+    assert coordinator.counts["refused: flood"] == 1
+    coordinator.close(21)
+    assert coordinator.receive(1, encode(Read(4))) == [Send(1, encode(Reread(3)))]
+    coordinator.quarantine(1)
+    coordinator.remove(2)
+    for device in (1, 2, 7):
+        assert coordinator.receive(device, READ) == []
+    assert coordinator.counts["reads"] == MOST_PER_TICK
+
+
+def test_a_read_clears_a_device() -> None:
+    coordinator = at(20)
+    for _ in range(REPORT_AFTER - 1):
+        coordinator.receive(1, b"")
+    coordinator.receive(1, READ)
+    assert coordinator.devices.refused[1] == 0
+
+
+def test_reads_are_counted_until_the_next_update() -> None:
+    coordinator = at(20)
+    for tick in range(20, 25):
+        coordinator.close(tick)
+        coordinator.receive(1, READ)
+        coordinator.receive(2, READ if tick < 22 else update(tick))
+    assert coordinator.devices.reads[:3].tolist() == [0, 5, 0]
+    again = server()
+    again.restore(coordinator.state())
+    assert again.devices.reads[:3].tolist() == [0, 5, 0]

@@ -19,8 +19,10 @@ from paofed.live.protocol.messages import (
     LARGEST,
     LAST_TICK,
     MOST_REPEATS,
+    NO_UPDATE,
     Hello,
     Model,
+    Read,
     Reply,
     Reread,
     Update,
@@ -32,6 +34,7 @@ from tests.live.fleets import f32, manifest, parts, server, update
 
 WHOLE = f32(*range(1, 9))
 HELLO = encode(Hello(3))
+READ = encode(Read(3))
 
 
 def model(tick: int, values: Sequence[float] = WHOLE.tolist(), epoch: int = 3) -> bytes:
@@ -51,7 +54,8 @@ def joined(tick: int = 10, *, device: int = 1, **options: Any) -> Edge:
 
 
 def sent(edge: Edge, seconds: float) -> list[int]:
-    """The ticks of what the device sends now, the newest first."""
+    """The ticks of what a device sends that has learned something, the newest first."""
+    edge.news = True
     payload = edge.contact(seconds)
     assert payload is not None
     message = decode(payload, shared=edge.manifest.shared, features=edge.manifest.features)
@@ -161,6 +165,7 @@ def test_an_update_says_how_well_the_device_predicts() -> None:
     edge.begin(np.zeros(8))
     edge.learn(x, 14.0)  # one scale beside what it predicts
     assert level(edge.contact(2.0)) == 128
+    edge.receive(reply(12, 12), 2.0)
     for _ in range(40):
         edge.learn(x, 1e6)
     assert level(edge.contact(3.0)) == IMPLAUSIBLE
@@ -190,7 +195,7 @@ def test_the_first_interval_is_the_manifests() -> None:
 
 def level(payload: bytes | None) -> int:
     message = decode(payload or b"", shared=2, features=8)
-    assert isinstance(message, Update)
+    assert isinstance(message, Update | Read)
     return message.level
 
 
@@ -209,7 +214,7 @@ def test_a_state_of_wire_version_1_begins_to_count() -> None:
     edge, again = joined(), joined()
     edge.learn(np.array([0.0, 0.0]), 30.0)
     edge.contact(1.0)
-    since = ("levels", "recent", "intervals")
+    since = ("levels", "recent", "intervals", "news")
     old = {name: array for name, array in edge.state().items() if name not in since}
     assert again.restore(old)
     assert again.w.tobytes() == edge.w.tobytes()
@@ -220,6 +225,7 @@ def test_a_state_of_wire_version_1_begins_to_count() -> None:
 
 def test_an_update_is_the_model_on_the_uplink_window() -> None:
     edge = joined()
+    edge.news = True
     # Device 1 at tick 12 sends W(2 (12 + 1 + 1), 2) of 8.
     assert edge.contact(2.0) == update(12, 5.0, 6.0)
     edge.receive(reply(12, 12), 2.0)
@@ -260,8 +266,9 @@ def test_what_is_not_confirmed_travels_again_after_a_while() -> None:
 
 def test_a_repeat_is_what_was_sent_then() -> None:
     edge = joined()
-    edge.contact(1.0)
+    sent(edge, 1.0)
     edge.begin(np.zeros(8))
+    edge.news = True
     # W(2 (11 + 1 + 1), 2) of 8 was sent at tick 11.
     assert edge.contact(2.0) == update(12, 0.0, 0.0, repeats=[(1, (3.0, 4.0))])
 
@@ -409,8 +416,9 @@ def test_a_clock_that_goes_on_keeps_what_was_merged() -> None:
 
 def test_what_is_kept_while_the_clock_goes_back_is_repeated_soon() -> None:
     edge = joined(tick=500, lost_after=3)
-    for second in range(1, 6):
-        edge.contact(float(second))
+    for second in range(1, 5):
+        sent(edge, float(second))
+    assert edge.contact(5.0) == HELLO
     edge.receive(model(502), 6.0)
     assert kept(edge) == [501, 502]
     assert sent(edge, 7.0) == [503, 501, 502]
@@ -556,13 +564,15 @@ def test_updates_of_a_later_time_do_not_survive_a_lost_clock() -> None:
     back.restore(edge.state())
     back.receive(model(20), 0.0)
     assert (kept(back), back.stamped) == ([], 20)
-    assert back.contact(0.5) is None
+    back.news = True
+    assert back.contact(0.5) == READ  # there is one update per tick
     assert sent(back, 1.0) == [21]
 
 
 def test_a_device_serves_the_whole_model_too() -> None:
     agreed = manifest(algorithm="online-fedsgd", shared=8)
     edge = joined(manifest=agreed)
+    edge.news = True
     assert edge.contact(1.0) == encode(Update(3, 11, WHOLE))
     edge.receive(reply(11, 11, [0.5] * 8), 1.0)
     assert edge.w.tolist() == [0.5] * 8
@@ -575,6 +585,7 @@ def test_one_wild_sample_does_not_lock_a_device_out(y: float) -> None:
     edge.learn(np.array([0.3, 1.7]), y)
     assert edge.restarts == 1
     for second in (0.0, 1.0):
+        edge.news = True
         payload = edge.contact(second)
         assert payload is not None
         effects = [*coordinator.receive(1, payload), *coordinator.committed()]
@@ -668,3 +679,114 @@ def test_a_reply_does_not_say_that_it_confirms_what_was_too_old() -> None:
     assert sent(edge, 3.0) == [13, 11]
     # The message was long on its way: 11 is 5 ticks old at 16, and at most 4 are allowed.
     assert edge.receive(reply(16, 13), 6.0) == {13}
+
+
+# Without news
+
+
+def answer(tick: int, values: Sequence[float] = (50.0, 60.0)) -> bytes:
+    """What a server says to a read."""
+    return encode(Reply(3, tick, NO_UPDATE, f32(*values)))
+
+
+def reads(edge: Edge, seconds: float) -> bool:
+    """Whether a contact now is a read."""
+    payload = edge.contact(seconds)
+    assert payload is not None
+    return isinstance(edge.manifest.read(payload), Read)
+
+
+def learned(edge: Edge) -> Edge:
+    assert edge.learn(np.array([0.3, 1.7]), 12.5)
+    return edge
+
+
+def test_who_has_learned_nothing_reads() -> None:
+    edge = joined()
+    for second in (1.0, 1.5):
+        assert edge.contact(second) == READ
+    assert edge.unanswered == 2
+    assert edge.receive(answer(11), 1.5) == frozenset()
+    assert edge.w[parts(edge.manifest).downlink(1, 11, 8)].tolist() == [50.0, 60.0]
+    assert (edge.unanswered, edge.contact(1.6)) == (0, None)  # it has the values of this tick
+    assert edge.contact(2.0) == READ
+    assert (kept(edge), edge.stamped) == ([], -1)
+
+
+def test_an_update_has_all_that_was_learned_before_it() -> None:
+    edge = learned(joined())
+    assert not reads(edge, 1.0)
+    assert kept(edge) == [11]
+    edge.receive(reply(11, 11), 1.0)
+    assert reads(edge, 2.0)
+    assert not reads(learned(edge), 2.5)
+    assert kept(edge) == [12]  # an update in the tick of a read
+
+
+def test_what_is_not_confirmed_travels_again_though_nothing_was_learned() -> None:
+    edge = learned(joined())
+    first = edge.contact(1.0)
+    for second in (1.5, 2.0, 4.0):
+        assert edge.contact(second) == first
+    assert edge.receive(reply(14, 11), 4.0) == {11}
+    assert reads(edge, 5.0)
+    learned(edge).contact(6.0)
+    assert kept(edge) == [16]
+    assert reads(edge, 11.0)  # too old to be sent again
+    assert kept(edge) == []
+
+
+def test_the_answer_to_a_read_confirms_nothing() -> None:
+    """Also in the tick of an update, and of a tick so late that its age would be that of one."""
+    edge = joined()
+    assert edge.contact(1.0) == READ
+    assert sent(learned(edge), 1.0) == [11]
+    for tick in (10, 11, 13, 11 + NO_UPDATE):
+        assert edge.receive(answer(tick), 1.5) == frozenset()
+    assert kept(edge) == [11]
+
+
+def test_a_sample_that_is_not_learned_from_is_no_news() -> None:
+    edge = ranged()
+    for _ in range(3):
+        assert not edge.learn(np.array([0.0, 3.1]), 10.0)
+    payload = edge.contact(1.0)
+    assert payload == encode(Read(3, IMPLAUSIBLE))
+    assert edge.learn(np.array([0.0, 3.0]), 50.0)
+    assert sent(edge, 1.0) == [11]
+
+
+def test_what_was_learned_before_a_device_joins_is_no_news() -> None:
+    edge = learned(Edge(manifest(), 1))
+    edge.contact(0.0)
+    edge.receive(model(10), 0.0)
+    assert edge.w.tolist() == WHOLE.tolist()
+    assert reads(edge, 1.0)
+    learned(edge)
+    edge.receive(model(11), 1.0)  # it has a model already, and keeps it
+    assert not reads(edge, 2.0)
+
+
+@pytest.mark.parametrize("news", [False, True])
+def test_whether_there_is_news_survives_a_power_cut(news: bool) -> None:
+    edge = learned(joined()) if news else joined()
+    back = Edge(manifest(), 1)
+    assert back.restore(edge.state())
+    back.receive(model(11), 0.0)
+    assert reads(back, 1.0) == (not news)
+
+
+def test_a_state_that_does_not_say_is_of_a_device_that_may_have_learned() -> None:
+    old = {name: array for name, array in joined().state().items() if name != "news"}
+    back = Edge(manifest(), 1)
+    assert back.restore(old)
+    back.receive(model(11), 0.0)
+    assert not reads(back, 1.0)
+
+
+@pytest.mark.parametrize(("lineage", "news"), [(0, True), (1, False)])
+def test_news_goes_on_under_a_manifest_with_the_same_model(lineage: int, news: bool) -> None:
+    edge = learned(joined()).under(manifest(epoch=4, lineage=lineage))
+    assert edge.contact(0.0) == encode(Hello(4))
+    edge.receive(model(11, epoch=4), 0.0)
+    assert reads(edge, 1.0) == (not news)

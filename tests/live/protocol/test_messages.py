@@ -12,6 +12,7 @@ from paofed.live.protocol.messages import (
     Hello,
     Message,
     Model,
+    Read,
     Repeat,
     Reply,
     Reread,
@@ -51,6 +52,7 @@ def reason(data: bytes) -> str:
         (Hello(7), "22 07 00000000", 6),
         (Model(0, LAST_TICK, WHOLE), "23 00 ffffffff" + (ONE + MINUS_TWO) * 5, 6 + 4 * FEATURES),
         (Reread(200), "24 c8 00000000", 6),
+        (Read(7, 200), "25 07 00000000 c8", 7),
         (Update(7, 1, VALUES, level=200), "20 07 01000000 c8" + ON_THE_WIRE, 23),
         (
             Update(7, 300, VALUES, (Repeat(1, VALUES[::-1], 9), Repeat(255, VALUES)), 128),
@@ -113,6 +115,7 @@ messages = st.one_of(
     st.builds(Hello, epochs),
     st.builds(Model, epochs, ticks, values(FEATURES)),
     st.builds(Reread, epochs),
+    st.builds(Read, epochs, levels),
 )
 
 
@@ -182,7 +185,7 @@ def test_other_versions(version: int) -> None:
     assert reason(bytes([version << 4 | 2]) + data[1:]) == "version"
 
 
-@pytest.mark.parametrize("kind", range(5, 16))
+@pytest.mark.parametrize("kind", range(6, 16))
 def test_other_kinds(kind: int) -> None:
     data = encode(Hello(7))
     assert reason(bytes([0x20 | kind]) + data[1:]) == "kind"

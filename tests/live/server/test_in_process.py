@@ -47,9 +47,9 @@ def site(tmp_path: Path) -> Site:
 def test_devices_join_and_are_answered(stay: bool, site: Site) -> None:
     with site.served() as server, site.device(0, stay=stay) as north, site.device(1) as south:
         assert [work(device, 4) for device in (north, south)] == [4, 4]
-        assert north.confirmed >= 4
+        assert north.confirmed >= 3  # the first contact joins, and has no news
         assert north.why_not() == south.why_not() == ""
-        assert server.status().counts["accepted"] >= 8
+        assert server.status().counts["accepted"] >= 6
     with site.fleet.store() as store:
         assert store.verify().agrees
 

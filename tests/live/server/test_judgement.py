@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Iterable
 
-from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator
+from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator, Record
 from paofed.live.protocol.level import IMPLAUSIBLE
-from paofed.live.protocol.messages import Hello, Update, encode
+from paofed.live.protocol.messages import Hello, Read, Update, encode
 from paofed.live.protocol.wellbeing import FAR_FOR
 from paofed.live.server.judgement import KINDS, Trouble, judged
 from paofed.live.server.news import News
-from tests.live.fleets import f32, server
+from tests.live.fleets import f32, records, server
 
 GOOD, BAD = 110, 130
 
@@ -74,6 +74,62 @@ def test_one_that_is_silent() -> None:
     words = "is silent for longer than is usual for it, 1 ticks"
     assert judged(coordinator) == {5: (Trouble("silent", 49, words),)}
     assert judged(lived(coordinator, [66])) == {}
+
+
+def reading(
+    coordinator: Coordinator, ticks: Iterable[int], readers: Iterable[int], level: int = GOOD
+) -> Coordinator:
+    """Let devices 0 to 3 be heard in each tick, and some others read."""
+    readers = list(readers)
+    for tick in ticks:
+        coordinator.close(tick)
+        for k in readers:
+            coordinator.receive(k, encode(Read(3, level)))
+        lived(coordinator, [tick], range(4))
+    return coordinator
+
+
+def test_one_that_only_reads_is_not_silent_and_makes_nobody_silent() -> None:
+    coordinator = reading(lived(server(6), range(50)), range(50, 150), [4, 5])
+    assert judged(coordinator) == {}
+    reading(coordinator, range(150, 165), [4])
+    assert judged(coordinator) == {}
+    reading(coordinator, [165], [4])  # device 5 does not even read any more
+    words = "is silent for longer than is usual for it, 1 ticks"
+    assert judged(coordinator) == {5: (Trouble("silent", 149, words),)}
+
+
+def test_one_that_has_only_ever_read_is_silent_when_it_reads_no_more() -> None:
+    coordinator = reading(server(6), range(50), [5])
+    assert judged(coordinator) == {}
+    assert sorted(judged(reading(coordinator, range(50, 70), []))) == [5]
+
+
+def test_one_that_reads_can_tell_of_samples_that_are_not_plausible() -> None:
+    coordinator = reading(reading(server(6), range(50), [5]), [50], [5], IMPLAUSIBLE)
+    assert [(k, faults[0].kind) for k, faults in judged(coordinator).items()] == [
+        (5, "implausible")
+    ]
+    assert judged(reading(coordinator, range(51, 67), [5])) == {}
+
+
+def test_who_reads_is_known_after_a_restart() -> None:
+    """The reads since the snapshot are not: nobody is called silent for that."""
+    coordinator = reading(reading(server(6), range(50), range(6)), range(50, 60), [4, 5])
+    lines: list[Record] = []
+    again = server(6)
+    again.restore(coordinator.state())
+    for tick in range(60, 100):
+        coordinator.close(tick)
+        for k in range(4):
+            lines += records(coordinator, k, encode(Update(3, tick, f32(1.0, 2.0), (), GOOD)))
+        for k in (4, 5):
+            coordinator.receive(k, encode(Read(3, GOOD)))
+    again.recover(lines)
+    for one in (coordinator, again):
+        one.close(100)
+        assert judged(one) == {}
+    assert again.digest() == coordinator.digest()
 
 
 def aside(coordinator: Coordinator, *devices: int) -> Coordinator:

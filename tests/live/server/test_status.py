@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.live.journal.members import Member
-from paofed.live.protocol.messages import Hello, Update, encode
+from paofed.live.protocol.messages import Hello, Read, Update, encode
 from paofed.live.server.judgement import KINDS, Trouble
 from paofed.live.server.status import (
     STANDINGS,
@@ -198,6 +198,44 @@ def test_it_knows_how_well_the_fleet_predicts_and_who_is_the_matter() -> None:
     assert status.error.now == pytest.approx(-21.0, abs=0.1)
     assert status.error.history[-1] == (99, status.error.now)
     assert Status.from_json(status.to_json()) == status
+
+
+def test_it_says_who_only_reads() -> None:
+    coordinator = server(3)
+    for tick in range(40):
+        coordinator.close(tick)
+        coordinator.receive(0, message(tick, 100))
+        coordinator.receive(1, encode(Read(3, 0)))
+        coordinator.receive(2, message(tick, 100) if tick == 24 else encode(Read(3, 100)))
+    coordinator.close(40)
+    members = [member(k, f"d{k}") for k in range(3)]
+    status = Status.of("g", coordinator, members, replace(SERVICE, problems=()))
+    assert [d.reads_only for d in status.devices] == [False, True, False]
+    assert [d.last_update for d in status.devices] == [39, None, 24]
+    assert [d.last_seen for d in status.devices] == [39, 39, 39]
+    assert [d.usual_gap for d in status.devices] == [1.0, 1.0, 1.0]
+    assert [d.error for d in status.devices] == [-21.0, None, -21.0]
+    assert (status.attention, status.quiet_since) == ((), None)
+    assert status.counts["reads"] == 79
+    coordinator.receive(2, encode(Read(3, 100)))
+    (_, _, again) = Status.of("g", coordinator, members).devices
+    assert again.reads_only
+    coordinator.receive(1, encode(Read(3, 255)))
+    coordinator.close(41)
+    (_, other, _) = Status.of("g", coordinator, members).devices
+    assert not other.reads_only  # it has targets, which are not plausible
+    assert [fault.kind for fault in other.faults] == ["implausible"]
+    assert Status.from_json(status.to_json()) == status
+
+
+def test_a_fleet_that_only_reads_is_not_quiet() -> None:
+    coordinator = server(1)
+    for tick in range(200):
+        coordinator.close(tick)
+        coordinator.receive(0, message(tick, 100) if tick < 20 else encode(Read(3, 100)))
+    status = Status.of("g", coordinator, [member(0, "x")], SERVICE)
+    assert status.attention == ()
+    assert status.heard_at == coordinator.manifest.begins(19)
 
 
 def test_a_fleet_that_has_become_worse_has_a_problem() -> None:

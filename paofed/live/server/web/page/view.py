@@ -34,7 +34,8 @@ class View(NamedTuple):
 
 FIELDS = (
     "device", "label", "standing", "last_seen", "last_update", "messages", "refused",
-    "refused_why", "left_out", "implausible", "error", "usual_gap", "silent_after", "faults",
+    "refused_why", "left_out", "implausible", "error", "usual_gap", "silent_after", "reads_only",
+    "faults",
 )  # fmt: skip
 
 

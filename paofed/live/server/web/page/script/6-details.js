@@ -40,7 +40,7 @@ const detailsOf = (row) => {
 
 const facts = (its) => [
   ["index", String(its.device)],
-  ["standing", its.standing],
+  ["standing", its.reads_only ? `${its.standing}, reads only: it has no targets` : its.standing],
   ["last heard", its.last_seen === null ? "never" : ago(its.last_seen)],
   ["last accepted", its.last_update === null ? "no update yet" : `the update of ${ago(its.last_update)}`],
   ["usual gap", its.usual_gap === null ? "not known yet" : ticks(its.usual_gap)],
@@ -49,5 +49,5 @@ const facts = (its) => [
   ["messages", whole(its.messages)],
   ["refused", its.refused ? `${whole(its.refused)}, the last: ${its.refused_why || "for a reason of another version"}` : "none"],
   ["left out", its.left_out ? `${counted(its.left_out, "update")}, while aside` : "none"],
-  ["implausible", its.implausible ? counted(its.implausible, "update") : "none"],
+  ["implausible", its.implausible ? counted(its.implausible, "contact") : "none"],
 ];

@@ -1,0 +1,114 @@
+"""A device that has learned nothing since its newest update has no vote: its contact only reads.
+
+A fleet as `fleet init` makes one, in one process: twelve devices contact once a tick, and only some
+of them have targets.
+"""
+
+import numpy as np
+import pytest
+
+from paofed.core.arrays import FloatArray
+from paofed.live.protocol.coordinator import Coordinator, Send
+from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
+from paofed.live.protocol.scaling import Scaling
+from tests.effort import effort
+
+DEVICES = 12
+TICKS = effort(everyday=60, thorough=300)
+LEARNED = effort(everyday=25, thorough=10)  # an error that those with targets reach by then
+
+
+class Fleet:
+    """Twelve devices and their server."""
+
+    def __init__(self, labelled: int) -> None:
+        self.labelled = labelled  # how many devices have targets
+        self.raised = 0.0  # by how much the world has changed
+        self.random = np.random.default_rng(5)
+        self.manifest = Manifest(
+            algorithm="pao-fed-u1",
+            features=200,
+            shared=4,
+            kernel_width=1.0,
+            seed=0,
+            step_size=0.4,
+            max_age=10,
+            tick_seconds=1.0,
+            start=1.0,
+            epoch=0,
+            inputs=(
+                Scaling(name="temperature", offset=20.0, scale=10.0).limited(),
+                Scaling(name="hour", offset=12.0, scale=6.0).limited(),
+            ),
+            target=Scaling(name="load", offset=300.0, scale=100.0).limited(),
+            clip=USUAL_CLIP,
+            bound=USUAL_BOUND,
+            aside=True,
+        )
+        self.server = Coordinator(self.manifest)
+        self.edges = [Edge(self.manifest, k) for k in range(DEVICES)]
+        for k in range(DEVICES):
+            self.server.add(k)
+
+    def sample(self) -> tuple[FloatArray, float]:
+        x = np.array([self.random.normal(20, 8), self.random.uniform(0, 24)])
+        shape = 60 * np.sin((x[0] - 20) / 8) + 40 * np.cos(x[1] * np.pi / 12)
+        return x, float(300 + shape + self.raised)
+
+    def live(self, ticks: int) -> None:
+        for tick in range(self.server.tick, self.server.tick + ticks):
+            for k, edge in enumerate(self.edges):
+                x, y = self.sample()
+                if k < self.labelled:
+                    edge.learn(x, y + self.random.normal(0, 3))
+                payload = edge.contact(float(tick)) or b""
+                for effect in [*self.server.receive(k, payload), *self.server.committed()]:
+                    if isinstance(effect, Send):
+                        edge.receive(effect.payload, float(tick))
+            self.server.close(tick + 1)
+
+    def error(self) -> float:
+        """Root mean square, of the server's model."""
+        model = Edge(self.manifest, 0)
+        model.begin(self.server.w)
+        pairs = [self.sample() for _ in range(200)]
+        return float(np.sqrt(np.mean([(model.predict(x) - y) ** 2 for x, y in pairs])))
+
+    def accused(self) -> list[int]:
+        return np.flatnonzero(self.server.rule.aside).tolist()
+
+
+@pytest.mark.parametrize("labelled", [3, 4])
+def test_devices_without_targets_do_not_hold_the_others_back(labelled: int) -> None:
+    """If each of their contacts is a vote, the error stays above 44 and the others are accused."""
+    fleet = Fleet(labelled)
+    fleet.live(TICKS)
+    assert fleet.error() < LEARNED
+    assert fleet.accused() == []
+    counts = fleet.server.counts
+    # The first contact of a device is a hello, and there is none afterwards.
+    assert counts["accepted"] == labelled * (TICKS - 1)
+    assert counts["reads"] == (DEVICES - labelled) * (TICKS - 1)
+    assert not any(edge.unconfirmed for edge in fleet.edges)
+
+
+def test_a_fleet_with_few_targets_follows_a_change_of_the_world() -> None:
+    fleet = Fleet(DEVICES)
+    fleet.live(TICKS)
+    fleet.labelled, fleet.raised = 3, 60.0
+    before = fleet.error()
+    fleet.live(TICKS)
+    assert before > 50.0
+    assert fleet.error() < LEARNED
+    assert fleet.accused() == []
+
+
+def test_who_only_reads_comes_to_the_model_of_the_others() -> None:
+    fleet = Fleet(3)
+    fleet.live(10)
+    fleet.labelled = 0
+    fleet.live(2 + fleet.manifest.features // fleet.manifest.shared)
+    assert fleet.server.w.any()
+    for edge in fleet.edges:
+        assert edge.w.tolist() == fleet.server.w.astype("<f4").tolist()
