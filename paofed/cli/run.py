@@ -12,6 +12,7 @@ from paofed.cli.shared import choosing, outputs, worlds
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.seed import add_seed
+from paofed.cli.shared.stderr import say
 from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.simulate.engines import Precision, announced
@@ -108,14 +109,14 @@ def run(args: Namespace) -> int:
         methods = [from_text(word) for word in words]
         cold_starts = _cold_starts(scenario, methods, args)
         if scenario.faults and not args.no_clean:
-            outputs.say("faults: everything is run without them, too (--no-clean: not)")
+            say("faults: everything is run without them, too (--no-clean: not)")
         result = _simulated(scenario, methods, cold_starts, args, crew)
     for race in races:
         result = race.kept_in(result)
     about = result.provenance
     for taken, algorithm in zip(about["engines"], about["algorithms"], strict=True):
         if reason := about["refused"].get(algorithm["name"]):
-            outputs.say(f"the {taken} engine takes {algorithm['name']}: {reason}")
+            say(f"the {taken} engine takes {algorithm['name']}: {reason}")
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args, args.out)
@@ -130,7 +131,7 @@ def run(args: Namespace) -> int:
     if cold_starts and result.cold_start is None:
         missing.append("the cold starts")
     if missing:
-        outputs.say(f"interrupted: kept what was finished, without {' and '.join(missing)}")
+        say(f"interrupted: kept what was finished, without {' and '.join(missing)}")
         tell_how_to_go_on(args)
         return 130
     return 0
@@ -147,7 +148,7 @@ def _simulated(
     from paofed.simulate.montecarlo import run as simulate
 
     what = f"{scenario.name}, {counted(args.runs, 'run')}"
-    with Progress(what) as progress, announced(args.engine, outputs.say):
+    with Progress(what) as progress, announced(args.engine, say):
         try:
             return simulate(
                 scenario,
@@ -187,11 +188,11 @@ def _usual_cold_starts(scenario: "Scenario") -> int:
     from paofed.world.table.door import read
 
     if scenario.faults:
-        outputs.say("no cold starts: they are for fleets without faults")
+        say("no cold starts: they are for fleets without faults")
         return 0
     try:
         starts_of(read(scenario.table), COLD_STARTS)
     except InputError as error:
-        outputs.say(f"no cold starts: {error}")
+        say(f"no cold starts: {error}")
         return 0
     return COLD_STARTS

@@ -11,6 +11,7 @@ from pathlib import Path
 from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.cli.shared.validation import add_validation, validated
 from paofed.live.fleet.folder import Fleet
+from paofed.live.journal.database import TakenOverError
 from paofed.live.model.fleet_model import FleetModel
 
 EXAMPLE = "paofed fleet serve greenhouse --validation measured.csv"
@@ -25,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve, with a log on stderr."""
-    from paofed.live.server.service import Service, TakenOverError  # they need paho-mqtt
+    from paofed.live.server.service import Service  # it needs paho-mqtt
 
     fleet = Fleet(args.folder)
     log = log_to_stderr("paofed.server")

@@ -12,6 +12,7 @@ from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import outputs, second_moments
 from paofed.cli.shared.progress import Progress
+from paofed.cli.shared.stderr import say
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
 from paofed.files import write_table
@@ -86,7 +87,7 @@ def _go_on(
 
         with (
             Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
-            engine_of(USUAL).announced(outputs.say),
+            engine_of(USUAL).announced(say),
         ):
             found.simulated = average(
                 source, methods, runs=args.runs, seed=args.seed, world=args.world,
@@ -109,7 +110,7 @@ def _show(args: Namespace, found: _Found, foresight: Foresight, source: Scenario
     told = second_moments.warnings(second, beside, outlook.mu, memory=memory)
     told = [*outlook.warnings(), *told, *found.warnings]
     for warning in told:
-        outputs.say(warning)
+        say(warning)
     records = {name: second_moments.as_record(name, one, beside) for name, one in second.items()}
     lines = _lines(outlook, beside, args.tariff)
     if args.json:
