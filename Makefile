@@ -9,7 +9,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 # them again: seconds for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce demo bench test check own family collected format options docs links clean
+.PHONY: reproduce demo bench test everyday lowest check own family collected format options docs links clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
@@ -29,6 +29,28 @@ ifdef PAOFED_CI
 	$(BIN)/coverage report --include='paofed/core/*,paofed/algorithms/*,paofed/world/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95 --format=total
 endif
+
+# The tests alone, in their everyday form, on another Python: make everyday PYTHON=... VENV=out/...
+everyday: $(VENV)/.dev
+	$(MAKE) --jobs 2 own family collected
+	env --unset=PAOFED_CI $(BIN)/pytest --numprocesses 4 --dist worksteal
+
+# The lowest versions that pyproject.toml allows, with tests that use each package. The extra river
+# asks for later versions of others: its lowest version is tried with those.
+LOWEST := out/lowest
+TELLING := tests/world tests/test_sklearn.py tests/theory/test_moments.py tests/racing \
+	tests/report/shared tests/simulate/results tests/simulate/spread tests/simulate/test_montecarlo.py \
+	tests/live/device tests/live/fleet/test_authority.py
+lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) -m tests.lowest >$(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		--constraint $(LOWEST)/constraints.txt --editable \
+		'.[sim,table,boost,pandas,sklearn,cluster,device,fleet,demo]' pytest pytest-xdist hypothesis
+	env --unset=PAOFED_CI $(LOWEST)/bin/pytest --numprocesses 4 --dist worksteal $(TELLING)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		"$$(grep ^river $(LOWEST)/constraints.txt)"
+	$(LOWEST)/bin/pytest tests/test_river.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

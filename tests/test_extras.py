@@ -80,7 +80,6 @@ MISSING = {
     "demo": "sim,fleet,demo",
     "run setting-1": "sim",
     "plan setting-1 --budget 2kB/day/device": "sim",
-    "chaos --seeds 1": "fleet",
     "bench load": "fleet",
     "bench table air-quality": "sim,table",
 }
@@ -167,11 +166,11 @@ def at_work(extras: str, folder: Path) -> list[str]:
     (folder / "small.toml").write_text(small_scenario().to_toml(), encoding="utf-8")
     (folder / "sheds.csv").write_text("\n".join(readings()) + "\n", encoding="utf-8")
     quickly = "--engine reference"
-    commands = ["algorithms", "bench contact", f"device c {model} --out kit"]
+    commands = ["algorithms", "bench contact", "chaos --seeds 1", f"device c {model} --out kit"]
     if "device" in extras:
         commands += ["gateway --example tasmota"]
     if "fleet" in extras:
-        commands += [*FLEET, "chaos --seeds 2"]
+        commands += FLEET
     if "sim" in extras:
         commands += [
             "scenario show setting-1",

@@ -135,7 +135,8 @@ def test_the_citation_is_of_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert citation.startswith("cff-version: 1.2.0\n")
     assert f"\nversion: {paofed.__version__}\n" in citation
-    assert f"\nlicense: {PROJECT['license']}\n" in citation
+    assert f"\nlicense: {PROJECT['license'].partition(' AND ')[0]}\n" in citation
+    assert f"\n  - name: {PROJECT['authors'][0]['name']}\n" in citation
     title = re.search(r"^  title: (.+)$", citation, re.MULTILINE)
     assert title is not None
     assert title[1] in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split("\n> "))

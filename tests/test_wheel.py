@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
 from email.parser import Parser
 from pathlib import Path
 
@@ -15,11 +14,11 @@ import paofed
 from tests.effort import long
 from tests.formats.make import FOLDER as FORMATS
 from tests.natures import small_scenario
+from tests.pythons import TRIED, pythons
 from tests.system import lacks
 
 ROOT = Path(__file__).parents[1]
 NAME = f"paofed-{paofed.__version__}"
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # What needs NumPy alone: an algorithm over a trace, and predictions by a fleet's model.
 SMOKE = """\
 import sys
@@ -65,7 +64,15 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
     assert [line for line in required if "extra ==" not in line] == ["numpy>=2.0"]
     assert about["Requires-Python"] == ">=3.11"
     said = [line.rpartition(" ")[2] for line in about.get_all("Classifier", []) if "3." in line]
-    assert said == list(PYTHONS)
+    assert said == list(TRIED)
+    assert about["Author"] == "The paofed developers"
+    licences = {f"{NAME}.dist-info/licenses/{name}" for name in about.get_all("License-File", [])}
+    assert len(licences) == 2  # the code's, and that of the sample of readings
+    assert licences <= beside
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", about.get_payload())
+    links = re.findall(r"[^!]\[[^\]]*\]\(([^)#][^)]*)\)", about.get_payload())
+    assert "# paofed" in about.get_payload()
+    assert [address for address in (*pictures, *links) if not address.startswith("https://")] == []
 
     with tarfile.open(sources) as tar:
         given = {name.removeprefix(f"{NAME}/") for name in tar.getnames()}
@@ -75,22 +82,6 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
     ]
     for document in ("CITATION.cff", "README.md", "RELEASING.md", "SECURITY.md", "Makefile"):
         assert document in given
-
-
-def pythons() -> Iterator[str]:
-    """Every Python of this machine for which the package is meant, pyenv's among them."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
-    for version in PYTHONS:
-        places = [Path(place) / f"python{version}" for place in os.get_exec_path()]
-        places += sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
-        works = (str(place) for place in places if place.is_file() and _makes_venvs(place))
-        yield from list(works)[:1]
-
-
-def _makes_venvs(python: Path) -> bool:
-    """Whether it runs at all: of pyenv's names in PATH, those that are not chosen do not."""
-    asked = [str(python), "-c", "import venv, ssl, sqlite3"]
-    return subprocess.run(asked, capture_output=True, check=False).returncode == 0  # noqa: S603
 
 
 class Clean:

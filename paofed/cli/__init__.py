@@ -46,7 +46,6 @@ _EXTRAS = {
     "device": "device",
     "gateway": "device",
     "demo": "sim,fleet,demo",
-    "chaos": "fleet",
     "bench gateway": "fleet",
     "bench gpu": "sim,gpu",
     "bench load": "fleet",
