@@ -12,9 +12,11 @@ import pytest
 from paofed.cli import main
 from paofed.cli.device import run as module
 from paofed.live.device.device import Device
+from paofed.live.device.earlier_life import taken_up
 from paofed.live.device.state import save_state
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.level import IMPLAUSIBLE
 from paofed.live.protocol.scaling import Scaling
 from tests.live.fleets import manifest
 from tests.live.protocol.test_seen import seeing
@@ -125,6 +127,14 @@ def test_a_stray_word_ends_no_stream(alone: Alone) -> None:
     assert (
         "2 samples, 2 without a target, 0 implausible, 1 line passed over; 0 of 0 messages" in err
     )
+
+
+@pytest.mark.parametrize("third", ["0.5,nan,11", "0.5,0.25,11"])
+def test_a_sensor_that_gives_no_numbers_is_told_to_the_fleet(third: str, alone: Alone) -> None:
+    assert alone.run("0.5,0.25,11\n" + f"{third}\n" * 3)[0] == 0
+    saved = taken_up(alone.state, 3, 1.0, 1)
+    assert saved is not None
+    assert (saved.recent.level == IMPLAUSIBLE) == ("nan" in third)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])

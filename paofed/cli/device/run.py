@@ -180,6 +180,7 @@ class _Run:
                 raise  # until a right header comes, no line of CSV can be used
             except InputError as error:
                 self.bad += 1
+                self.device.edge.not_plausible()  # the fleet's people hear of a sensor that fails
                 _say(f"passed over: {error}")
                 self._print("")
             else:
