@@ -237,7 +237,7 @@ def test_a_fleet_that_is_given_another_input_while_it_runs(
             return self
 
     devices: list[Device] = []
-    monkeypatch.setattr(module, "Device", Known)
+    monkeypatch.setattr("paofed.live.device.device.Device", Known)
     code, out, err = alone.run(lines())
     assert (code, [bool(line) for line in out]) == (0, [True, False, True, False, True])
     assert "3 samples, 0 implausible, 2 lines passed over" in err
