@@ -20,7 +20,7 @@ LOOKS: Mapping[Verdict, tuple[str, str]] = {
     "tie": ("#777777", "D"),
     "inconclusive": ("#BBBBBB", "v"),
 }
-_ACROSS = 3  # panels in one row
+_ACROSS = 4  # panels in one row
 _FARTHEST = 4.0  # dB that a panel shows
 
 

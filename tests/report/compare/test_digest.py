@@ -1,13 +1,18 @@
 """A comparison in few lines."""
 
 import html
+import re
 
 import numpy as np
 
 from paofed.report.compare.digest import digest, summary
+from paofed.report.compare.figure import error_against_bytes, figures
 from paofed.report.compare.judged import found_in_order, judge
-from paofed.report.compare.page import in_short
+from paofed.report.compare.page import build, in_short
+from paofed.report.shared.figures import svg
+from tests.page_tree import parse
 from tests.report.compare.test_judged import record
+from tests.report.sound import assert_sound
 
 OURS = [-5.0, -6.0, -7.0]
 FOUND = list(
@@ -54,3 +59,26 @@ def test_in_short_every_line_is_there() -> None:
     assert text.count("<tr>") == 1 + len(digest(FOUND))
     assert "<code>word-70.0</code>" in text
     assert "none fits" in text
+
+
+def test_it_has_what_all_pages_have_and_says_how_many_worlds_make_it_clear() -> None:
+    drawings = {name: (said, svg(drawn, name)) for name, (said, drawn) in figures(FOUND).items()}
+    page = parse(build(FOUND, drawings, "paofed compare --quick", "Worlds: 3."))
+    assert_sound(page)
+    text = page.text()
+    assert text.count("clearly") == len(re.findall(r"clearly( better)? \(3 worlds\)", text)) >= 3
+
+
+def test_names_of_leaders_lie_neither_over_each_other_nor_below_the_axes() -> None:
+    """Twelve leaders, one close below the other, have a line each above the axis of bytes."""
+    leaders = {f"e{k}": record(same=(10.0 + k, [-5.0 - 0.15 * k] * 3)) for k in range(12)}
+    found = list(judge("here", {"pao-fed-u": record(same=(90.0, OURS)), **leaders}))
+    drawn = error_against_bytes(found, found[0].purse.tariff)
+    drawn.canvas.draw()
+    axes = drawn.axes[0]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 12
+    tops = [box.y1 for box in boxes]
+    high = boxes[0].y1 - boxes[0].y0
+    assert min(-np.diff(tops)) >= 0.9 * high
+    assert all(box.x0 >= axes.get_window_extent().x0 for box in boxes)

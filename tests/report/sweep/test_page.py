@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from paofed.core.tariffs import tariff_of
+from paofed.report.shared.figures import svg
 from paofed.report.sweep.page import build, gallery, write
 from paofed.report.sweep.words import best_lines, sentences, unfinished
 from paofed.sweeping.asked import load
 from paofed.sweeping.axes import Span
 from paofed.sweeping.points import Point
+from tests.page_tree import parse
+from tests.report.sound import assert_sound
 from tests.report.sweep.test_figures import LOSSY
 from tests.sweeping.made import bowl, swept_of
 
@@ -108,3 +111,16 @@ def test_nothing_is_best_where_nature_was_drawn() -> None:
     assert set(gallery(swept, PAYLOAD)) == {
         "against-step_size", "against-loss-up", "map-step_size-loss-up", "bytes",
     }  # fmt: skip
+
+
+def test_it_has_what_all_pages_have() -> None:
+    drawings = {
+        name: (caption, svg(drawn, name))
+        for name, (caption, drawn) in gallery(BOWL, PAYLOAD).items()
+    }
+    lines = best_lines(BOWL, PAYLOAD)
+    page = parse(build(BOWL, drawings, lines))
+    assert_sound(page)
+    lead = next(p for p in page.all("p") if p.attributes.get("class") == "lead").text()
+    best = min(lines, key=lambda line: line.best.found.score.mean)
+    assert lead.startswith(f"{best.method}: ")
