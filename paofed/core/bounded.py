@@ -144,10 +144,10 @@ def latest(
 
 def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
     """Make room for clients that are heard for the first time: a live fleet grows at any time."""
-    clients = state.score.size
+    clients = max(state.score.size, state.trusted.size)
     for message in messages:
         clients = max(clients, message.client + 1)
-    if clients == state.trusted.size:
+    if clients == state.score.size and clients == state.trusted.size:
         return state
     return BoundedState(
         state.w,
@@ -198,13 +198,14 @@ def judged(
 
 
 def opposed(
-    state: BoundedState, messages: Sequence[Message], scale: float
+    state: BoundedState, messages: Sequence[Message], scale: float, last: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return `allowed` and `pull` after these messages.
+    """Return `allowed` and `pull` after these messages, with `last` as it is after them.
 
     The allowance of a client that is aside grows while the others let the model follow its messages
     and shrinks while they pull the model back. What the others do is known from before these
-    messages, so that the order of arrival does not matter.
+    messages, so that the order of arrival does not matter. It takes the others some messages to
+    answer, so the allowance of a client that sends more often than they do goes no faster.
     """
     allowed, pull = np.zeros_like(state.allowed), np.zeros_like(state.pull)
     if scale == 0.0 or not np.any(state.aside):
@@ -220,7 +221,7 @@ def opposed(
             # Above 0: the others pull where this client does. A running sum, not a pairwise one,
             # is the same to the last bit when it is compiled.
             along = np.cumsum(np.sign(away) * state.pull[at])[-1] / at.size
-            turns = min((state.heard[0] - state.last[k]) / clients, 1.0)
+            turns = min((last[k] - state.last[k]) / clients, 1.0)
             grows = 1.0 + PACE * turns * (DOUBT + along)
             allowed[k] = min(max(max(allowed[k], LEAST) * grows, LEAST), OUTSIDE)
         else:
@@ -248,7 +249,7 @@ def received(
     if scale == 0.0:  # too little was heard before, so these messages themselves make the scale
         scale = scale_of(last_sizes, senders)
     heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
-    allowed, pull = opposed(state, messages, scale)
+    allowed, pull = opposed(state, messages, scale, last)
     limits = np.full(len(messages), clip * scale)
     for i in range(len(messages)):
         k = messages[i].client

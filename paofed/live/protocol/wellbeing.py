@@ -46,7 +46,7 @@ _DEVICE = np.dtype(
         ("odd", np.uint8),  # contacts for which implausible samples are still remembered
         ("implausible", np.uint32),  # updates that told of such samples
         ("implausible_since", np.int64),
-        ("left_out", np.uint32),  # updates that did not count: the device was set aside
+        ("left_out", np.uint32),  # updates that counted little: the device was set aside
         ("aside_since", np.int64),
     ]
 )
@@ -107,7 +107,7 @@ class Wellbeing:
         return min(passed, math.ceil(_PAUSE * self.pace)) if self.pace else passed
 
     def _count(self, updates: list[Said]) -> None:
-        """Count updates that did not count or told of implausible samples.
+        """Count updates of devices set aside, and those that told of implausible samples.
 
         A device that was set aside before the tick counts as set aside throughout the tick.
         """

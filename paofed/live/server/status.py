@@ -32,7 +32,7 @@ class DeviceStatus:
     messages: int  # messages that were accepted
     refused_in_a_row: int
     refused: int  # refused messages in all
-    left_out: int  # updates that did not count while the device was set aside
+    left_out: int  # updates that counted little, since the device was set aside
     implausible: int  # updates that told of implausible samples
     error: float | None  # dB of the target's scale squared, as the device says
     usual_gap: float | None  # the usual ticks between two of its updates
@@ -41,6 +41,7 @@ class DeviceStatus:
     # Ticks without an update after which it is silent, by its usual gap.
     silent_after: float | None = None
     refused_why: str = ""  # why the last refused message was refused
+    trusted: bool = False  # whether the device is never set aside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +233,7 @@ def _device(
         last_update=int(rows["said"][k]) if heard else None,
         silent_after=float(usual[k]) if heard and np.isfinite(usual[k]) else None,
         refused_why=REASONS[devices.refused_why[k]] if known and devices.refusals[k] else "",
+        trusted=k in coordinator.rule.trusted,
     )
 
 
