@@ -20,7 +20,7 @@ _SPREAD, _NOISE = 3.0, 10.0
 
 def truth(x: FloatArray) -> FloatArray:
     """The load without any noise: there is something to learn at both places."""
-    y: FloatArray = 300 + 80 * np.sin(x[..., 0] / 8)
+    y: FloatArray = 300 + 3 * (x[..., 0] - COMMON)
     return y
 
 
