@@ -604,7 +604,7 @@ def test_quarantine_and_its_end(
 
 def test_trust_and_its_end(folder: Path, capsys: Capsys) -> None:
     assert done(capsys, "trust", folder) == "trusted: nobody\n"
-    assert done(capsys, "trust", folder, "south", "north") == "trusted: north and south\n"
+    assert done(capsys, "trust", folder, "south", "north") == "trusted: north, south\n"
     assert done(capsys, "trust", folder, "north", "--off") == "trusted: south\n"
     answer = json.loads(done(capsys, "trust", folder, "--json"))
     assert answer == {"trusted": ["south"], "text": "trusted: south"}
