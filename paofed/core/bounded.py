@@ -2,17 +2,20 @@
 
 One broken sensor must not ruin everybody's model. The server knows how far its devices' messages
 usually are from its model (the scale), moves every value that is further away than `clip` scales
-nearer, and keeps a score for every client. All of this is a function of the messages alone, and
-free of units.
+nearer, and keeps a score for every client. A client whose score is too high is set aside: it counts
+about as much as an ordinary client. How much exactly depends on the others: they pull back where a
+client is wrong that measures what they measure, and do not where a client measures what nobody else
+does. All of this is a function of the messages alone, and free of units.
 
 The functions are plain, so that numba can compile them (paofed.simulate.engines.fast.own).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message, Stamp, State, weights
@@ -40,10 +43,28 @@ MOST = 6.0
 # A score above ASIDE sets a client aside, a score below BACK takes it back. Three wild messages in
 # a row set it aside, and a few ordinary ones take it back. Between the two scores nothing changes.
 ASIDE, BACK = 10.0, 5.0
+# A client that is set aside counts as at most its allowance away from the model, LEAST to OUTSIDE
+# scales. At LEAST a broken client does no more than an ordinary one, at OUTSIDE a lonely client
+# teaches nearly as fast as without bounds.
+LEAST = 0.1
+# The allowance grows while the others pull back by less than DOUBT scales on average, and shrinks
+# otherwise. In a fleet of 12, the others pull back by 0.1 a client that has 1 scale and is wrong.
+DOUBT = 0.1
+# By which share of what is pulled beyond DOUBT a message changes the allowance: from LEAST to
+# OUTSIDE in 150 messages that nobody opposes. The others answer within one sweep over the model (50
+# messages), and a larger share would go too far before that.
+PACE = 0.125
+# Where the others pull is a running mean on each coordinate, in which a message weighs so much.
+RECENT = 1 / 16
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 class BoundedState(NamedTuple):
-    """The model, sizes and senders of the last messages, and a score for each client so far."""
+    """The model, sizes and senders of the last messages, and what is known of each client so far.
+
+    Fields that have a default are missing in states that an earlier paofed saved.
+    """
 
     w: FloatArray  # (D,)
     sizes: FloatArray  # (LATEST,): how far the last messages were from the model; 0: no message yet
@@ -51,7 +72,12 @@ class BoundedState(NamedTuple):
     heard: IntArray  # (1,): messages heard so far
     last: IntArray  # (K,): the number of the client's last message, counted from 1; 0: none yet
     score: FloatArray  # (K,): how far outside the client's messages were lately
-    aside: BoolArray  # (K,): whether the client is set aside, and its messages left out
+    aside: BoolArray  # (K,): whether the client is set aside, and its messages count little
+    # (K,): the allowance of a client that is aside, in scales; 0: not aside
+    allowed: FloatArray = np.zeros(0)
+    # (D,): where the others have pulled lately, in scales; 0 while nobody is aside
+    pull: FloatArray = np.zeros(0)
+    trusted: BoolArray = np.zeros(0, dtype=np.bool_)  # (K,): whether the client is never set aside
 
 
 def begin(features: int, clients: int) -> BoundedState:
@@ -63,6 +89,9 @@ def begin(features: int, clients: int) -> BoundedState:
         np.zeros(1, dtype=np.int64),
         np.zeros(clients, dtype=np.int64),
         np.zeros(clients),
+        np.zeros(clients, dtype=np.bool_),
+        np.zeros(clients),
+        np.zeros(features),
         np.zeros(clients, dtype=np.bool_),
     )
 
@@ -115,21 +144,28 @@ def latest(
 
 def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
     """Make room for clients that are heard for the first time: a live fleet grows at any time."""
-    clients = state.score.size
+    clients = max(state.score.size, state.trusted.size)
     for message in messages:
         clients = max(clients, message.client + 1)
-    more = clients - state.score.size
-    if more == 0:
+    if clients == state.score.size and clients == state.trusted.size:
         return state
     return BoundedState(
         state.w,
         state.sizes,
         state.senders,
         state.heard,
-        np.concatenate((state.last, np.zeros(more, dtype=np.int64))),
-        np.concatenate((state.score, np.zeros(more))),
-        np.concatenate((state.aside, np.zeros(more, dtype=np.bool_))),
+        with_room(state.last, clients),
+        with_room(state.score, clients),
+        with_room(state.aside, clients),
+        with_room(state.allowed, clients),
+        state.pull,
+        with_room(state.trusted, clients),
     )
+
+
+def with_room(column: NDArray[_Number], clients: int) -> NDArray[_Number]:
+    """Return a number for each of so many clients: those of a column, then zeros."""
+    return np.concatenate((column, np.zeros(clients - column.size, dtype=column.dtype)))
 
 
 def judged(
@@ -157,8 +193,41 @@ def judged(
             outside = min(max(sizes[i] / scale - OUTSIDE, 0.0), MOST)
             last[k], score[k] = heard[0], min(rested + outside, ASIDE + MOST)
             stays = aside[k] and score[k] > BACK and aside_above < np.inf
-            aside[k] = score[k] > aside_above or stays
+            aside[k] = (score[k] > aside_above or stays) and not state.trusted[k]
     return heard, last, score, aside
+
+
+def opposed(
+    state: BoundedState, messages: Sequence[Message], scale: float, last: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return `allowed` and `pull` after these messages, with `last` as it is after them.
+
+    The allowance of a client that is aside grows while the others let the model follow its messages
+    and shrinks while they pull the model back. What the others do is known from before these
+    messages, so that the order of arrival does not matter. It takes the others some messages to
+    answer, so the allowance of a client that sends more often than they do goes no faster.
+    """
+    allowed, pull = np.zeros_like(state.allowed), np.zeros_like(state.pull)
+    if scale == 0.0 or not np.any(state.aside):
+        return allowed, pull
+    allowed[:], pull[:] = state.allowed, state.pull
+    clients = max(np.sum(state.last > 0), 1)
+    for i in range(len(messages)):
+        k, at = messages[i].client, messages[i].coordinates
+        away = messages[i].values - state.w[at]
+        # A NaN becomes the lower bound, since `fmax` ignores NaN.
+        away = np.fmin(np.fmax(away, -OUTSIDE * scale), OUTSIDE * scale) / scale
+        if state.aside[k]:
+            # Above 0: the others pull where this client does. A running sum, not a pairwise one,
+            # is the same to the last bit when it is compiled.
+            along = np.cumsum(np.sign(away) * state.pull[at])[-1] / at.size
+            turns = min((last[k] - state.last[k]) / clients, 1.0)
+            grows = 1.0 + PACE * turns * (DOUBT + along)
+            allowed[k] = min(max(max(allowed[k], LEAST) * grows, LEAST), OUTSIDE)
+        else:
+            allowed[k] = 0.0
+            pull[at] = pull[at] + RECENT * (away - pull[at])
+    return allowed, pull
 
 
 def received(
@@ -167,11 +236,12 @@ def received(
     state: BoundedState,
     messages: Sequence[Message],
     sizes: FloatArray,
-) -> tuple[float, BoundedState]:
-    """Return how far from the model a value may be, and the state after some messages in order.
+) -> tuple[FloatArray, BoundedState]:
+    """Return how far from the model each message's values may be, and the state after the messages.
 
-    The model itself is left as it was. Messages are measured by the scale from before they came. As
-    long as there is no scale, no value may be away from the model at all.
+    The messages are in order, and the model itself is left as it was. Messages are measured by the
+    scale from before they came. As long as there is no scale, no value may be away from the model
+    at all.
     """
     state = grown(state, messages)
     last_sizes, senders = latest(state, messages, sizes)
@@ -179,8 +249,16 @@ def received(
     if scale == 0.0:  # too little was heard before, so these messages themselves make the scale
         scale = scale_of(last_sizes, senders)
     heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
-    after = BoundedState(state.w, last_sizes, senders, heard, last, score, aside)
-    return clip * scale, after
+    allowed, pull = opposed(state, messages, scale, last)
+    limits = np.full(len(messages), clip * scale)
+    for i in range(len(messages)):
+        k = messages[i].client
+        if state.aside[k]:
+            limits[i] = min(allowed[k], clip) * scale
+    after = BoundedState(
+        state.w, last_sizes, senders, heard, last, score, aside, allowed, pull, state.trusted
+    )
+    return limits, after
 
 
 @dataclass(frozen=True)
@@ -188,8 +266,8 @@ class Bounded:
     """The paper's server rule (eq. 9) with bounded influence.
 
     A value counts as at most `clip` scales away from the model. `aside` says whether clients whose
-    messages are outside time and again are set aside: their messages are still scored, but are not
-    applied and do not count.
+    messages are outside time and again are set aside: their messages count as at most LEAST to
+    OUTSIDE scales away, depending on what the others do.
     """
 
     staleness: Staleness
@@ -228,13 +306,12 @@ class Bounded:
             return before
         here, values = _stacked(before.w, ordered)
         sizes = _sizes_at_once(here, values)
-        limit, after = received(self.clip, self.aside_above, before, ordered, sizes)
+        limits, after = received(self.clip, self.aside_above, before, ordered, sizes)
+        limit = limits[:, None]
         # A NaN becomes the lower bound, since `fmax` ignores NaN.
         cut = np.fmin(np.fmax(values, here - limit), here + limit)
         counted = [
-            m._replace(values=row[: m.values.size])
-            for m, row in zip(ordered, cut, strict=True)
-            if not _is_aside(before, m.client)
+            m._replace(values=row[: m.values.size]) for m, row in zip(ordered, cut, strict=True)
         ]
         w = aggregate(before.w, counted, stamp.tick, self.staleness, self.divisor)
         return BoundedState(w, *after[1:])
@@ -261,7 +338,3 @@ def _sizes_at_once(here: FloatArray, values: FloatArray) -> FloatArray:
     low, high = away[np.arange(rows), last]
     sizes: FloatArray = 0.5 * (low + high)
     return sizes
-
-
-def _is_aside(state: BoundedState, client: int) -> bool:
-    return client < state.aside.size and bool(state.aside[client])

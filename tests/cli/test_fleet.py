@@ -604,7 +604,15 @@ def test_quarantine_and_its_end(
     assert answer == {"broker_told": True, "text": "south: what it sends is taken"}
 
 
-@pytest.mark.parametrize("action", ["rotate", "remove", "quarantine"])
+def test_trust_and_its_end(folder: Path, capsys: Capsys) -> None:
+    assert done(capsys, "trust", folder) == "trusted: nobody\n"
+    assert done(capsys, "trust", folder, "south", "north") == "trusted: north, south\n"
+    assert done(capsys, "trust", folder, "north", "--off") == "trusted: south\n"
+    answer = json.loads(done(capsys, "trust", folder, "--json"))
+    assert answer == {"trusted": ["south"], "text": "trusted: south"}
+
+
+@pytest.mark.parametrize("action", ["rotate", "remove", "quarantine", "trust"])
 def test_somebody_unknown(action: str, folder: Path, capsys: Capsys) -> None:
     says = refusal(capsys, action, folder, "norht")
     assert says == "unknown device 'norht': did you mean 'north'? (known: north, south)"

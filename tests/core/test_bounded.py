@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from paofed.core.bounded import (
     ASIDE,
+    DOUBT,
     LATEST,
+    LEAST,
+    OUTSIDE,
+    PACE,
     PATIENCE,
     Bounded,
     BoundedState,
@@ -165,19 +169,46 @@ def test_one_message_moves_the_model_by_clip_scales_at_most(history: Arrivals, w
     assert np.isfinite(after.sizes).all()
 
 
+def plainly_cut(state: BoundedState, messages: list[Message], tick: int) -> bytes:
+    """The paper's rule over messages of which each value is at most `clip` scales away."""
+    after = RULE.apply(state, messages, stamp(tick))
+    limit = RULE.clip * (scale_of(state.sizes, state.senders) or literal_scale(after))
+
+    def cut(m: Message) -> Message:
+        here = state.w[m.coordinates]
+        return m._replace(values=np.minimum(np.maximum(m.values, here - limit), here + limit))
+
+    paper = Newest(RULE.staleness)
+    return paper.apply(state, [cut(m) for m in messages], stamp(tick)).w.tobytes()
+
+
+@given(histories())
+def test_where_nobody_is_aside_values_are_cut_and_nothing_else(history: Arrivals) -> None:
+    state = RULE.init(FEATURES, CLIENTS)
+    for tick, messages in enumerate(history, FIRST):
+        after = RULE.apply(state, messages, stamp(tick))
+        if not state.aside.any():
+            assert after.w.tobytes() == plainly_cut(state, messages, tick)
+            assert not after.pull.any()
+            assert not after.allowed.any()
+        state = after
+
+
 @given(histories(), st.lists(st.booleans(), min_size=CLIENTS, max_size=CLIENTS))
-def test_who_is_aside_has_no_influence_and_does_not_count(
+def test_who_is_aside_moves_the_model_by_its_allowance_at_most(
     history: Arrivals, aside: list[bool]
 ) -> None:
     *before, now = history
     state = lived(RULE, before)._replace(aside=np.array(aside))
-    tick, others = FIRST + len(before), [m for m in now if not aside[m.client]]
-    limit = literal_scale(state) * RULE.clip
-    after = RULE.apply(state, now, stamp(tick))
-    if limit:  # else these messages are their own measure
-        assert after.w.tobytes() == RULE.apply(state, others, stamp(tick)).w.tobytes()
-    if not others:
-        assert after.w.tobytes() == state.w.tobytes()
+    tick = FIRST + len(before)
+    alone = [m for m in now if aside[m.client]]
+    after = RULE.apply(state, alone, stamp(tick))
+    scale = scale_of(state.sizes, state.senders) or literal_scale(after)
+    allowed = after.allowed[[m.client for m in alone]]
+    assert not scale or ((allowed >= LEAST) & (allowed <= OUTSIDE)).all()
+    most = allowed.max(initial=0.0) * scale
+    rounding = 1e-12 * (np.abs(state.w) + most)
+    assert (np.abs(after.w - state.w) <= most + rounding).all()
 
 
 @given(histories())
@@ -186,7 +217,7 @@ def test_a_fleet_that_grows_ends_as_one_that_was_known(history: Arrivals) -> Non
     clients = grown.score.size
     assert clients == 1 + max((m.client for now in history for m in now), default=-1)
     for name, one, other in zip(BoundedState._fields, grown, known, strict=True):
-        of_clients = name in ("last", "score", "aside")
+        of_clients = name in ("last", "score", "aside", "allowed", "trusted")
         assert one.tobytes() == (other[:clients] if of_clients else other).tobytes()
         assert not of_clients or not other[clients:].any()
 
@@ -224,6 +255,59 @@ def test_a_broken_client_is_set_aside_and_comes_back_when_it_behaves() -> None:
     assert not aside[:11, 0].any()  # one wild message does not decide
     assert aside[14:20, 0].all()
     assert not aside[-1, 0]
+
+
+def one_aside(pull: float, allowed: float = 1.0) -> BoundedState:
+    """A state in which client 0 is aside, everybody was heard, and the others pull somewhere."""
+    state = lived(RULE, [[of(k, FIRST, 1.0) for k in range(CLIENTS)]])
+    aside, first = np.arange(CLIENTS) == 0, np.arange(CLIENTS) == 0
+    return state._replace(
+        aside=aside,
+        score=np.where(first, ASIDE + 1.0, 0.0),
+        allowed=np.where(first, allowed, 0.0),
+        pull=np.full(FEATURES, pull),
+    )
+
+
+def test_the_allowance_grows_unless_the_others_pull_back() -> None:
+    said = [of(k, FIRST + 1, 50.0, 50.0) for k in range(CLIENTS)]
+    for pull in (0.0, -DOUBT, -0.5, 0.5):
+        after = RULE.apply(one_aside(pull), said, stamp(FIRST + 1))
+        assert after.allowed[0] == 1.0 + PACE * (DOUBT + pull)
+        # One that sends as often as all others together goes no faster than they do.
+        again = RULE.apply(after._replace(pull=after.pull * 0), [of(0, FIRST + 2, 50.0)], stamp(6))
+        once_more = RULE.apply(again, [of(0, FIRST + 3, 50.0)], stamp(7))
+        factor = once_more.allowed[0] / again.allowed[0]
+        assert factor == pytest.approx(1.0 + PACE * DOUBT / CLIENTS)
+    other_way = [of(0, FIRST + 1, -50.0, -50.0)]
+    assert RULE.apply(one_aside(-0.5), other_way, stamp(FIRST + 1)).allowed[0] > 1.0
+
+
+@pytest.mark.parametrize(("pull", "end"), [(0.0, OUTSIDE), (-3.0, LEAST)])
+def test_the_allowance_stays_in_its_bounds(pull: float, end: float) -> None:
+    said = [of(k, FIRST + 1, 50.0) for k in range(CLIENTS)]
+    allowed = 1.0
+    for _ in range(100):
+        allowed = float(RULE.apply(one_aside(pull, allowed), said, stamp(FIRST + 1)).allowed[0])
+    assert allowed == end
+
+
+def test_where_the_others_pull_is_remembered_while_somebody_is_aside() -> None:
+    said = [of(k, FIRST + 1, 1.0 if k == 0 else 0.0) for k in range(CLIENTS)]
+    after = RULE.apply(one_aside(0.0), said, stamp(FIRST + 1))
+    assert after.pull[0] < 0.0
+    assert not after.pull[1:].any()
+    nobody = RULE.apply(after._replace(aside=np.zeros(CLIENTS, dtype=bool)), said, stamp(FIRST + 2))
+    assert not nobody.pull.any()
+
+
+def test_who_is_trusted_is_never_set_aside() -> None:
+    rule, arrivals = Bounded(Geometric(0.0)), rounds([1000.0] * 20)
+    state = rule.init(FEATURES, CLIENTS)._replace(trusted=np.arange(CLIENTS) == 0)
+    for tick, messages in enumerate(arrivals, FIRST):
+        state = rule.apply(state, messages, stamp(tick))
+        assert not state.aside.any()
+    assert state.score[0] > ASIDE
 
 
 def test_nobody_is_set_aside_where_that_is_left_out() -> None:

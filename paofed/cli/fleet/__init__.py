@@ -11,6 +11,7 @@ ACTIONS = {
     "rotate": "give devices, or server and broker, new credentials",
     "remove": "let a device leave for good",
     "quarantine": "refuse what a device sends, or no longer",
+    "trust": "never set a device aside that lies far outside, or again",
     "token": "say who may ask the server over HTTP",
     "verify": "recompute the model from the journal and compare",
     "model": "write the model, for predictions",

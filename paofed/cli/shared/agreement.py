@@ -68,7 +68,7 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
         "--aside",
         _yes,
         "yes|no",
-        "with --clip: whether a device whose messages are too far away time and again is left out",
+        "with --clip: whether a device whose messages are too far away time and again counts less",
     ),
     "bound": (
         "--bound",

@@ -177,8 +177,9 @@ class Store(Tallies):
         """Whether the journal turns `older` into `newer`; `told` is called with the lines read."""
         expected = self._unpacked(newer)
         records = self.journal(older.line, newer.line, told)
-        if older.generation != newer.generation:
-            # These lines lead to no snapshot, but each is checked as it is read.
+        if older.generation != newer.generation or expected.rule.of_earlier:
+            # These lines lead to no snapshot, or to one that another rule made, but each is checked
+            # as it is read.
             return all(True for _ in records)
         coordinator = self._unpacked(older)
         # A snapshot of an earlier version lacks the fleet's wellbeing: it is compared from then on.

@@ -152,6 +152,7 @@ def continued(
     """
     new = old.under(manifest)
     left = new.rule.carry(state)
+    new.rule.trust(old.rule.trusted)
     if manifest.tick_seconds != old.manifest.tick_seconds:
         new.ages.clear()
     longer = old.manifest.tick_seconds / manifest.tick_seconds

@@ -1,12 +1,13 @@
 """The server's rule at work: its state, whatever arrays that is made of, and what arrives."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
+from paofed.core.bounded import LEAST
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.core.starting import server_from
 from paofed.errors import InputError
@@ -25,6 +26,7 @@ class RuleState:
         self._algorithm = manifest.algorithm
         self._features, self._key = manifest.features, keys_of(manifest.seed).server
         self.state: Any
+        self.of_earlier = False  # whether the state was saved by a paofed whose rule knew less
         self.begin(manifest.begins_with)
 
     @property
@@ -36,6 +38,25 @@ class RuleState:
     def aside(self) -> NDArray[np.bool_]:
         """Which devices the rule has set aside, by index; empty for a rule that sets none aside."""
         return np.asarray(getattr(self.state, "aside", ()), dtype=bool)
+
+    @property
+    def trusted(self) -> set[int]:
+        """The devices that are never set aside, because somebody said so."""
+        return set(np.flatnonzero(getattr(self.state, "trusted", ())).tolist())
+
+    def trust(self, devices: Collection[int]) -> None:
+        """Never set these devices aside, and all others again where they lie far outside."""
+        if not hasattr(self.state, "trusted"):
+            return
+        size = max([self.state.trusted.size, *(device + 1 for device in devices)])
+        trusted = np.isin(np.arange(size), list(devices))
+        aside = self.state.aside & ~trusted[: self.state.aside.size]
+        self.state = self.state._replace(trusted=trusted, aside=aside)
+
+    def allowance(self, device: int) -> float:
+        """Return how far from the model a device that is set aside may be, in scales."""
+        allowed = getattr(self.state, "allowed", np.zeros(0))
+        return max(float(allowed[device]) if device < allowed.size else 0.0, LEAST)
 
     def apply(self, tick: int, sent: Iterable[Sent]) -> None:
         """Apply all messages that count at a tick (eq. 9), in whatever order they came."""
@@ -49,15 +70,21 @@ class RuleState:
         return named(self.state)
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Take up the arrays of this state among those that were saved."""
+        """Take up the arrays of this state among those that were saved.
+
+        Fields with a default may be missing, as an earlier paofed did not know them.
+        """
         own = self.arrays()
         found = {name: array for name, array in saved.items() if name.startswith(_MODEL)}
-        if found.keys() != own.keys() or not all(_fits(found[n], own[n]) for n in own):
+        newer = {f"{_MODEL}_{field}" for field in getattr(self.state, "_field_defaults", ())}
+        known = found.keys() <= own.keys() and own.keys() - found.keys() <= newer
+        if not known or not all(_fits(found[n], own[n]) for n in found):
             raise InputError(
                 f"a server's state that was saved has {_forms(found)}: expected {_forms(own)}; "
                 f"use the paofed that wrote it"
             )
-        self.state = type(self.state)(*(found[n].astype(own[n].dtype) for n in own))
+        self.of_earlier = found.keys() != own.keys()
+        self.state = type(self.state)(*({**own, **found}[n].astype(own[n].dtype) for n in own))
 
     def begin(self, w: FloatArray) -> None:
         """Begin anew with a model; devices may join at any time."""

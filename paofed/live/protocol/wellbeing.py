@@ -31,7 +31,7 @@ _DEVICE = np.dtype(
         ("odd", np.uint8),
         ("implausible", np.uint32),
         ("implausible_since", np.int64),
-        ("left_out", np.uint32),  # updates that did not count: the device was set aside
+        ("left_out", np.uint32),  # updates that counted little: the device was set aside
         ("aside_since", np.int64),  # a tick
     ]
 )

@@ -1,6 +1,6 @@
 """Who in a fleet needs somebody to look, what for, and since when: all of it is decided here.
 
-aside        the rule has set the device aside: its updates lie far outside, and do not count
+aside        the rule has set the device aside: its updates lie far outside, and count little
 implausible  the device says that its samples are outside the plausible ranges time and again
 worse        the device predicts far worse than the fleet: 6 dB, for 32 contacts in a row
 refused      ten messages in a row were refused
@@ -61,8 +61,13 @@ def _kinds(coordinator: Coordinator) -> Iterator[_Kind]:
     refused = devices.refused >= REPORT_AFTER
     silent = coordinator.presence.silent(coordinator.tick) & ~refused[: contacts.size]
 
-    def outside(_: int) -> str:
-        return "is set aside: its updates lie far outside those of the others"
+    def outside(k: int) -> str:
+        return (
+            f"is set aside: its updates lie far outside those of the others, and count as at most "
+            f"{coordinator.rule.allowance(k):.1f} usual differences, on trial; it is broken "
+            f"(mend it, or `paofed fleet quarantine`), or alone where it measures (wait, or "
+            f"`paofed fleet trust`)"
+        )
 
     def implausible(_: int) -> str:
         return "measures what is not plausible, time and again"

@@ -12,7 +12,7 @@ from paofed.live.server.judgement import judged
 from paofed.words import counted
 
 _OVER = {  # by the kinds of paofed.live.server.judgement: what is said when it is over
-    "aside": "is no longer set aside: its updates count again",
+    "aside": "is no longer set aside: its updates count in full again",
     "implausible": "measures what is plausible again",
     "worse": "predicts about as well as the others again",
     "silent": "is heard again",

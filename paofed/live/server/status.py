@@ -33,7 +33,7 @@ class DeviceStatus:
     messages: int  # messages that were accepted
     refused_in_a_row: int
     refused: int  # refused messages in all
-    left_out: int  # updates that did not count while the device was set aside
+    left_out: int  # updates that counted little, since the device was set aside
     implausible: int  # contacts that told of implausible samples
     error: float | None  # dB of the target's scale squared, as the device says
     usual_gap: float | None  # the usual ticks between two of its contacts
@@ -43,6 +43,7 @@ class DeviceStatus:
     silent_after: float | None = None
     refused_why: str = ""  # why the last refused message was refused
     reads_only: bool = False  # whether it has no targets: all its last contacts were reads
+    trusted: bool = False  # whether the device is never set aside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +240,7 @@ def _device(
         silent_after=float(usual[k]) if there and np.isfinite(usual[k]) else None,
         refused_why=REASONS[devices.refused_why[k]] if known and devices.refusals[k] else "",
         reads_only=known and bool(devices.reads[k] >= _READS_ONLY) and not implausible,
+        trusted=k in coordinator.rule.trusted,
     )
 
 

@@ -36,6 +36,7 @@ LEARNED = effort(everyday=120, thorough=300)  # contacts
 LATER = effort(everyday=60, thorough=240)
 # One for every way to be named; all kinds are tried without sockets, in live/trials/test_broken.
 KINDS = ["times 1000", "stuck", "times 3", "no numbers", "liar"][: effort(everyday=1, thorough=5)]
+NUMBERS = "--input temperature:20:10 --input hour:12:6 --target load:300:100"
 _OPENER = build_opener(ProxyHandler({}))
 
 
@@ -55,15 +56,20 @@ class Clock:
 class Made(Site):
     """A fleet as `paofed fleet init` makes it, with short ticks."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        numbers: str = NUMBERS,
+        features: int = FEATURES,
+        devices: int = DEVICES,
+    ) -> None:
         program = needs("mosquitto")
         self.http = f"127.0.0.1:{free_port()}"
-        numbers = "--input temperature:20:10 --input hour:12:6 --target load:300:100"
-        size = f"--features {FEATURES} --tick {TICK} --name g --security none"
+        size = f"--features {features} --tick {TICK} --name g --security none"
         words = f"fleet init {folder} {numbers} {size} --port {free_port()} --http {self.http}"
         assert main(words.split()) == 0
         self.folder, self.fleet = folder, Fleet(folder)
-        self.files = list(self.fleet.add([f"device-{k}" for k in range(DEVICES)]))
+        self.files = list(self.fleet.add([f"device-{k}" for k in range(devices)]))
         with self.fleet.store() as store:
             self.clock = Clock(store.manifest())
         self.broker = LocalBroker(self.fleet, program)
@@ -78,8 +84,8 @@ class Made(Site):
 class Fitted:
     """A device and its sensor, at the fleet's time."""
 
-    def __init__(self, device: Device, seed: int, clock: Clock) -> None:
-        self.device, self.sensor = device, Sensor(seed)
+    def __init__(self, device: Device, sensor: Sensor, clock: Clock) -> None:
+        self.device, self.sensor = device, sensor
         until(device.knows_fleet)
         edge = device.edge
         right, receive, tick = edge.contact, edge.receive, edge.tick
@@ -118,7 +124,7 @@ class Lived(NamedTuple):
 def fitted(site: Made) -> Iterator[list[Fitted]]:
     with ExitStack() as stack:
         devices = [stack.enter_context(site.device(k)) for k in range(DEVICES)]
-        yield [Fitted(device, k, site.clock) for k, device in enumerate(devices)]
+        yield [Fitted(device, Sensor(k), site.clock) for k, device in enumerate(devices)]
 
 
 def lived(fault: Fault | None) -> Lived:

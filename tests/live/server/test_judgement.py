@@ -141,7 +141,11 @@ def aside(coordinator: Coordinator, *devices: int) -> Coordinator:
 
 def test_one_that_is_set_aside() -> None:
     coordinator = aside(lived(server(6), range(50)), 2, 4)
-    words = "is set aside: its updates lie far outside those of the others"
+    words = (
+        "is set aside: its updates lie far outside those of the others, and count as at most "
+        "0.1 usual differences, on trial; it is broken (mend it, or `paofed fleet quarantine`), or "
+        "alone where it measures (wait, or `paofed fleet trust`)"
+    )
     fault = Trouble("aside", 49, words)
     assert judged(coordinator) == {2: (fault,), 4: (fault,)}
 

@@ -190,7 +190,12 @@ def test_it_knows_how_well_the_fleet_predicts_and_who_is_the_matter() -> None:
     assert [(d.left_out, d.implausible) for d in status.devices] == [(0, 0), (0, 0), (0, 100)]
     assert status.attention == (
         "south is silent for longer than is usual for it, 1 ticks (since tick 49)",
-        "east is set aside: its updates lie far outside those of the others (since tick 40)",
+        (
+            "east is set aside: its updates lie far outside those of the others, and count as at "
+            "most 0.1 usual differences, on trial; it is broken (mend it, or `paofed fleet "
+            "quarantine`), or alone where it measures (wait, or `paofed fleet trust`) "
+            "(since tick 40)"
+        ),
         "east measures what is not plausible, time and again (since tick 0)",
     )
     assert status.problems == ()

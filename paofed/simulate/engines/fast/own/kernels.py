@@ -239,18 +239,14 @@ def messages_of(flight: Any, order: Any) -> Any:
 
 
 @_inner
-def counted(w: Any, flight: Any, order: Any, limit: Any, aside: Any) -> Any:
-    """Return which messages count, with values cut in place to a limit (core.bounded.Bounded)."""
-    found, count = np.empty_like(order), 0
-    for i in order:
-        if not aside[flight.client[i]]:
-            found[count] = i
-            count += 1
-            for j in range(flight.begin[i], flight.end[i]):
-                low, high = w[flight.coordinates[j]] - limit, w[flight.coordinates[j]] + limit
-                inside = flight.values[j] >= low  # false for NaN
-                flight.values[j] = min(flight.values[j], high) if inside else low
-    return found[:count]
+def cut(w: Any, flight: Any, order: Any, limits: Any) -> None:
+    """Cut the values of each message to its limit, in place (core.bounded.Bounded)."""
+    for place in range(order.size):
+        i, limit = order[place], limits[place]
+        for j in range(flight.begin[i], flight.end[i]):
+            low, high = w[flight.coordinates[j]] - limit, w[flight.coordinates[j]] + limit
+            inside = flight.values[j] >= low  # false for NaN
+            flight.values[j] = min(flight.values[j], high) if inside else low
 
 
 @_inner

@@ -17,7 +17,7 @@ from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.compiling import kept
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, counted, depart, greetings, keep, lms, messages_of, newest, nothing, others,
+    arrived, asks, cut, depart, greetings, keep, lms, messages_of, newest, nothing, others,
     unlike, updates, valid, whole, windowed
 )
 
@@ -290,11 +290,11 @@ def _apply(shape: Shape, state: str) -> str:
         w, stored = f"server[{shape.server_w}]", _stored("server", "after", shape.server, "", 12)
         return f"""if order.size:
             before, messages = {state}, messages_of(flight, order)
-            limit, after = received(
+            limits, after = received(
                 numbers.clip, numbers.aside_above, before, messages, sizes_of(before.w, messages)
             )
             {stored}
-            order = counted({w}, flight, order, limit, before.aside)
+            cut({w}, flight, order, limits)
             {paper.format(w)}"""
     return f"""stamp = Stamp(SERVER, n, samples.z.shape[1], numbers.server_key)
         after = {_call(shape, "apply")}{state}, messages_of(flight, order), stamp)

@@ -1,0 +1,126 @@
+"""Devices that are trusted: never set aside, also after a restart, a change, and in a replay."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paofed.errors import InputError
+from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.going_back import roll_back
+from paofed.live.fleet.settings import Settings
+from paofed.live.fleet.trusting import trust, trusted
+from paofed.live.journal.database import StoreError, locked
+from paofed.live.journal.store import Store
+from paofed.live.protocol.change import Changes
+from tests.live.fleets import manifest, records, update
+
+LABELS = ("north", "south", "east", "west")
+FAR = 1e9  # a fleet of so long a tick is still in the first one after 60
+
+
+def lives(store: Store, ticks: range) -> list[bool]:
+    """Let all be heard, the last one far outside; return whether that one is aside, by tick."""
+    aside, coordinator = [], store.recover()
+    for tick in ticks:
+        coordinator.close(tick)
+        group = []
+        for device in range(len(LABELS)):
+            away = 50.0 if device == len(LABELS) - 1 else 1.0
+            values = away * np.sin([device + 3.0 * tick, device - tick])
+            group += records(
+                coordinator, device, update(tick, *values, epoch=coordinator.manifest.epoch)
+            )
+        store.write(group)
+        store.confirm()
+        coordinator.committed()
+        coordinator.close(tick + 1)
+        aside.append(bool(coordinator.rule.aside[len(LABELS) - 1]))
+        if tick % 4 == 0:
+            store.snapshot(coordinator, keep=1e12)
+    return aside
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    """A fleet whose last device has been set aside."""
+    settings = Settings(name="g", security="none", http="")
+    agreed = manifest(tick_seconds=FAR, start=1.0, clip=6.0)
+    fleet = Fleet.create(tmp_path / "fleet", settings, agreed)
+    with fleet.store() as store:
+        store.add_all(LABELS)
+        assert lives(store, range(20))[-1]
+    return fleet
+
+
+def test_who_is_trusted_counts_like_any_other_until_the_trust_ends(fleet: Fleet) -> None:
+    trust(fleet, ["west"])
+    with fleet.store() as store:
+        assert trusted(store) == ["west"]
+        assert store.epochs()[-1].why == "trusts west"
+        assert store.manifest().epoch == store.epochs()[0].manifest.epoch  # devices notice nothing
+        assert not any(lives(store, range(20, 40)))
+        assert store.is_intact()
+    trust(fleet, ["west"], on=False)
+    with fleet.store() as store:
+        assert trusted(store) == []
+        assert lives(store, range(40, 60))[-1]
+        assert store.is_intact()
+
+
+def test_trust_survives_a_change_and_a_rollback(fleet: Fleet) -> None:
+    trust(fleet, ["west", "south"])
+    change_fleet(fleet, Changes(values={"clip": 5.0}))
+    with fleet.store() as store:
+        assert trusted(store) == ["south", "west"]
+    roll_back(fleet, 10)  # when nobody was trusted
+    with fleet.store() as store:
+        assert trusted(store) == ["south", "west"]
+        assert store.is_intact()
+
+
+def test_updates_that_wait_are_not_lost(fleet: Fleet) -> None:
+    with fleet.store() as store:
+        before = store.recover()
+        before.close(20)
+        (waiting,) = records(before, 0, update(20, 3.0, 4.0))
+        store.write([waiting])
+        store.confirm()
+    trust(fleet, ["south"])
+    with fleet.store() as store:
+        assert waiting[:3] in [record[:3] for record in store.recover().waiting()]
+
+
+def test_trust_that_changes_nothing_is_not_written(fleet: Fleet) -> None:
+    trust(fleet, ["west"], on=False)
+    with fleet.store() as store:
+        assert len(store.epochs()) == 1
+
+
+def test_one_who_was_never_heard_can_be_trusted(fleet: Fleet) -> None:
+    with fleet.store() as store:
+        store.add("late")
+    trust(fleet, ["late"])
+    with fleet.store() as store:
+        assert trusted(store) == ["late"]
+        assert lives(store, range(20, 24))[-1]
+        assert store.is_intact()
+
+
+def test_a_gateway_is_trusted_with_all_its_devices(fleet: Fleet) -> None:
+    with fleet.store() as store:
+        store.add_spoken(["hall", "hall/1", "hall/2"])
+    trust(fleet, ["hall"])
+    with fleet.store() as store:
+        assert trusted(store) == ["hall/1", "hall/2"]
+
+
+def test_what_is_refused(fleet: Fleet) -> None:
+    with locked(fleet.folder), pytest.raises(StoreError, match="is running: stop it first"):
+        trust(fleet, ["west"])
+    with pytest.raises(StoreError, match="unknown device 'wets': did you mean 'west'"):
+        trust(fleet, ["wets"])
+    change_fleet(fleet, Changes(values={"clip": None}))
+    with pytest.raises(InputError, match=r"sets no device aside, so there is nobody to trust"):
+        trust(fleet, ["west"])
