@@ -153,7 +153,7 @@ def lived(fault: Fault | None, seed: int, before: int, after: int) -> Lived:
         if tick == before:
             sensors[BROKEN].fault = fault
         for edge, sensor in zip(edges, sensors, strict=True):
-            _contact(server, edge, sensor, tick)
+            contact(server, edge, sensor, tick)
         server.close(tick + 1)
         for device, faults in judged(server).items():
             for found in faults:
@@ -166,7 +166,7 @@ def lived(fault: Fault | None, seed: int, before: int, after: int) -> Lived:
     return Lived(float(np.mean(errors)), named, others)
 
 
-def _contact(server: Coordinator, edge: Edge, sensor: Sensor, tick: int) -> None:
+def contact(server: Coordinator, edge: Edge, sensor: Sensor, tick: int) -> None:
     edge.learn(*sensor.measure())
     payload = edge.contact(float(tick))
     assert payload is not None

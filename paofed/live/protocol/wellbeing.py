@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, in_decibels
+from paofed.live.protocol.shifts import Shifts
 from paofed.live.protocol.trend import NEVER, Trend
 
 Said = tuple[int, int, int]  # device, tick at which the update was sent, level
@@ -68,6 +69,7 @@ class Wellbeing:
         self.heard = 0  # ticks in which somebody was heard
         self.pace = 0.0  # usual ticks between two such ticks
         self.error = Trend()  # the median of the devices' errors, in dB
+        self.shifts = Shifts(begin)
 
     def note(self, tick: int, updates: Iterable[Said], aside: NDArray[np.bool_]) -> None:
         """Note the updates of a tick that closes; `aside` says whom the rule has set aside."""
@@ -139,13 +141,16 @@ class Wellbeing:
     def _compare(self, tick: int, devices: Indices, aside: NDArray[np.bool_]) -> None:
         """Compare each device with the median of those that are there and tell an error."""
         says, error = self._says(), in_decibels(self.devices["level"])
-        judged = error[self.telling(aside)]
+        there = self.telling(aside)
+        judged = error[there]
         far = np.zeros(says.size, dtype=bool)  # stays so where there is nobody to compare with
         if judged.size:
             median = float(np.median(judged))
             spread = float(np.median(np.abs(judged - median)))
             self.error.follow(tick, median)
             far = says & (error > median + max(FAR_WORSE, _SPREADS * spread))
+        told = devices[says[devices]]
+        self.shifts.follow(tick, told, error[told], there)
         rows = self.devices[devices]
         rows["far"] = np.where(far[devices], rows["far"] + 1, 0)
         self.devices[devices] = rows
@@ -220,7 +225,8 @@ class Wellbeing:
         """Return the whole state as arrays."""
         numbers = [self.begin, self.clock, self.last, self.heard, self.pace]
         fleet = np.array(numbers, dtype=np.float64)
-        arrays = {"devices": self.devices.copy(), "fleet": fleet, **self.error.arrays()}
+        arrays = {"devices": self.devices.copy(), "fleet": fleet}
+        arrays |= {**self.error.arrays(), **self.shifts.arrays()}
         return {_PREFIX + name: array for name, array in arrays.items()}
 
     @classmethod
@@ -235,6 +241,7 @@ class Wellbeing:
         wellbeing.pace = pace
         wellbeing.devices = arrays["devices"].copy()
         wellbeing.error.restore(arrays)
+        wellbeing.shifts = Shifts.of_arrays(arrays, tick)
         return wellbeing
 
 
